@@ -1,0 +1,81 @@
+"""What every adapter shares: the command line, the list of source files, and the JSON of an answer.
+
+Only the standard library is used, because each rival runs in an environment of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the baselines use the scorer's counter and grammars
+
+Span = tuple[int, int]
+Shown = list[tuple[str, list[Span]]]
+"""Paths in the order in which the answer names them, each with the 1-based, inclusive lines that it shows."""
+
+SOURCE_SUFFIXES = {
+    ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".jq", ".js", ".jsx", ".l", ".mjs", ".py", ".rb", ".rs",
+    ".ts", ".tsx", ".y",
+}  # fmt: skip
+NOT_SOURCE = re.compile(
+    r"(^|/)(tests?|testing|__tests__|spec|e2e|bench\w*|examples?|docs?|fixtures)/"
+    r"|(^|/)(test_[^/]*|conftest\.py|[^/]*_test\.\w+|[^/]*\.(test|spec)\.\w+)$"
+)
+MAXIMUM_BYTES = 1_000_000
+
+
+def parse() -> argparse.Namespace:
+    """`index` or `ask`, the budget, and the corpus; both run in the repository's work tree."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("action", choices=["index", "ask"])
+    parser.add_argument("--max-tokens", type=int, default=4000)
+    parser.add_argument("--tests", action="store_true", help="keep tests, docs and examples in the corpus")
+    return parser.parse_args()
+
+
+def source_files(*, tests: bool) -> dict[str, str]:
+    """Tracked source files below the current folder and their text, in path order."""
+    listed = subprocess.run(["git", "ls-files", "-z"], check=True, capture_output=True).stdout
+    files = {}
+    for path in sorted(listed.decode("utf-8", "replace").split("\0")):
+        here = Path(path)
+        if here.suffix not in SOURCE_SUFFIXES or (not tests and NOT_SOURCE.search(path)):
+            continue
+        if here.is_file() and not here.is_symlink() and here.stat().st_size <= MAXIMUM_BYTES:
+            files[path] = here.read_text(encoding="utf-8", errors="replace")
+    return files
+
+
+def visible_spans(path: str, numbers: Iterable[int], text: str) -> list[Span]:
+    """The lines among `numbers` whose text really occurs in `text`, as spans; blank lines join their neighbours."""
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
+    kept = [n for n in sorted(set(numbers)) if 0 < n <= len(lines) and lines[n - 1].strip() in text]
+    spans: list[Span] = []
+    for number in kept:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        elif lines[number - 1].strip():
+            spans.append((number, number))
+    return spans
+
+
+def print_answer(text: str, shown: Shown, *, limit: int, used: int) -> None:
+    """One item a path; `used` is what the rival itself counted."""
+    items = [{"source": "code", "location": {"path": path, "spans": spans or [[0, 0]]}} for path, spans in shown]
+    json.dump({"items": items, "usage": {"limit": limit, "used": used}, "text": text}, sys.stdout)
+
+
+def main(ask: Callable[[str, argparse.Namespace], None], index: Callable[[], None] | None = None) -> None:
+    """Run one of the two actions; the question comes on standard input."""
+    options = parse()
+    if options.action == "index":
+        if index is not None:
+            index()
+    else:
+        ask(sys.stdin.buffer.read().decode("utf-8", "replace"), options)

@@ -1,0 +1,1 @@
+"""The value stream: from ranked hits to a packed context."""

@@ -1,0 +1,224 @@
+"""Filling the budget: which candidates are shown, and in which detail.
+
+Candidates are taken greedily by value over a power of their cost. The value is on the log scale and calibrated across
+files, so no reserve a file, no outline and no discount for repeats is needed; all three were measured and lose
+(docs/decisions/0002). What does not fit is skipped or shrunk, never a stop. Costs are sums of exact counts of pieces;
+the rendered text is then counted once as a whole, and what is left over is filled again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.read import Lines
+from satchel.assemble.shown import Group
+from satchel.tokens import TokenCounter
+from satchel.types import Kind
+
+COST_EXPONENT = 0.35
+"""Small budgets want 0.2 to 0.35, large ones 0.5 to 0.65; see `cost_exponent`."""
+
+COST_OFFSET = 8.0
+"""Tokens added to every cost before the power, so that tiny windows do not win by being tiny."""
+
+FILE_FRAME_TOKENS = 16
+"""Heading, fences and nonce of one file besides its path, as measured on rendered contexts; an upper estimate."""
+
+RANGE_TOKENS = 9
+"""One more range in a file: its numbers, its name and the line between ranges; an upper estimate."""
+
+ITEM_SHARE = 0.25
+"""Of the budget of a kind, one item takes at most this much while kinds compete."""
+
+MOST_REFILLS = 6
+"""Rounds of counting the rendered text and filling what is left; the rest is under one item then."""
+
+SMALLEST_PIECE_TOKENS = 6
+"""Nothing useful is cheaper than this: below it the search for something that fits ends."""
+
+
+@dataclass(slots=True)
+class Section:
+    """The candidates of one kind, best first, and its share of the budget."""
+
+    kind: Kind
+    weight: float
+    candidates: list[Candidate]
+    lines: Mapping[str, Lines]
+    item_limit: int
+    groups: dict[str, Group] = field(default_factory=dict)
+    tokens: int = 0
+    taken: set[int] = field(default_factory=set)
+
+    def remaining(self) -> Iterator[tuple[int, Candidate]]:
+        """Candidates that are not shown yet, best first."""
+        return ((index, c) for index, c in enumerate(self.candidates) if index not in self.taken)
+
+
+@dataclass(slots=True)
+class Admission:
+    """One decision that can be taken back."""
+
+    section: Section
+    index: int
+    group: Group
+    tokens: int
+
+
+Measure = Callable[[Sequence[Section]], int]
+"""Renders what the sections show and counts its tokens, everything included."""
+
+
+class Fitter:
+    """Fills sections up to a limit. One object a request."""
+
+    def __init__(
+        self, counter: TokenCounter, limit: int, measure: Measure, is_duplicate: Callable[[Section, Candidate], bool]
+    ) -> None:
+        self._counter = counter
+        self._limit = limit
+        self._measure = measure
+        self._is_duplicate = is_duplicate
+        self._piece_tokens: dict[tuple[str, int, int], int] = {}
+        self._text_tokens: dict[str, int] = {}
+        self._log: list[Admission] = []
+
+    def fit(self, sections: Sequence[Section]) -> int:
+        """Admit candidates; returns the exact tokens of the rendered text, never more than the limit."""
+        used = self._measure(sections)
+        if used > self._limit:
+            return used
+        self._share_out(sections, self._limit - used, capped=len(sections) > 1)
+        used = self._within_limit(sections)
+        for _ in range(MOST_REFILLS):
+            before = len(self._log)
+            self._share_out(sections, self._limit - used, capped=False)
+            if len(self._log) == before:
+                break
+            used = self._within_limit(sections)
+        return self._top_up(sections, used)
+
+    def _within_limit(self, sections: Sequence[Section]) -> int:
+        """Count exactly, taking back the latest admissions while the text is over the limit."""
+        used = self._measure(sections)
+        while used > self._limit and self._log:
+            self._take_back()
+            used = self._measure(sections)
+        return used
+
+    def _share_out(self, sections: Sequence[Section], available: int, *, capped: bool) -> None:
+        """Give every section its share, then hand what was not used to those that still have candidates."""
+        active = [section for section in sections if len(section.taken) < len(section.candidates)]
+        while active and available >= SMALLEST_PIECE_TOKENS:
+            total = sum(section.weight for section in active)
+            progress = 0
+            for section in active:
+                share = int(available * section.weight / total)
+                progress += self._admit_within(section, share, capped=capped)
+            if not progress:
+                break
+            available -= progress
+            capped = False
+            active = [section for section in active if len(section.taken) < len(section.candidates)]
+
+    def _admit_within(self, section: Section, budget: int, *, capped: bool) -> int:
+        """Admit candidates of one section in order, the fullest step only; returns the tokens they cost."""
+        cap = max(budget * ITEM_SHARE, section.candidates[0].size) if capped else math.inf
+        spent = 0
+        for index, candidate in list(section.remaining()):
+            if budget - spent < SMALLEST_PIECE_TOKENS:
+                break
+            step = candidate.steps[0]
+            cost = self._cost(section, candidate, step, budget - spent)
+            group = section.groups.get(candidate.group)
+            over_cap = group is not None and group.tokens + (cost or 0) > cap
+            if cost is None or over_cap:
+                continue
+            if self._admit(section, index, candidate, step, cost):
+                spent += cost
+        return spent
+
+    def _top_up(self, sections: Sequence[Section], used: int) -> int:
+        """Fill the last tokens: any candidate at any step that still fits, checked on the rendered text."""
+        for section in sections:
+            for index, candidate in list(section.remaining()):
+                for step in candidate.steps:
+                    slack = self._limit - used
+                    if slack < SMALLEST_PIECE_TOKENS:
+                        return used
+                    cost = self._cost(section, candidate, step, slack)
+                    if cost is None or not self._admit(section, index, candidate, step, cost):
+                        continue
+                    after = self._measure(sections)
+                    if after <= self._limit:
+                        used = after
+                        break
+                    self._take_back()
+        return used
+
+    def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
+        if self._is_duplicate(section, candidate):
+            section.taken.add(index)
+            return False
+        group = section.groups.get(candidate.group)
+        if group is None:
+            group = Group(candidate.kind, candidate.group, section.lines.get(candidate.group))
+            section.groups[candidate.group] = group
+        group.admit(candidate, step, cost)
+        section.taken.add(index)
+        section.tokens += cost
+        self._log.append(Admission(section, index, group, cost))
+        return True
+
+    def _take_back(self) -> None:
+        last = self._log.pop()
+        last.group.withdraw(last.tokens)
+        last.section.taken.discard(last.index)
+        last.section.tokens -= last.tokens
+        if not last.group.picks:
+            del last.section.groups[last.group.key]
+
+    def _cost(self, section: Section, candidate: Candidate, step: Step, most: float) -> int | None:
+        """Upper estimate of what the step adds to the text; None when it is over `most` or adds nothing."""
+        group = section.groups.get(candidate.group)
+        if group is None and len(section.groups) >= section.item_limit:
+            return None
+        frame = 0 if group is not None else FILE_FRAME_TOKENS + self._count_text(candidate.group)
+        if not step.ranges:
+            cost = frame + self._count_text(step.text)
+            return cost if cost <= most else None
+        target = group or Group(candidate.kind, candidate.group, section.lines[candidate.group])
+        added = target.added(step)
+        if not added:
+            return None
+        cost = frame + max(target.new_markers(step), 0) * RANGE_TOKENS
+        lines = section.lines[candidate.group]
+        for start, end in added:
+            if cost > most:
+                return None
+            cost += self._count_lines(lines, start, end)
+        return cost if cost <= most else None
+
+    def _count_lines(self, lines: Lines, start: int, end: int) -> int:
+        key = (lines.path, start, end)
+        known = self._piece_tokens.get(key)
+        if known is None:
+            known = self._piece_tokens[key] = self._counter.count(lines.text(start, end))
+        return known
+
+    def _count_text(self, text: str) -> int:
+        known = self._text_tokens.get(text)
+        if known is None:
+            known = self._text_tokens[text] = self._counter.count(text)
+        return known
+
+
+def by_density(candidates: Sequence[Candidate], exponent: float = COST_EXPONENT) -> list[Candidate]:
+    """Candidates in the order in which they are tried: value over a power of the cost, ties by id and place."""
+    return sorted(
+        candidates,
+        key=lambda c: (-c.density(exponent, COST_OFFSET), c.document.id, c.steps[0].ranges),
+    )

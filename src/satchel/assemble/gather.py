@@ -1,0 +1,62 @@
+"""Asking every section at once, each with a deadline. What fails or is late becomes a note; the others still answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+
+import structlog
+
+from satchel.assemble.plan import PlannedSection
+from satchel.search.searcher import SearchResult
+from satchel.types import Failure
+
+log = structlog.get_logger(__name__)
+
+Ask = Callable[[PlannedSection], SearchResult]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The result of one section; empty where it failed."""
+
+    section: PlannedSection
+    result: SearchResult
+
+
+def gather(
+    plan: Sequence[PlannedSection], ask: Ask, executor: Executor | None, deadline_seconds: float
+) -> tuple[list[Gathered], list[Failure]]:
+    """Results in the order of the plan, and a failure for every section without one.
+
+    Without an executor, or for a single section, the sections are asked one after the other in this thread.
+    """
+    if executor is None or len(plan) < 2:
+        return _collect(plan, [lambda _, s=section: ask(s) for section in plan], deadline_seconds)
+    futures = [executor.submit(ask, section) for section in plan]
+    return _collect(plan, [_awaiter(future) for future in futures], deadline_seconds)
+
+
+def _awaiter(future: Future[SearchResult]) -> Callable[[float], SearchResult]:
+    return lambda seconds: future.result(timeout=seconds)
+
+
+def _collect(
+    plan: Sequence[PlannedSection], waits: Sequence[Callable[[float], SearchResult]], deadline_seconds: float
+) -> tuple[list[Gathered], list[Failure]]:
+    started = time.monotonic()
+    gathered, failures = [], []
+    for section, wait in zip(plan, waits, strict=True):
+        result = SearchResult(())
+        try:
+            result = wait(max(deadline_seconds - (time.monotonic() - started), 0.0))
+        except FutureTimeoutError:
+            failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
+        except Exception as error:
+            log.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=True)
+            failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
+        gathered.append(Gathered(section, result))
+    return gathered, failures

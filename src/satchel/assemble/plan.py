@@ -1,0 +1,26 @@
+"""The plan of a request: which kinds are asked, each with which weight. A plan is data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
+from satchel.types import CONTEXT_TYPES, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSection:
+    """One kind to ask, its share of the budget by weight, and how many items it may give."""
+
+    kind: Kind
+    weight: float
+    limit: int
+
+
+def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
+    """Sections in the order of the context: the kinds asked for, else every kind that has documents."""
+    asked = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+    return tuple(
+        PlannedSection(kind, request.weights.get(kind, DEFAULT_WEIGHTS[kind]), request.limit) for kind in asked
+    )

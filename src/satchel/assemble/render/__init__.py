@@ -1,0 +1,75 @@
+"""From items to the text that is counted: pure functions, one module a format.
+
+The text is the head, then for each section its opening, its items and its closing, then the tail; the parts here are
+the parts that `render` joins, so a caller who counts them knows what an item costs. `parse` reads the items back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from satchel.assemble.render import json, markdown, plain, xml
+from satchel.assemble.render.layout import Section, Writer, sections
+from satchel.assemble.render.request import RenderRequest
+from satchel.types import ContextItem, Format
+
+__all__ = [
+    "RenderRequest",
+    "Section",
+    "render",
+    "render_head",
+    "render_item",
+    "render_parts",
+    "render_section",
+    "render_tail",
+    "sections",
+]
+
+_WRITERS: Mapping[Format, Writer] = {
+    Format.MARKDOWN: markdown,
+    Format.XML: xml,
+    Format.PLAIN: plain,
+    Format.JSON: json,
+}
+
+
+def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Format) -> str:  # noqa: A002 - the name of the option
+    """The whole context as text, without a line break at its end.
+
+    Items keep their order inside a section; sections have a fixed order. Equal arguments give equal text.
+    """
+    return "".join(render_parts(request, items, format))
+
+
+def render_parts(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> Iterator[str]:  # noqa: A002
+    """The consecutive parts of the text; `"".join` of them is the text."""
+    writer = _WRITERS[format]
+    yield writer.head(request)
+    for number, section in enumerate(sections(items, group_by_type=request.group_by_type)):
+        opening, closing = writer.section(section.title, grouped=request.group_by_type)
+        yield writer.SECTION_JOIN + opening if number else opening
+        for position, item in enumerate(section.items):
+            shown = writer.item(item, show_code=request.show_code)
+            yield writer.ITEM_JOIN + shown if position else shown
+        yield closing
+    yield writer.tail(request, items)
+
+
+def render_head(request: RenderRequest, format: Format) -> str:  # noqa: A002
+    """Everything before the first section."""
+    return _WRITERS[format].head(request)
+
+
+def render_section(request: RenderRequest, title: str, format: Format) -> tuple[str, str]:  # noqa: A002
+    """Opening and closing of a section. Between sections JSON adds a comma, the other formats nothing."""
+    return _WRITERS[format].section(title, grouped=request.group_by_type)
+
+
+def render_item(item: ContextItem, format: Format, *, show_code: bool = True) -> str:  # noqa: A002
+    """One item with its frame. Between items of a section JSON adds a comma, the other formats nothing."""
+    return _WRITERS[format].item(item, show_code=show_code)
+
+
+def render_tail(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002
+    """Everything after the last section: the counts of these items, and the notes of the request."""
+    return _WRITERS[format].tail(request, items)

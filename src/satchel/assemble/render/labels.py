@@ -1,0 +1,163 @@
+r"""Names, paths and line ranges on one line, so that they can be read back: `40-52,60-71 in Reader`.
+
+A range line is one or more ranges and what they share:
+
+    10-24                      a whole unit whose name the lines themselves show, or a gap without a name
+    10-24 in Reader            the same inside `Reader`: the lines show the last part of the name
+    10-24 Reader.read          a whole unit
+    10-24 of Reader.read       lines of it
+    10-11 signature of R.read  its declaration only; `line of` is one line about it
+    10-24=2                    a range shown on another number of lines than it spans
+
+Two pieces that touch and have the same label are one range (`40-71 in Reader` is two methods).
+
+A field that could be misread (line breaks, a leading quote, one of the words above) is written as a JSON string.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from satchel.assemble.render.declaration import declared_name
+from satchel.types import Detail, Piece
+
+# C1 controls and the separators would break lines for some readers, a lone surrogate cannot be written as UTF-8.
+_UNSAFE = "\x7f-\x9f\u2028\u2029\ud800-\udfff"
+_UNSAFE_CHARACTER = re.compile(f"[{_UNSAFE}]")
+_MISREADABLE = re.compile(
+    f"[\x00-\x1f{_UNSAFE}]"
+    r"|\A(?:\Z|[\"`\s]|(?:in|of|signature|line) )"  # a quote, a code span, a word of ours
+    r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
+)
+
+_RANGE = r"\d+(?:-\d+)?(?:=\d+)?"
+RANGE_LINE = re.compile(rf"({_RANGE}(?:,{_RANGE})*)(?: (.*))?", re.ASCII | re.DOTALL)
+"""A range line: the ranges, and what they share."""
+
+_INSIDE = re.compile(r"(?:(signature|line) )?in (.+)", re.DOTALL)
+_LINES_OF = re.compile(r"of (.+)", re.DOTALL)
+_ABOUT = re.compile(r"(signature|line) of(?: (.+))?", re.DOTALL)
+
+
+class LineRange(NamedTuple):
+    """Lines `start` to `end` of a file, shown on `shown` lines of the text."""
+
+    start: int
+    end: int
+    shown: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each line is shown as one line."""
+        return self.shown == self.end - self.start + 1
+
+
+def quote(text: str) -> str:
+    """The text on one line: itself if it can be read back as it is, else a JSON string."""
+    if _MISREADABLE.search(text) is None:
+        return text
+    return _UNSAFE_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def unquote(written: str) -> str:
+    """The text that `quote` wrote. Raises ValueError if a quoted one is damaged."""
+    return str(json.loads(written)) if written.startswith('"') else written
+
+
+def line_range(piece: Piece) -> str:
+    """The lines of a piece: `10-24`, or `12` for one line."""
+    return f"{piece.start}-{piece.end}" if piece.end != piece.start else str(piece.start)
+
+
+def shown_range(piece: Piece) -> str:
+    """The lines of a piece whose text follows: `10-24=2` if that text has another number of lines."""
+    return _written(_shown_lines(piece))
+
+
+def _shown_lines(piece: Piece) -> LineRange:
+    return LineRange(piece.start, piece.end, piece.text.count("\n") + 1)
+
+
+def _written(lines: LineRange) -> str:
+    label = f"{lines.start}-{lines.end}" if lines.end != lines.start else str(lines.start)
+    return label if lines.is_exact else f"{label}={lines.shown}"
+
+
+def name_label(piece: Piece) -> str:
+    """What follows the range where the text is not shown, or where names are always written."""
+    if piece.detail is Detail.FULL:
+        return quote(piece.name) if piece.name else ""
+    if piece.detail is Detail.WINDOW:
+        return f"of {quote(piece.name)}" if piece.name else ""
+    return f"{piece.detail} of {quote(piece.name)}"
+
+
+def short_name_label(piece: Piece) -> str:
+    """What follows the range where the text is shown below: without the part of the name that the text declares."""
+    label = name_label(piece)
+    if label.startswith("of ") or not (declared := declared_name(piece.text)):
+        return label
+    if not piece.name:
+        return label or quote("")
+    owner, dot, last = piece.name.rpartition(".")
+    if last != declared or (dot and not owner):
+        return label
+    # A signature and a line keep their word; a whole unit needs none.
+    word = "" if piece.detail is Detail.FULL else f"{piece.detail} "
+    if owner:
+        return f"{word}in {quote(owner)}"
+    return f"{word}of" if word else ""
+
+
+def range_lines(pieces: Iterable[Piece], *, shown: bool) -> Iterator[str]:
+    """The range lines of one file. `shown`: the text follows.
+
+    Neighbours that share their name stand on one line, and as one range if no line is missing between them.
+    """
+    label_of = short_name_label if shown else name_label
+    for label, group in groupby(pieces, key=label_of):
+        ranges = ",".join(map(_written, _joined_ranges(group, shown=shown)))
+        yield f"{ranges} {label}" if label else ranges
+
+
+def _joined_ranges(pieces: Iterable[Piece], *, shown: bool) -> list[LineRange]:
+    """The ranges of the pieces, those that touch as one; a range of no file (line 0) or of other lines stays alone."""
+    ranges: list[LineRange] = []
+    for piece in pieces:
+        lines = _shown_lines(piece) if shown else LineRange(piece.start, piece.end, piece.end - piece.start + 1)
+        last = ranges[-1] if ranges else None
+        if last and last.start and last.end + 1 == lines.start and last.is_exact and lines.is_exact:
+            ranges[-1] = LineRange(last.start, lines.end, last.shown + lines.shown)
+        else:
+            ranges.append(lines)
+    return ranges
+
+
+def read_ranges(written: str) -> list[LineRange]:
+    """The ranges of `10-24,30=2`."""
+    ranges = []
+    for part in written.split(","):
+        lines, _, count = part.partition("=")
+        start, _, end = lines.partition("-")
+        first, last = int(start), int(end or start)
+        ranges.append(LineRange(first, last, int(count) if count else last - first + 1))
+    return ranges
+
+
+def read_piece(lines: LineRange, label: str, text: str) -> Piece:
+    """The piece with this range, label and text: `short_name_label` and `name_label` backwards."""
+    if not label:
+        return Piece(lines.start, lines.end, declared_name(text), text)
+    if found := _INSIDE.fullmatch(label):
+        word, owner = found.groups()
+        return Piece(lines.start, lines.end, f"{unquote(owner)}.{declared_name(text)}", text, Detail(word or "full"))
+    if found := _LINES_OF.fullmatch(label):
+        return Piece(lines.start, lines.end, unquote(found[1]), text, Detail.WINDOW)
+    if found := _ABOUT.fullmatch(label):
+        name = declared_name(text) if found[2] is None else unquote(found[2])
+        return Piece(lines.start, lines.end, name, text, Detail(found[1]))
+    return Piece(lines.start, lines.end, unquote(label), text)

@@ -1,0 +1,195 @@
+"""Reading a rendered context back: the same items, for any content.
+
+    for item in parse(text, Format.MARKDOWN):
+        print(item.section, item.path or item.title, [(piece.start, piece.end) for piece in item.pieces])
+
+What is not in the text does not come back: JSON has no section titles unless grouped (they follow from the kinds),
+lines that were not shown are empty, a nameless window has no detail in Markdown and plain text, because there is no
+whole that it could be a part of, and in Markdown neighbouring pieces that touch and are labelled alike are one piece.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from satchel.assemble.render.labels import RANGE_LINE, LineRange, read_piece, read_ranges, unquote
+from satchel.assemble.render.plain import NO_NONCE
+from satchel.types import Detail, Format, Kind, Piece
+
+_RECORD = re.compile(r"\*\*(\w+)\*\*(?: (.*))?", re.DOTALL)
+_CODE_SPAN = re.compile(r"\A`([0-9a-f]{7,40})`(?= |\Z)")
+_DETAIL_MARK = re.compile(r" ?\((window|signature|line)\)\Z")
+_FENCE = re.compile(r"(`{3,})([^`]*)", re.DOTALL)
+_PLAIN_SECTION = re.compile(r"=== (.+) ===", re.DOTALL)
+_PLAIN_ITEM = re.compile(r"(===+) (file )?(.*) (\S+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedItem:
+    """One item of a rendered context.
+
+    `section` is the title above it. A file has a `path` and pieces with lines; a record has a `title`, kind first
+    (`Commit 1a2b3c4 by Ada`), and one piece with the lines 0 to 0. `nonce` marked its block.
+    """
+
+    section: str
+    path: str
+    title: str
+    pieces: tuple[Piece, ...]
+    nonce: str
+
+
+def parse(text: str, format: Format) -> list[ParsedItem]:  # noqa: A002 - the name of the option
+    """The items of a text that `render` wrote in this format, in its order.
+
+    Raises ValueError if the text is damaged; a text of another origin may give nothing at all.
+    """
+    return list(_PARSERS[format](text))
+
+
+def _markdown_items(text: str) -> Iterator[ParsedItem]:
+    lines = text.split("\n")
+    section, position = "", 0
+    while position < len(lines) and lines[position] != "---":
+        line = lines[position]
+        position += 1
+        if line.startswith("## "):
+            section = line[3:]
+        elif line.startswith("### "):
+            ranges: list[tuple[LineRange, str]] = []
+            while position < len(lines) and (found := RANGE_LINE.fullmatch(lines[position])):
+                ranges += [(lines_shown, found[2] or "") for lines_shown in read_ranges(found[1])]
+                position += 1
+            body, nonce, position = _fenced_lines(lines, position)
+            pieces = tuple(_split(ranges, body))
+            yield ParsedItem(section, unquote(line[4:]), "", pieces, nonce)
+        elif found := _RECORD.fullmatch(line):
+            title, detail = _read_title(found[2] or "")
+            body, nonce, position = _fenced_lines(lines, position)
+            piece = Piece(0, 0, "", "\n".join(body), detail)
+            yield ParsedItem(section, "", f"{found[1]} {title}" if title else found[1], (piece,), nonce)
+
+
+def _read_title(written: str) -> tuple[str, Detail]:
+    """The title of a record and its detail, from the line that shows it."""
+    found = _DETAIL_MARK.search(written)
+    detail = Detail(found[1]) if found else Detail.FULL
+    title = written[: found.start()] if found else written
+    return unquote(_CODE_SPAN.sub(r"\1", title)), detail
+
+
+def _fenced_lines(lines: Sequence[str], position: int) -> tuple[list[str], str, int]:
+    """The lines of the fence that opens here, its nonce, and the position after it; nothing if none opens."""
+    found = _FENCE.fullmatch(lines[position]) if position < len(lines) else None
+    if found is None:
+        return [], "", position
+    try:
+        end = lines.index(found[1], position + 1)
+    except ValueError:
+        raise ValueError(f"the block that opens on line {position + 1} is not closed") from None
+    words = found[2].split(" ")
+    nonce = words[1] if len(words) == 2 else words[0] if words[0].isdigit() else ""
+    return list(lines[position + 1 : end]), nonce, end + 1
+
+
+def _split(ranges: Iterable[tuple[LineRange, str]], body: Sequence[str]) -> Iterator[Piece]:
+    """The pieces of a block by the line counts of its header; a gap line stands between ranges that do not touch."""
+    position, previous = 0, None
+    for lines, label in ranges:
+        if previous is not None and lines.start != previous.end + 1:
+            position += 1
+        yield read_piece(lines, label, "\n".join(body[position : position + lines.shown]))
+        position, previous = position + lines.shown, lines
+
+
+def _plain_items(text: str) -> Iterator[ParsedItem]:
+    lines = text.split("\n")
+    section, position = "", 0
+    while position < len(lines):
+        line = lines[position]
+        position += 1
+        if found := _PLAIN_SECTION.fullmatch(line):
+            section = found[1]
+        elif found := _PLAIN_ITEM.fullmatch(line):
+            run, is_file, title, mark = found.groups()
+            try:
+                end = lines.index(f"{run} {mark}", position)
+            except ValueError:
+                raise ValueError(f"the block that opens on line {position} is not closed") from None
+            body, position = lines[position:end], end + 1
+            nonce = "" if mark == NO_NONCE else mark
+            if is_file:
+                yield ParsedItem(section, unquote(title), "", tuple(_marked_pieces(body)), nonce)
+            else:
+                title, detail = _read_title(title)
+                yield ParsedItem(section, "", title, (Piece(0, 0, "", "\n".join(body), detail),), nonce)
+
+
+def _marked_pieces(body: Sequence[str]) -> Iterator[Piece]:
+    """The pieces of a plain block: a mark, then as many lines as it says."""
+    position = 0
+    while position < len(body):
+        found = RANGE_LINE.fullmatch(body[position].removeprefix("--- "))
+        if found is None:
+            raise ValueError(f"{body[position]!r} is not a range")
+        (lines,) = read_ranges(found[1])
+        position += 1
+        yield read_piece(lines, found[2] or '""', "\n".join(body[position : position + lines.shown]))
+        position += lines.shown
+
+
+def _xml_items(text: str) -> Iterator[ParsedItem]:
+    root = ElementTree.fromstring(text)  # noqa: S314 - our own text has no entity declarations to expand
+    for section in root.iterfind("section"):
+        for element in section:
+            nonce = element.get("nonce", "")
+            if element.tag == "file":
+                pieces = tuple(map(_xml_piece, element.iterfind("lines")))
+                yield ParsedItem(section.get("name", ""), element.get("path", ""), "", pieces, nonce)
+            else:
+                piece = Piece(0, 0, "", _inner_text(element), _detail(element.attrib))
+                yield ParsedItem(section.get("name", ""), "", element.get("title", ""), (piece,), nonce)
+
+
+def _xml_piece(element: ElementTree.Element) -> Piece:
+    (lines,) = read_ranges(element.get("range", ""))
+    return Piece(lines.start, lines.end, element.get("name", ""), _inner_text(element), _detail(element.attrib))
+
+
+def _inner_text(element: ElementTree.Element) -> str:
+    """The text of an element without the line breaks next to its tags; empty if it has none."""
+    return (element.text or "\n\n")[1:-1]
+
+
+def _json_items(text: str) -> Iterator[ParsedItem]:
+    context = json.loads(text)["context"]
+    if "groups" in context:
+        titled = [(group["title"], fields) for group in context["groups"] for fields in group["items"]]
+    else:
+        titled = [(Kind(fields["source"]).heading, fields) for fields in context["items"]]
+    for section, fields in titled:
+        if "ranges" in fields:
+            pieces = tuple(
+                Piece(lines["start"], lines["end"], lines.get("name", ""), lines.get("text", ""), _detail(lines))
+                for lines in fields["ranges"]
+            )
+        else:
+            pieces = (Piece(0, 0, "", fields["text"], _detail(fields)),)
+        yield ParsedItem(section, fields.get("path", ""), fields.get("title", ""), pieces, fields.get("nonce", ""))
+
+
+def _detail(fields: Mapping[str, Any]) -> Detail:
+    return Detail(fields.get("detail", "full"))
+
+
+_PARSERS: Mapping[Format, Callable[[str], Iterator[ParsedItem]]] = {
+    Format.MARKDOWN: _markdown_items,
+    Format.XML: _xml_items,
+    Format.PLAIN: _plain_items,
+    Format.JSON: _json_items,
+}

@@ -1,0 +1,61 @@
+"""Plain text: one block an item, from `=== file PATH NONCE` to `=== NONCE`, each range after its own mark.
+
+Whoever wrote the content does not know the nonce, and a range mark says how many lines belong to it, so a line that
+only looks like a mark is content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from satchel.assemble.render.labels import line_range, name_label, quote, shown_range
+from satchel.assemble.render.layout import NOTICE, counts_line, file_path, note_lines, record_body, record_title
+from satchel.assemble.render.request import RenderRequest
+from satchel.types import ContextItem, Detail, Piece
+
+ITEM_JOIN = ""
+SECTION_JOIN = ""
+
+NO_NONCE = "-"
+"""Stands in the mark of an item without a nonce, so that the last word of a mark is never part of a title."""
+
+
+def head(_request: RenderRequest) -> str:
+    """Title and notice."""
+    return f"Context\n{NOTICE}\n\n"
+
+
+def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
+    """The title of a section; nothing closes it."""
+    return f"=== {title} ===\n\n", ""
+
+
+def item(item: ContextItem, *, show_code: bool) -> str:
+    """The block of one item, then a blank line."""
+    path = file_path(item)
+    if path:
+        title = f"file {quote(path)}"
+        body = "\n".join(_marked(item.pieces, show_code=show_code))
+    else:
+        mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
+        title = f"{quote(record_title(item))}{mark}"
+        body = record_body(item)
+    nonce = item.nonce or NO_NONCE
+    run = "==="
+    # Content that holds the very line which ends its block, nonce included: a longer run is a different line.
+    while f"\n{run} {nonce}\n" in f"\n{body}\n":
+        run += "="
+    return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
+
+
+def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """The footer: counts, then what there is to note."""
+    return f"{counts_line(items, truncated=request.truncated)}{note_lines(request, items)}"
+
+
+def _marked(pieces: Sequence[Piece], *, show_code: bool) -> Iterator[str]:
+    for piece in pieces:
+        lines = shown_range(piece) if show_code else f"{line_range(piece)}=0"
+        yield f"--- {lines} {name_label(piece)}".rstrip(" ")
+        if show_code:
+            yield piece.text

@@ -1,0 +1,27 @@
+"""What the frame of a context says besides its items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from satchel.types import Failure, Omission
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """The frame of one answer. Every part of it costs tokens and is therefore counted.
+
+    `show_sources` adds the list of the first ten sources; `show_code` false leaves files without their lines, as
+    locations and names; `group_by_type` puts the items under the four titles by type instead of one section a kind.
+    `overflow` is shown as it is, so the caller bounds it; all `failures` share one line; `summary` is one line.
+    `query` appears in JSON only, and only if it is short.
+    """
+
+    query: str = ""
+    show_sources: bool = False
+    show_code: bool = True
+    group_by_type: bool = False
+    overflow: tuple[Omission, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    truncated: bool = False
+    summary: str = ""

@@ -1,0 +1,73 @@
+"""What is shown so far: per file the line ranges that were admitted, per record its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from satchel.assemble.candidates import Candidate, Range, Step
+from satchel.assemble.read import Lines
+from satchel.types import Kind
+
+JOIN_LINES = 2
+"""Two ranges this few lines apart are shown as one: the lines cost less than another range marker."""
+
+
+@dataclass(slots=True)
+class Group:
+    """One item in the making: a file with its ranges, or a record. `picks` are in the order of admission."""
+
+    kind: Kind
+    key: str
+    lines: Lines | None
+    ranges: list[Range] = field(default_factory=list)
+    picks: list[tuple[Candidate, Step]] = field(default_factory=list)
+    tokens: int = 0
+
+    def added(self, step: Step) -> list[Range]:
+        """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
+        merged = joined([*self.ranges, *step.ranges])
+        return subtract(merged, self.ranges)
+
+    def new_markers(self, step: Step) -> int:
+        """How many range markers the step adds; negative when it closes a gap."""
+        return len(joined([*self.ranges, *step.ranges])) - len(self.ranges)
+
+    def admit(self, candidate: Candidate, step: Step, tokens: int) -> None:
+        """Show this step from now on."""
+        self.ranges = joined([*self.ranges, *step.ranges])
+        self.picks.append((candidate, step))
+        self.tokens += tokens
+
+    def withdraw(self, tokens: int) -> None:
+        """Take the last admission back."""
+        self.picks.pop()
+        self.ranges = joined([piece for _, step in self.picks for piece in step.ranges])
+        self.tokens -= tokens
+
+
+def joined(ranges: Sequence[Range]) -> list[Range]:
+    """The union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
+    merged: list[Range] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1] + 1 + JOIN_LINES:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def subtract(ranges: Sequence[Range], known: Sequence[Range]) -> list[Range]:
+    """The parts of `ranges` outside `known`; both in order and without overlaps."""
+    rest: list[Range] = []
+    for start, end in ranges:
+        position = start
+        for known_start, known_end in known:
+            if known_end < position or known_start > end:
+                continue
+            if known_start > position:
+                rest.append((position, known_start - 1))
+            position = max(position, known_end + 1)
+        if position <= end:
+            rest.append((position, end))
+    return rest

@@ -1,0 +1,198 @@
+"""The value stream: question -> plan -> gather -> read -> dedupe -> fit -> render -> receipt."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from satchel.assemble.candidates import Candidate, file_candidates, record_candidate
+from satchel.assemble.dedupe import Seen
+from satchel.assemble.fit import ITEM_SHARE, Fitter, Section, by_density
+from satchel.assemble.gather import Gathered, gather
+from satchel.assemble.items import build_items
+from satchel.assemble.plan import PlannedSection, make_plan
+from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.receipt import omissions
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.request import AssembleRequest
+from satchel.redact import redact
+from satchel.search.query import Query, analyse
+from satchel.search.searcher import SearchResult, search_kind
+from satchel.store.protocol import Store
+from satchel.tokens import TokenCounter, counter
+from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
+
+CALIBRATED_FLOOR = 0.1
+"""Default of `min_score`: the share of the question's idf mass that a file or record must contain to be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What the stream works with; everything else is in the request."""
+
+    store: Store
+    lines: FileLines
+    key: bytes
+    executor: Executor | None = None
+
+
+def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
+    """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
+    started = time.monotonic()
+    query = analyse(redact(request.query)[0])
+    plan = make_plan(request, bench.store.kinds())
+    gathered, failures = gather(plan, _asker(bench.store, query), bench.executor, request.deadline_seconds)
+    searched = time.monotonic()
+    token_counter = counter(request.tokenizer)
+    sections, unreadable = _sections(request, bench, gathered)
+    problems = (*notes, *failures, *unreadable)
+    fitted = _fit(request, bench, sections, token_counter, problems)
+    meta = {
+        "timings": {
+            "search_ms": round((searched - started) * 1000, 2),
+            "assemble_ms": round((time.monotonic() - searched) * 1000, 2),
+        },
+        "revision": bench.store.revision,
+        "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
+    }
+    return _answer(request, sections, fitted, token_counter, problems, meta)
+
+
+def _asker(store: Store, query: Query) -> Callable[[PlannedSection], SearchResult]:
+    return lambda section: search_kind(store, section.kind, query)
+
+
+def _sections(
+    request: AssembleRequest, bench: Workbench, gathered: Sequence[Gathered]
+) -> tuple[list[Section], list[Failure]]:
+    floor = CALIBRATED_FLOOR if request.min_score is None else request.min_score
+    sections, failures = [], []
+    competing = sum(bool(row.result.hits) for row in gathered) > 1
+    total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
+    for row in gathered:
+        share = request.max_tokens * row.section.weight / total
+        cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
+        hits = [hit for hit in row.result.hits if hit.relevance >= floor and _wanted(hit, request)]
+        candidates, lines, problems = _candidates(hits, bench, request, cap)
+        failures += problems
+        if candidates:
+            sections.append(
+                Section(row.section.kind, row.section.weight, by_density(candidates), lines, row.section.limit)
+            )
+    return sections, failures
+
+
+def _wanted(hit: Hit, request: AssembleRequest) -> bool:
+    location = hit.document.location
+    if location is None:
+        return not request.paths
+    if request.paths and not any(fnmatch.fnmatchcase(location.path, glob) for glob in request.paths):
+        return False
+    return not any(fnmatch.fnmatchcase(location.path, glob) for glob in request.exclude)
+
+
+def _candidates(
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int
+) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
+    candidates: list[Candidate] = []
+    lines: dict[str, Lines] = {}
+    failures: dict[str, Failure] = {}
+    for hit in hits:
+        location = hit.document.location
+        bundle = int(hit.document.fields["bundle"])
+        if location is None:
+            candidates.append(record_candidate(hit, bench.store.text(bundle), cap))
+            continue
+        if location.path not in lines and location.path not in failures:
+            found = bench.lines.read(location.path, bundle, location.content_hash)
+            if isinstance(found, Unreadable):
+                failures[location.path] = Failure(hit.document.kind.plural, f"{found.path}: {found.reason}")
+            else:
+                lines[location.path] = found
+        if location.path in lines:
+            candidates += file_candidates(hit, lines[location.path], request.whole_item_tokens)
+    return candidates, lines, list(failures.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """The outcome of fitting: the text, its tokens and its items; all empty when not even the frame fits."""
+
+    text: str
+    used: int
+    items: tuple[ContextItem, ...]
+
+
+def _fit(
+    request: AssembleRequest,
+    bench: Workbench,
+    sections: Sequence[Section],
+    token_counter: TokenCounter,
+    problems: Sequence[Failure],
+) -> _Fitted:
+    rendering = RenderRequest(
+        query=request.query,
+        show_sources=request.show_sources,
+        show_code=request.show_code,
+        group_by_type=request.group_by_type,
+        failures=tuple(problems),
+    )
+
+    def show(shown: Sequence[Section]) -> tuple[str, list[ContextItem]]:
+        items = build_items(shown, bench.key)
+        return (render(rendering, items, format=request.format) if items else ""), items
+
+    def measure(shown: Sequence[Section]) -> int:
+        return token_counter.count(show(shown)[0])
+
+    if not sections:
+        return _Fitted("", 0, ())
+    seen = Seen()
+    fitter = Fitter(token_counter, request.max_tokens, measure, lambda section, c: _is_duplicate(seen, section, c))
+    used = fitter.fit(sections)
+    text, items = show(sections)
+    if used > request.max_tokens or not items:
+        return _Fitted("", 0, ())
+    return _Fitted(text, used, tuple(_with_origins(item, seen) for item in items))
+
+
+def _is_duplicate(seen: Seen, section: Section, candidate: Candidate) -> bool:
+    step = candidate.steps[0]
+    if not step.ranges:
+        return seen.twin_of(candidate, step.text) is not None
+    lines = section.lines[candidate.group]
+    return seen.twin_of(candidate, "".join(lines.text(start, end) for start, end in step.ranges)) is not None
+
+
+def _with_origins(item: ContextItem, seen: Seen) -> ContextItem:
+    twins = [twin for origin in (*item.origins, item.id) for twin in seen.origins.get(origin, [])]
+    return replace(item, origins=(*item.origins, *twins)) if twins else item
+
+
+def _answer(
+    request: AssembleRequest,
+    sections: Sequence[Section],
+    fitted: _Fitted,
+    token_counter: TokenCounter,
+    problems: Sequence[Failure],
+    meta: Mapping[str, Any],
+) -> Context:
+    used_by_kind: dict[str, int] = {}
+    for item in fitted.items:
+        plural = Kind(item.source).plural
+        used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
+    return Context(
+        query=request.query,
+        text=fitted.text,
+        format=request.format,
+        items=fitted.items,
+        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
+        overflow=omissions(sections, fitted.used),
+        sources_used=used_by_kind,
+        failures=tuple(problems),
+        meta=meta,
+    )

@@ -1,0 +1,241 @@
+"""The one facade: open a root, index it, search it, assemble contexts. It wires the stages and owns their lifetimes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from satchel import config, roots
+from satchel.assemble.read import FileLines
+from satchel.assemble.request import (
+    WHOLE_ITEM_TOKENS,
+    AssembleRequest,
+    check_budget,
+    check_score,
+    parse_format,
+    parse_kinds,
+)
+from satchel.assemble.stream import Workbench, assemble
+from satchel.errors import LockedError, UsageError
+from satchel.git import find_repository
+from satchel.index.build import BuildOptions, build
+from satchel.index.lock import index_lock
+from satchel.index.reading import ReadingOptions
+from satchel.index.report import IndexReport, Progress, Quiet
+from satchel.index.walk import WalkOptions
+from satchel.keys import load_key
+from satchel.search.query import analyse
+from satchel.search.searcher import search_kind
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
+
+REFRESH_PAUSE_SECONDS = 2.0
+"""A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
+
+_SECTION_THREADS = 4
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where everything of one root lies."""
+
+    root: Path
+    index: Path
+    memory: Path
+    state: Path
+    cache: Path | None
+
+
+class Satchel:
+    """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
+
+    Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
+    """
+
+    def __init__(self, places: Places, loaded: config.LoadedSettings, store: SqliteStore, key: bytes) -> None:
+        self.places = places
+        self.loaded = loaded
+        self._store = store
+        self._key = key
+        self._lines = FileLines(places.root, store, key, self.settings.index_max_file_bytes)
+        self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
+        self._refreshed = -REFRESH_PAUSE_SECONDS
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        root: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open the root that holds `path`, or exactly `root`. Creates an empty index where there is none.
+
+        `settings` are dotted keys that win over files and environment. Raises NoIndexError where nothing can be
+        indexed, ConfigError for impossible settings, StoreError or LockedError for an unusable store.
+        """
+        variables = os.environ if environ is None else environ
+        folders = config.Folders.from_environment(variables)
+        found = roots.find_root(Path(path), Path(root) if root is not None else None)
+        loaded = config.load_settings(found, variables, settings or {}, folders)
+        repository = find_repository(found)
+        cache = roots.extraction_cache_path(repository.common_dir, folders) if repository is not None else None
+        places = Places(found, roots.index_path(found, folders), roots.memory_path(folders), folders.state, cache)
+        return cls(places, loaded, SqliteStore(places.index / "index.db"), load_key(folders.state))
+
+    @property
+    def settings(self) -> config.Settings:
+        """The settings in force."""
+        return self.loaded.settings
+
+    @property
+    def store(self) -> SqliteStore:
+        """The index store, for those who build on it."""
+        return self._store
+
+    def index(
+        self,
+        *,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] = _never,
+        wait_seconds: float | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
+        wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
+        with index_lock(self.places.index / "index.lock", wait, should_stop):
+            report = build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
+        self._refreshed = time.monotonic()
+        return report
+
+    def refresh(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> list[Failure]:
+        """Bring the index up to date before a question, unless that was just done. Returns what the answer must note.
+
+        When another process is building right now, an index that was published before still answers, with a note.
+        """
+        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS:
+            return []
+        published = bool(self._store.kinds())
+        try:
+            report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
+        except LockedError as error:
+            if not published:
+                raise
+            return [Failure("index", str(error), "the answer comes from the index as it was before")]
+        return list(report.notes)
+
+    def _build_options(self) -> BuildOptions:
+        settings = self.settings
+        return BuildOptions(
+            walk=WalkOptions(
+                max_file_bytes=settings.index_max_file_bytes,
+                max_files=settings.index_max_files,
+                include=settings.index_include,
+                exclude=settings.index_exclude,
+                store_paths=(self.places.index,),
+            ),
+            reading=ReadingOptions(
+                root=str(self.places.root),
+                key=self._key,
+                limit=settings.index_max_file_bytes,
+                allow=settings.redact_allow,
+                cache=str(self.places.cache) if self.places.cache is not None else "",
+            ),
+            workers=settings.index_workers,
+            commits=settings.index_commits,
+            commit_files=settings.index_commit_files,
+            message_characters=settings.index_message_chars,
+        )
+
+    def search(self, question: str, *, types: Iterable[str] = (), limit: int = 10, refresh: bool = True) -> list[Hit]:
+        """The best hits of each kind asked for (all that have documents by default), `limit` a kind."""
+        kinds = parse_kinds(types)
+        if limit < 1:
+            raise UsageError(f"limit is {limit}: give at least 1")
+        if refresh:
+            self.refresh()
+        query = analyse(question)
+        available = self._store.kinds()
+        asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+        return [hit for kind in asked for hit in search_kind(self._store, kind, query).hits[:limit]]
+
+    def request(self, question: str, **options: Any) -> AssembleRequest:
+        """A checked request from the settings and these options, named as in `assemble`."""
+        settings = self.settings
+        purpose = options.pop("purpose", "find")
+        if purpose not in WHOLE_ITEM_TOKENS:
+            raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
+        whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
+        base = AssembleRequest(
+            query=question,
+            kinds=parse_kinds(options.pop("types", ())),
+            max_tokens=check_budget(options.pop("max_tokens", settings.budget_max_tokens)),
+            format=parse_format(options.pop("format", settings.context_format)),
+            limit=options.pop("limit", settings.context_limit),
+            tokenizer=options.pop("tokenizer", settings.budget_tokenizer),
+            min_score=check_score(options.pop("min_score", settings.context_min_score)),
+            whole_item_tokens=whole[purpose],
+            show_sources=options.pop("show_sources", settings.context_sources),
+            exclude=(*settings.context_exclude, *options.pop("exclude", ())),
+            include=(*settings.context_include, *options.pop("include", ())),
+            deadline_seconds=settings.context_gather_deadline_s,
+        )
+        if base.limit < 1:
+            raise UsageError(f"limit is {base.limit}: give at least 1")
+        return replace(base, **options)
+
+    def assemble(
+        self,
+        question: str,
+        *,
+        refresh: bool = True,
+        progress: Progress | None = None,
+        should_stop: Callable[[], bool] = _never,
+        **options: Any,
+    ) -> Context:
+        """A packed context for a question.
+
+        Options: `types` (context types, default all), `max_tokens`, `limit` (items a kind), `format`, `tokenizer`,
+        `purpose` ("find" or "edit"), `min_score`, `show_sources`, `show_code`, `group_by_type`, `include`, `exclude`,
+        `paths` (globs), `now`. Raises UsageError for impossible values. The text never has more than `max_tokens`.
+        """
+        request = self.request(question, **options)
+        notes = self.refresh(progress=progress, should_stop=should_stop) if refresh else []
+        bench = Workbench(self._store, self._lines, self._key, self._executor)
+        return assemble(request, bench, notes)
+
+    async def aindex(self, **options: Any) -> IndexReport:
+        """`index` as a coroutine."""
+        return await asyncio.to_thread(self.index, **options)
+
+    async def asearch(self, question: str, **options: Any) -> list[Hit]:
+        """`search` as a coroutine."""
+        return await asyncio.to_thread(self.search, question, **options)
+
+    async def aassemble(self, question: str, **options: Any) -> Context:
+        """`assemble` as a coroutine."""
+        return await asyncio.to_thread(self.assemble, question, **options)
+
+    def close(self) -> None:
+        """Release threads and store files."""
+        self._executor.shutdown(wait=True)
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

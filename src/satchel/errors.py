@@ -1,0 +1,68 @@
+"""Every error that satchel raises on purpose.
+
+SatchelError                          carries the exit code of the command line
+|-- UsageError (2)                    a bad argument: the message holds the value, the limit and the next step
+|   |-- InvalidContextTypeError
+|   `-- ConfigError
+|-- NoIndexError (10)                 there is nothing here that could be indexed
+|-- LockedError (11)                  another process holds the store
+|-- StoreError                        the store is damaged, newer than this program, or out of space
+|-- UnsafePathError                   a path leads outside the workspace root
+|-- GitError                          git answered with an error
+|-- MissingExtraError                 an optional extra is not installed
+`-- ContextAssemblyError              a context could not be assembled
+"""
+
+from __future__ import annotations
+
+
+class SatchelError(Exception):
+    """Base of all errors of this package."""
+
+    exit_code = 1
+
+
+class UsageError(SatchelError):
+    """An argument or a setting has an impossible value."""
+
+    exit_code = 2
+
+
+class ContextAssemblyError(SatchelError):
+    """A context could not be assembled."""
+
+
+class InvalidContextTypeError(UsageError, ContextAssemblyError):
+    """A context type that does not exist was asked for; the message names all that do."""
+
+
+class ConfigError(UsageError):
+    """A settings file cannot be read or holds an unknown or forbidden key."""
+
+
+class NoIndexError(SatchelError):
+    """There is no folder here that could be indexed."""
+
+    exit_code = 10
+
+
+class LockedError(SatchelError):
+    """Another process holds the write lock for longer than the wait."""
+
+    exit_code = 11
+
+
+class StoreError(SatchelError):
+    """The store cannot be used: damaged, of a newer version, read-only or out of space."""
+
+
+class UnsafePathError(SatchelError):
+    """A path is outside the workspace root, or not a regular file."""
+
+
+class GitError(SatchelError):
+    """git is missing, timed out, or ended with an error."""
+
+
+class MissingExtraError(SatchelError):
+    """A feature needs an optional extra that is not installed; the message names the command that installs it."""

@@ -1,0 +1,391 @@
+"""The one safe open of the program, and what a text or a name says about a file.
+
+Nothing else in satchel opens a file of a workspace. A path is walked one folder at a time from the root, each step
+refusing symbolic links, so no byte from outside the root is ever read, not even when somebody swaps a folder for a
+link between two steps. Only regular files are read, without blocking, and never more than `limit` + 1 bytes.
+
+Where the system lacks the needed calls (Windows), the same promise is kept as well as resolving and checking allows:
+a swap exactly between the check and the open is then not noticed.
+
+This is a leaf: it imports nothing of satchel.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE, BOM_UTF32_LE
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from pathlib import Path
+
+
+class SkipReason(StrEnum):
+    """Why a file or a folder was left out. The value is the word that reports and counts use."""
+
+    BINARY = "binary"
+    EXCLUDED = "excluded"
+    GENERATED = "generated"
+    HIDDEN = "hidden"
+    IGNORED = "ignored"
+    MINIFIED = "minified"
+    NESTED_REPOSITORY = "nested-repository"
+    ODD_NAME = "odd-name"
+    OTHER_FILE_SYSTEM = "other-file-system"
+    OUTSIDE_ROOT = "outside-root"
+    SECRET_FILE = "secret-file"  # noqa: S105 - a reason, not a password
+    SPECIAL_FILE = "special-file"
+    STORE = "store"
+    SUBMODULE = "submodule"
+    SYMLINK = "symlink"
+    TOO_DEEP = "too-deep"
+    TOO_LARGE = "too-large"
+    TOO_MANY = "too-many"
+    TRANSLATION = "translation"
+    UNREADABLE = "unreadable"
+    VANISHED = "vanished"
+    VENDORED = "vendored"
+
+    @property
+    def is_error(self) -> bool:
+        """True where something went wrong, false where leaving it out was the intention."""
+        return self is SkipReason.UNREADABLE
+
+
+class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, not a fault
+    """A file that was not read; `reason` says why, the message what the system said where it said anything."""
+
+    def __init__(self, reason: SkipReason, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else str(reason))
+        self.reason = reason
+
+    @property
+    def is_error(self) -> bool:
+        """True where something went wrong, false where leaving the file out was the intention."""
+        return self.reason.is_error
+
+
+@dataclass(frozen=True, slots=True)
+class FileBytes:
+    """The bytes of one file.
+
+    Its times in nanoseconds are of before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
+    anybody may set back, and `changed_ns` (of the inode), which only the system sets.
+    """
+
+    raw: bytes
+    mtime_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    r"""The text of one file.
+
+    `text` has no byte order mark and only `\n` as line end: line n is `text.split("\n")[n - 1]` (never
+    `splitlines`, which also breaks at form feeds and other separators). `content_hash` is keyed and taken on the raw
+    bytes that gave this text; `size` is their number. `lossy` means that some bytes were not valid in `encoding` and
+    stand as U+FFFD.
+    """
+
+    text: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+    encoding: str
+    lossy: bool
+
+
+_BYTE_ORDER_MARKS = (
+    (BOM_UTF8, "utf-8-sig"),
+    # UTF-32 first: its little-endian mark starts with the one of UTF-16.
+    (BOM_UTF32_LE, "utf-32"),
+    (BOM_UTF32_BE, "utf-32"),
+    (BOM_UTF16_LE, "utf-16"),
+    (BOM_UTF16_BE, "utf-16"),
+)
+
+
+def read_text(root: Path, relative: str, *, key: bytes, limit: int) -> FileText:
+    """Read and decode one file below `root`. Raises Skipped, and nothing else for what is on the disk.
+
+    `relative` uses forward slashes; `limit` is in bytes; `key` (up to 64 bytes) makes the hash useless as an oracle
+    for guessing contents.
+    """
+    found = read_bytes(root, relative, limit=limit)
+    decoded = decode(found.raw)
+    if decoded is None:
+        raise Skipped(SkipReason.BINARY)
+    text, encoding, lossy = decoded
+    hashed = content_hash(found.raw, key)
+    return FileText(text, hashed, len(found.raw), found.mtime_ns, found.changed_ns, encoding, lossy)
+
+
+def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
+    """Read the bytes of one regular file below `root`, at most `limit` of them. Raises Skipped."""
+    parts = _parts(relative)
+    try:
+        descriptor = _open_beneath(root, parts) if _CAN_WALK else _open_resolved(root, parts)
+    except OSError as error:
+        raise _skipped(error, root, parts) from error
+    try:
+        return _read_regular(descriptor, limit)
+    except OSError as error:
+        raise Skipped(SkipReason.UNREADABLE, error.strerror or "") from error
+    finally:
+        os.close(descriptor)
+
+
+def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
+    """(size in bytes, mtime_ns, changed_ns), or None where there is no regular file. Opens nothing."""
+    try:
+        status = Path(root, *_parts(relative)).lstat()
+    except (OSError, Skipped):
+        return None
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def decode(raw: bytes) -> tuple[str, str, bool] | None:
+    r"""Turn bytes into (text, encoding, lossy), or None where they are not text.
+
+    A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. A NUL anywhere makes it
+    binary. `\r\n` and a lone `\r` become `\n`, one line end for one line end, so line numbers stay those that
+    an editor shows.
+    """
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
+    if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):
+        return None
+    lossy = False
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError:
+        text, lossy = raw.decode(encoding, "replace"), True
+    if "\0" in text:
+        return None
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text, encoding, lossy
+
+
+def content_hash(raw: bytes, key: bytes) -> str:
+    """Keyed hash of the bytes of a file, 32 hexadecimal digits."""
+    return blake2b(raw, key=key, digest_size=16).hexdigest()
+
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_READ_FILE = _READ | getattr(os, "O_NOFOLLOW", 0)
+# O_PATH asks only for the right to pass through a folder, not for the right to list it.
+_ENTER_ROOT = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_ENTER = _ENTER_ROOT | getattr(os, "O_NOFOLLOW", 0)
+_CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
+
+
+def _parts(relative: str) -> list[str]:
+    """The steps of a relative path. Raises Skipped where it could lead anywhere but down."""
+    parts = relative.split("/")
+    strange = os.name == "nt" and any("\\" in part or ":" in part for part in parts)
+    if strange or "\0" in relative or any(part in ("", ".", "..") for part in parts):
+        raise Skipped(SkipReason.OUTSIDE_ROOT)
+    return parts
+
+
+def _open_beneath(root: Path, parts: list[str]) -> int:
+    """Open a file step by step from the root; no step follows a link. Raises OSError."""
+    folder = os.open(root, _ENTER_ROOT)
+    try:
+        for part in parts[:-1]:
+            deeper = os.open(part, _ENTER, dir_fd=folder)
+            os.close(folder)
+            folder = deeper
+        return os.open(parts[-1], _READ_FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _open_resolved(root: Path, parts: list[str]) -> int:
+    """Open a file after resolving its folder, for systems without `openat`. Raises OSError."""
+    try:
+        parent, top = Path(root, *parts[:-1]).resolve(strict=True), root.resolve(strict=True)
+    except RuntimeError as error:  # Python 3.11 and 3.12 say this of a loop of links
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+    expected = top.joinpath(*parts[:-1])
+    if os.path.normcase(parent) != os.path.normcase(expected):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    path = parent / parts[-1]
+    before = path.lstat()
+    if stat.S_ISLNK(before.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    if not stat.S_ISREG(before.st_mode):
+        raise OSError(errno.ENXIO, os.strerror(errno.ENXIO))
+    descriptor = os.open(path, _READ_FILE)
+    after = os.fstat(descriptor)
+    if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
+        os.close(descriptor)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return descriptor
+
+
+def _read_regular(descriptor: int, limit: int) -> FileBytes:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise Skipped(SkipReason.SPECIAL_FILE)
+    if status.st_size > limit:
+        raise Skipped(SkipReason.TOO_LARGE)
+    # One byte more than the size: a short answer proves the end of the file without a second call.
+    wanted = status.st_size + 1
+    raw = os.read(descriptor, wanted)
+    if len(raw) == wanted or len(raw) < status.st_size:
+        pieces, total = [raw], len(raw)
+        while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
+            pieces.append(piece)
+            total += len(piece)
+        raw = b"".join(pieces)
+    if len(raw) > limit:
+        raise Skipped(SkipReason.TOO_LARGE)
+    return FileBytes(raw, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _skipped(error: OSError, root: Path, parts: list[str]) -> Skipped:
+    """What a failed open means. Linux says ENOTDIR of a link where a folder was wanted, so look once more."""
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        steps = (Path(root, *parts[:end]) for end in range(1, len(parts) + 1))
+        is_link = error.errno == errno.ELOOP or any(step.is_symlink() for step in steps)
+        return Skipped(SkipReason.SYMLINK if is_link else SkipReason.VANISHED)
+    if error.errno == errno.ENOENT:
+        return Skipped(SkipReason.VANISHED)
+    if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):
+        return Skipped(SkipReason.SPECIAL_FILE)
+    return Skipped(SkipReason.UNREADABLE, error.strerror or "")
+
+
+_HEAD_LINES = 10  # a generator announces itself at the top; further down the words belong to hand-written code
+_HEAD_COLUMNS = 300  # longer than any announcement, short enough to keep each match cheap
+_COMMENT_LINE = re.compile(
+    r"""\s*(?: //+ | \#+!? | /\*+ | \*+ | --+ | ;+ | %+ | <!--+ | \.\.\s | \(\*+ | \"\"\" | ''' | @?rem\s )\s*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MADE = r"\b(?:auto[- ]?|automatically[ ]|machine[- ]|code[ ])?generated\b"
+_HANDS_OFF = r"\b(?:do[ ]not|don't|please[ ]do[ ]not)[ ](?:edit|modify|change|touch)\b"
+_GENERATED_LINE = re.compile(
+    # "Code generated by protoc. DO NOT EDIT." | "DO NOT EDIT: this file is auto-generated" | "@generated"
+    rf"{_MADE}.*{_HANDS_OFF} | {_HANDS_OFF}\W+(?:this[ ]|the[ ])?(?:file\W+)?(?:is[ ]|was[ ])?{_MADE}"
+    r" | ^@generated\b | ^<auto-?generated",
+    re.VERBOSE | re.IGNORECASE,
+)
+_GENERATED_START = re.compile(
+    rf"(?:this[ ](?:file|code|module)[ ](?:is|was|has[ ]been)[ ])?{_MADE}", re.VERBOSE | re.IGNORECASE
+)
+_HANDS_OFF_START = re.compile(rf"(?:warning\W+)?{_HANDS_OFF}", re.VERBOSE | re.IGNORECASE)
+
+
+def is_generated(head: str) -> bool:
+    """Tell whether a program says, in a comment of the first lines, that it wrote this file and edits will be lost."""
+    head = head[: _HEAD_LINES * _HEAD_COLUMNS]
+    if "generated" not in head.lower():
+        return False
+    made = hands_off = False
+    for line in head.split("\n", _HEAD_LINES)[:_HEAD_LINES]:
+        opening = _COMMENT_LINE.match(line)
+        if opening is None:
+            continue
+        comment = line[opening.end() : opening.end() + _HEAD_COLUMNS]
+        if _GENERATED_LINE.search(comment):
+            return True
+        made = made or _GENERATED_START.match(comment) is not None
+        hands_off = hands_off or _HANDS_OFF_START.match(comment) is not None
+    return made and hands_off
+
+
+_MINIFIED_SIZE = 2_000  # characters; what is smaller is cheap to keep
+_MINIFIED_MEAN_LINE = 300  # characters; written code has 30 to 40, prose with one paragraph a line up to 250
+_MINIFIED_LINE = 20_000  # characters; nobody writes such a line
+_PROSE_SPACES = 1 / 9  # share of blanks above which long lines are paragraphs: prose has 1/6, minified code 1/20
+
+
+def is_minified(text: str) -> bool:
+    """Tell whether a text was made for machines: lines far too long to be written by hand. Linear in the text.
+
+    True where lines of over 20,000 characters hold more than half of it, or where lines have over 300 characters on
+    average and hardly any blanks. One long line in a file that is otherwise written by hand does not count.
+    """
+    if len(text) < _MINIFIED_SIZE:
+        return False
+    half = _MINIFIED_LINE // 2
+    # A line that long covers one whole stretch of half its length, so most texts need no look at each line.
+    if any(text.find("\n", start, start + half) < 0 for start in range(0, len(text) - half, half)):
+        long_lines = sum(length for length in map(len, text.split("\n")) if length > _MINIFIED_LINE)
+        if long_lines > len(text) / 2:
+            return True
+    return len(text) / (text.count("\n") + 1) > _MINIFIED_MEAN_LINE and text.count(" ") < len(text) * _PROSE_SPACES
+
+
+def unwanted(path: str, text: str) -> SkipReason | None:
+    """Why the text of a file is not worth keeping, or None. A notebook may hold pictures in long lines."""
+    if is_generated(text):
+        return SkipReason.GENERATED
+    return SkipReason.MINIFIED if is_minified(text) and not path.endswith(".ipynb") else None
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SECRET_NAMES = _words("""
+    .netrc _netrc .npmrc .yarnrc.yml .pypirc .pgpass .my.cnf .mylogin.cnf .htpasswd .git-credentials .dockercfg .s3cfg
+    .boto .vault-token .terraformrc terraform.rc .envrc kubeconfig .kubeconfig id_rsa id_dsa id_ecdsa id_ed25519
+    id_ecdsa_sk id_ed25519_sk application_default_credentials.json credentials.tfrc.json master.key
+""")
+_SECRET_SUFFIXES = tuple(
+    _words(".pem .key .p12 .pfx .jks .keystore .kdb .kdbx .ppk .ovpn .pkcs12 .tfstate .tfstate.backup .kubeconfig")
+)
+# The last two steps of a path.
+_SECRET_PATHS = _words("""
+    .aws/credentials .aws/config .kube/config .docker/config.json .cargo/credentials .cargo/credentials.toml
+    .gem/credentials .composer/auth.json .m2/settings.xml .azure/accesstokens.json gh/hosts.yml
+""")
+_SECRET_FOLDERS = frozenset((".ssh", ".gnupg"))
+_CLIENT_SECRET = re.compile(r"(?:client_secret|service[-_]?account)[^/]*\.json")
+_SAMPLE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?|schema)(?:$|[._-])")
+
+
+def is_secret_file(path: str) -> bool:
+    """Tell from its path alone whether a file exists to hold secrets; such a file is never read.
+
+    Samples (`.env.example`) are no secrets, and neither are public keys (`id_rsa.pub`).
+    """
+    steps = path.lower().rsplit("/", 2)[-2:]
+    name = steps[-1]
+    if steps[0] in _SECRET_FOLDERS and len(steps) == 2:
+        return not name.endswith(".pub")
+    environment = name.startswith(".env") and name[4:5] in ("", ".", "-", "_")
+    if environment or name.endswith(".env"):
+        return not _SAMPLE.search(name)
+    return (
+        name in _SECRET_NAMES
+        or name.endswith(_SECRET_SUFFIXES)
+        or "/".join(steps) in _SECRET_PATHS
+        or _CLIENT_SECRET.fullmatch(name) is not None
+    )
+
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+
+
+def is_odd_name(name: str) -> bool:
+    """Tell whether a name is not valid UTF-8 or holds control characters or line separators."""
+    return not (name.isascii() and name.isprintable()) and _UNPRINTABLE.search(name) is not None
+
+
+def escape_name(name: str) -> str:
+    r"""Show a name of the file system as text that every terminal, database and JSON writer takes: `bad\xff.py`."""
+    return _UNPRINTABLE.sub(_escape_character, name)
+
+
+def _escape_character(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    # Python keeps a byte that is not UTF-8 as a surrogate from U+DC80 up.
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(found[0])[1:-1]

@@ -1,0 +1,158 @@
+"""From the text of one file to everything the store keeps of it: parts, windows and postings.
+
+The result depends on the text and its language only, never on the path or the store, so it can be computed in
+another process and shared by every work tree of a repository that holds the same bytes.
+"""
+
+from __future__ import annotations
+
+import marshal
+from array import array
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from satchel import text as words
+from satchel.index.windows import cut_windows
+from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
+from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
+
+EXTRACTION_VERSION = f"1.{words.ANALYSIS_VERSION}"
+"""Part of every cache key: change it when the same text gives another extraction."""
+
+_LARGEST_COUNT = 255
+_MARSHAL_VERSION = 4
+
+
+def extract(text: str, outline: Outline) -> Extraction:
+    """Cut the parts of a file into windows and count their terms. `outline` must tile `text`."""
+    lines = text.split("\n")
+    vocabulary: dict[str, int] = {}
+    starts = _line_starts(lines)
+    columns: list[array[int]] = [array("I") for _ in range(WINDOW_COLUMNS)]
+    body = _Counting(vocabulary)
+    names = _Counting(vocabulary)
+    signatures = _Counting(vocabulary)
+    comments = _comment_flags(outline, len(lines))
+    window_index = 0
+    for part_index, part in enumerate(outline.parts):
+        names.add(part_index, words.words(part.name))
+        signatures.add(part_index, words.words(part.signature))
+        for start, end in cut_windows(lines, part.start, part.end):
+            begin, stop = starts[start - 1], starts[end]
+            found = words.WORD.findall(text, begin, stop)
+            term_count = body.add(window_index, found)
+            commented = _comment_words(text, starts, comments, start, end)
+            row = (part_index, start, end, stop - begin, term_count, len(found), commented)
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+            window_index += 1
+    return Extraction(
+        language=outline.language,
+        line_count=len(lines),
+        parsed=outline.parsed,
+        parts=outline.parts,
+        imports=outline.imports,
+        window_count=window_index,
+        window_columns=b"".join(column.tobytes() for column in columns),
+        vocabulary=list(vocabulary),
+        body=body.postings(),
+        names=names.postings(),
+        signatures=signatures.postings(),
+    )
+
+
+class _Counting:
+    """Collects one field's postings against a shared vocabulary."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        self._vocabulary = vocabulary
+        self._terms = array("I")
+        self._units = array("I")
+        self._counts = array("B")
+
+    def add(self, unit: int, found: Sequence[str]) -> int:
+        """Count the terms of these words for one unit; returns how many terms there were, repeats included."""
+        if not found:
+            return 0
+        total = 0
+        vocabulary = self._vocabulary
+        for term, count in words.count_terms(found).items():
+            total += count
+            self._terms.append(vocabulary.setdefault(term, len(vocabulary)))
+            self._units.append(unit)
+            self._counts.append(count if count < _LARGEST_COUNT else _LARGEST_COUNT)
+        return total
+
+    def postings(self) -> Postings:
+        return Postings(self._terms.tobytes(), self._units.tobytes(), self._counts.tobytes())
+
+
+def _line_starts(lines: Sequence[str]) -> list[int]:
+    """Character offset at which each line starts, and one past the end of the last."""
+    starts = [0]
+    position = 0
+    for line in lines:
+        position += len(line) + 1
+        starts.append(position)
+    return starts
+
+
+def _comment_flags(outline: Outline, line_count: int) -> bytearray:
+    """One byte a line: 1 where the line holds only comment or doc string."""
+    flags = bytearray(line_count + 1)
+    for start, end in outline.comment_lines:
+        for line in range(start, min(end, line_count) + 1):
+            flags[line] = 1
+    return flags
+
+
+def _comment_words(text: str, starts: Sequence[int], flags: bytearray, start: int, end: int) -> int:
+    commented = 0
+    line = flags.find(1, start, end + 1)
+    while line != -1:
+        after = flags.find(0, line, end + 1)
+        after = end + 1 if after == -1 else after
+        commented += len(words.WORD.findall(text, starts[line - 1], starts[after - 1]))
+        line = flags.find(1, after, end + 1)
+    return commented
+
+
+def dump(extraction: Extraction) -> bytes:
+    """The extraction as bytes for another process or the cache of the same Python version."""
+    row: list[Any] = [getattr(extraction, item.name) for item in fields(extraction)]
+    row[3] = [_plain_part(part) for part in extraction.parts]
+    row[4] = [(item.target, item.names, item.start, item.end) for item in extraction.imports]
+    for index in (8, 9, 10):
+        row[index] = (row[index].terms, row[index].units, row[index].counts)
+    return marshal.dumps(row, _MARSHAL_VERSION)
+
+
+def load(data: bytes) -> Extraction:
+    """The opposite of `dump`. The data must come from `dump`: callers verify its origin first."""
+    row = marshal.loads(data)  # noqa: S302 - the bytes come from our own pipe or carry our keyed hash
+    row[3] = tuple(_part(values) for values in row[3])
+    row[4] = tuple(Import(*values) for values in row[4])
+    for index in (8, 9, 10):
+        row[index] = Postings(*row[index])
+    return Extraction(*row)
+
+
+def _plain_part(part: Part) -> tuple[Any, ...]:
+    definitions = [(item.name, item.owner, item.line) for item in part.definitions]
+    references = [(str(item.type), item.target) for item in part.references]
+    return (str(part.role), part.name, part.start, part.end, part.signature, part.summary, definitions, references)
+
+
+def _part(values: tuple[Any, ...]) -> Part:
+    role, name, start, end, signature, summary, definitions, references = values
+    return Part(
+        Role(role),
+        name,
+        start,
+        end,
+        signature,
+        summary,
+        tuple(Definition(*item) for item in definitions),
+        tuple(Reference(EdgeType(kind), target) for kind, target in references),
+    )

@@ -1,0 +1,166 @@
+r"""The rules of `.gitignore` and its relatives, with the meaning that git gives them.
+
+Most patterns are a plain name (`node_modules`), an ending (`*.pyc`) or a beginning (`.coverage.*`); those are looked
+up, and only the rest becomes an expression, one for all of a file of rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from satchel.index.glob import WILD, translate
+
+WILDCARD_LIMIT = 5_000
+"""Patterns with wildcards that one file of rules may hold; the largest honest one seen has 600. Later ones are
+dropped, so that a file of rules made to be slow is not."""
+
+GLOB_LIMIT = 4_096
+"""Characters of one pattern; a longer one is dropped, as no path is longer."""
+
+
+class Rules:
+    """The patterns of one file of rules, compiled once.
+
+    `base` is the folder that the patterns are relative to, as a prefix of the paths given to `match` (`""` or
+    `"src/"`); where the rules come from a folder above the root, `above` is the way from there to the root (`"sub/"`).
+    `dropped` counts the patterns over one of the limits.
+    """
+
+    __slots__ = ("_above", "_base_length", "_for_files", "_for_folders", "_negated", "dropped")
+
+    def __init__(self, lines: Iterable[str], *, base: str = "", above: str = "") -> None:
+        self._base_length = len(base)
+        self._above = above
+        self._negated: list[bool] = []
+        self._for_files = _Matcher()
+        self._for_folders = _Matcher()
+        self.dropped = 0
+        wildcards = 0
+        for pattern in filter(None, map(_parse_line, lines)):
+            wildcards += pattern.is_wild
+            if pattern.is_wild and (wildcards > WILDCARD_LIMIT or len(pattern.glob) > GLOB_LIMIT):
+                self.dropped += 1
+                continue
+            self._for_folders.add(pattern, len(self._negated))
+            if not pattern.only_folders:
+                self._for_files.add(pattern, len(self._negated))
+            self._negated.append(pattern.negated)
+
+    def __len__(self) -> int:
+        return len(self._negated)
+
+    def match(self, name: str, path: str, *, is_folder: bool) -> bool | None:
+        """True: ignored; False: taken back in by a `!` pattern; None: no pattern says anything.
+
+        The last pattern that matches decides. `name` is the last step of `path`; `path` is relative to the root.
+        """
+        matcher = self._for_folders if is_folder else self._for_files
+        index = matcher.find(name, self._above + path[self._base_length :])
+        return None if index < 0 else not self._negated[index]
+
+
+def parse_rules(raw: bytes, *, base: str = "", above: str = "") -> Rules:
+    r"""Compile the bytes of a file of rules. A byte order mark is dropped; a line may end in `\r\n`."""
+    text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return Rules((line.removesuffix("\r") for line in text.split("\n")), base=base, above=above)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One line: `glob` without `!`, the leading and the trailing slash."""
+
+    glob: str
+    negated: bool
+    only_folders: bool
+    only_name: bool
+    is_wild: bool
+
+
+def _parse_line(line: str) -> _Pattern | None:
+    """Read one line as git does, or None for an empty line, a comment, or a pattern that can match nothing."""
+    if line.startswith("#"):
+        return None
+    line = _strip_spaces(line.partition("\0")[0])
+    negated = line.startswith("!")
+    glob = line[negated:]
+    only_folders = glob.endswith("/")
+    glob = glob.removesuffix("/")
+    only_name = "/" not in glob
+    glob = glob.removeprefix("/")
+    return _Pattern(glob, negated, only_folders, only_name, WILD.search(glob) is not None) if glob else None
+
+
+def _strip_spaces(line: str) -> str:
+    """Drop the blanks at the end, but not one that a backslash keeps."""
+    kept = line.rstrip(" ")
+    backslashes = len(kept) - len(kept.rstrip("\\"))
+    return kept + " " if backslashes % 2 and kept != line else kept
+
+
+@dataclass(slots=True)
+class _Matcher:
+    """Finds the last pattern that matches. The patterns are sorted by shape; an index grows with the lines."""
+
+    names: dict[str, int] = field(default_factory=dict)
+    paths: dict[str, int] = field(default_factory=dict)
+    endings: dict[str, int] = field(default_factory=dict)
+    beginnings: dict[str, int] = field(default_factory=dict)
+    name_globs: list[tuple[str, int]] = field(default_factory=list)
+    path_globs: list[tuple[str, int]] = field(default_factory=list)
+    all_endings: tuple[str, ...] = ()
+    all_beginnings: tuple[str, ...] = ()
+    name_expression: re.Pattern[str] | None = None
+    path_expression: re.Pattern[str] | None = None
+    is_compiled: bool = False
+
+    def add(self, pattern: _Pattern, index: int) -> None:
+        """Take in one pattern, with an index above all before."""
+        glob = pattern.glob
+        if not pattern.is_wild:
+            (self.names if pattern.only_name else self.paths)[glob] = index
+        elif not pattern.only_name:
+            self.path_globs.append((glob, index))
+        elif glob[0] == "*" and not WILD.search(glob, 1):
+            self.endings[glob[1:]] = index
+        elif glob[-1] == "*" and not WILD.search(glob[:-1]):
+            self.beginnings[glob[:-1]] = index
+        else:
+            self.name_globs.append((glob, index))
+
+    def find(self, name: str, path: str) -> int:
+        """The index of the last pattern that matches, or -1."""
+        if not self.is_compiled:
+            self._compile()
+        found = self.names.get(name, -1)
+        if self.all_endings and name.endswith(self.all_endings):
+            found = max(found, *(index for ending, index in self.endings.items() if name.endswith(ending)))
+        if self.all_beginnings and name.startswith(self.all_beginnings):
+            found = max(found, *(index for start, index in self.beginnings.items() if name.startswith(start)))
+        if self.name_expression is not None:
+            found = max(found, _last_match(self.name_expression, name, self.name_globs))
+        if self.paths:
+            found = max(found, self.paths.get(path, -1))
+        if self.path_expression is not None:
+            found = max(found, _last_match(self.path_expression, path, self.path_globs))
+        return found
+
+    def _compile(self) -> None:
+        """Done at the first question: many files of rules are read for folders that hold nothing to ask about."""
+        self.all_endings, self.all_beginnings = tuple(self.endings), tuple(self.beginnings)
+        self.name_expression = _alternatives(self.name_globs)
+        self.path_expression = _alternatives(self.path_globs)
+        self.is_compiled = True
+
+
+def _alternatives(globs: list[tuple[str, int]]) -> re.Pattern[str] | None:
+    """One expression whose n-th group is the n-th pattern from the end, so that the last pattern is tried first."""
+    if not globs:
+        return None
+    return re.compile("|".join(f"({translate(glob)})" for glob, _ in reversed(globs)), re.DOTALL)
+
+
+def _last_match(expression: re.Pattern[str], text: str, globs: list[tuple[str, int]]) -> int:
+    found = expression.fullmatch(text)
+    return -1 if found is None or found.lastindex is None else globs[-found.lastindex][1]

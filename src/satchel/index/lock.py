@@ -1,0 +1,58 @@
+"""One index run a root at a time: an advisory lock that the kernel releases however its holder ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from satchel.errors import LockedError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: SQLite's own lock still keeps the store whole
+    fcntl = None  # type: ignore[assignment]
+
+_POLL_SECONDS = 0.05
+
+
+@contextlib.contextmanager
+def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool]) -> Iterator[None]:
+    """Hold the lock file while the block runs. Raises LockedError with the holder after `wait_seconds`."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        _acquire(descriptor, path, time.monotonic() + wait_seconds, should_stop)
+        holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": int(time.time())})
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, holder.encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _acquire(descriptor: int, path: Path, deadline: float, should_stop: Callable[[], bool]) -> None:
+    if fcntl is None:
+        return
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline or should_stop():
+                raise LockedError(_held_by(path)) from None
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
+
+
+def _held_by(path: Path) -> str:
+    try:
+        holder = json.loads(path.read_text(encoding="utf-8"))
+        since = time.strftime("%H:%M:%S", time.localtime(holder["since"]))
+        return f"the index is being built by process {holder['pid']} on {holder['host']} since {since}: try again soon"
+    except (OSError, ValueError, KeyError):
+        return f"the index is being built by another process (lock {path}): try again soon"

@@ -1,0 +1,375 @@
+"""The files of a tree that are worth reading, and a count of every one that is not, by reason.
+
+Follows the habits of ripgrep: symbolic links are not followed; `.gitignore` counts inside a git repository, `.ignore`
+and `.satchelignore` everywhere; deeper files of rules win over those above, `.satchelignore` over `.ignore` over
+`.gitignore` over `.git/info/exclude`; hidden names are left out unless `.ignore` or `.satchelignore` take them in by
+a `!` pattern. Nothing but these rules is opened. Folders are visited in the order of their names, so equal trees give
+equal results down to the examples of what was skipped.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from pathlib import Path
+from types import MappingProxyType
+
+from satchel import git
+from satchel.errors import NoIndexError
+from satchel.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
+from satchel.index.ignore import Rules, parse_rules
+from satchel.index.names import is_hidden, is_vendored, reason_of_name
+
+MAX_FILE_BYTES = 1_000_000
+"""A larger text is data, a log or generated; of 40 well-known repositories no hand-written source comes near it."""
+
+MAX_FILES = 500_000
+"""Ten times the Linux kernel; more is a folder that nobody meant to index."""
+
+MAX_DEPTH = 128
+"""Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes."""
+
+EXAMPLES = 10
+"""Skipped paths remembered for each reason."""
+
+RULE_BYTES = 4_000_000
+"""A larger file of rules is left unread, and said to be."""
+
+_STOP_EVERY = 1_000  # entries between two questions whether to stop; they take about 10 ms
+_CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
+_BARE_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
+_VENDOR_MARKS = frozenset(("modules.txt", "autoload.php"))  # of Go and of PHP; a `vendor` folder may also be one's own
+_RULE_FILES = (".satchelignore", ".ignore", ".gitignore")  # strongest first
+_GITIGNORE = _RULE_FILES.index(".gitignore")
+# Listing through a descriptor makes sure that a folder is listed, not a link that took its place.
+_CAN_LIST_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_NOFOLLOW")
+_LIST = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class WalkOptions:
+    """What to walk over. Globs are those of `.gitignore`, relative to the root.
+
+    With `include`, only files that match one of its globs, or lie in a folder that does. `exclude` wins over
+    `include`. `stores` are files and folders of satchel itself: recognised by device and inode, never touched.
+    """
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hidden: bool = False
+    max_file_bytes: int = MAX_FILE_BYTES
+    max_files: int = MAX_FILES
+    max_depth: int = MAX_DEPTH
+    one_file_system: bool = True
+    stores: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file worth reading: its path below the root with forward slashes, size in bytes, and its times.
+
+    `mtime_ns` can be set back by anybody; `changed_ns` (of the inode) only by the system. Equal size and times mean
+    an unchanged file.
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk found, sorted by path.
+
+    `skipped` counts by reason; a folder left out counts once, whatever it holds. `skipped_paths` has the first
+    `EXAMPLES` of each reason as printable text. `errors` counts those of them that could not be read. `notes` are
+    limits that were hit in files of rules. After a stop, `stopped` is true and a missing path means nothing.
+    """
+
+    entries: tuple[FileEntry, ...]
+    skipped: Mapping[str, int]
+    skipped_paths: Mapping[str, tuple[str, ...]]
+    errors: int = 0
+    notes: tuple[str, ...] = ()
+    stopped: bool = False
+
+
+def walk(root: Path, options: WalkOptions | None = None, *, should_stop: Callable[[], bool] = _never) -> Walk:
+    """Find the files below `root`. Raises NoIndexError where `root` is not a folder that can be listed."""
+    return _Walker(root, options or WalkOptions(), should_stop).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One file of rules; its strength is the place in `_RULE_FILES`, or one more for `.git/info/exclude`."""
+
+    strength: int
+    rules: Rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder still to visit: its path as a prefix (`""`, `"src/"`) and what holds for everything in it.
+
+    `layers` go from the strongest to the weakest; `included` says that an `include` glob named it or one above.
+    """
+
+    prefix: str
+    depth: int
+    layers: tuple[_Layer, ...]
+    included: bool
+
+
+class _Walker:
+    """One walk: the folders still to visit and what was found so far."""
+
+    def __init__(self, root: Path, options: WalkOptions, should_stop: Callable[[], bool]) -> None:
+        self._root = root
+        self._options = options
+        self._should_stop = should_stop
+        self._repository = git.find_repository(root)
+        self._include = Rules(options.include) if options.include else None
+        self._exclude = Rules(options.exclude)
+        self._stores = _identities(options.stores)
+        self._store_inodes = {inode for _, inode in self._stores}
+        self._device = -1
+        self._pending: list[_Folder] = []
+        self._entries: list[FileEntry] = []
+        self._skipped: Counter[str] = Counter()
+        self._examples: dict[str, list[str]] = {}
+        self._errors = 0
+        self._notes: list[str] = []
+        self._stopped = False
+
+    def run(self) -> Walk:
+        """Visit every folder. Raises NoIndexError where the root cannot be listed."""
+        try:
+            self._device = self._root.stat().st_dev
+            with os.scandir(self._root):
+                pass
+        except OSError as error:
+            raise NoIndexError(
+                f"{escape_name(str(self._root))} is not a folder that can be read: {error.strerror}"
+            ) from error
+        self._pending.append(_Folder("", 0, self._layers_above(), self._include is None))
+        while self._pending and not self._stopped:
+            folder = self._pending.pop()
+            try:
+                self._visit(folder)
+            except OSError as error:
+                self._skip(_reason_of(error), folder.prefix.rstrip("/"))
+        return Walk(
+            entries=tuple(sorted(self._entries, key=lambda entry: entry.path)),
+            skipped=MappingProxyType(dict(sorted(self._skipped.items()))),
+            skipped_paths=MappingProxyType({reason: tuple(paths) for reason, paths in sorted(self._examples.items())}),
+            errors=self._errors,
+            notes=tuple(self._notes),
+            stopped=self._stopped,
+        )
+
+    def _visit(self, folder: _Folder) -> None:
+        # Without the last slash, which would follow a link. The root itself may be one.
+        path = f"{self._root}/{folder.prefix[:-1]}"
+        descriptor = os.open(path, _LIST) if _CAN_LIST_DESCRIPTOR else -1
+        try:
+            device = (os.fstat(descriptor) if descriptor >= 0 else os.lstat(path)).st_dev
+            if self._options.one_file_system and device != self._device:
+                self._skip(SkipReason.OTHER_FILE_SYSTEM, folder.prefix.rstrip("/"))
+                return
+            with os.scandir(descriptor if descriptor >= 0 else path) as listing:
+                entries = sorted(listing, key=attrgetter("name"))
+            self._look_at(folder, entries)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _look_at(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> None:
+        """Sort the entries of a folder into files, folders to visit, and skipped ones."""
+        names = {entry.name for entry in entries}
+        reason = self._reason_for_contents(folder, names) if folder.prefix else None
+        if reason is not None:
+            self._skip(reason, folder.prefix.rstrip("/"))
+            return
+        folder = self._with_own_rules(folder, names)
+        inner: list[_Folder] = []
+        for number, entry in enumerate(entries, 1):
+            if number % _STOP_EVERY == 1 and self._should_stop():
+                self._stopped = True
+                return
+            name, path = entry.name, folder.prefix + entry.name
+            if name == ".git":
+                continue
+            try:
+                reason = self._reason_for_entry(entry)
+                if reason is None and entry.is_dir(follow_symlinks=False):
+                    reason = self._add_folder(folder, name, path, inner)
+                elif reason is None:
+                    reason = self._add_file(folder, entry, path)
+            except OSError as error:
+                reason = _reason_of(error)
+            if reason is not None:
+                self._skip(reason, path)
+        self._pending.extend(reversed(inner))
+
+    def _reason_for_entry(self, entry: os.DirEntry[str]) -> SkipReason | None:
+        """What the kind of an entry decides, whatever it is called. Raises OSError."""
+        if is_odd_name(entry.name):
+            return SkipReason.ODD_NAME
+        if entry.is_symlink():
+            return SkipReason.SYMLINK
+        if entry.inode() in self._store_inodes:
+            status = entry.stat(follow_symlinks=False)
+            if (status.st_dev, status.st_ino) in self._stores:
+                return SkipReason.STORE
+        if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
+            return SkipReason.SPECIAL_FILE
+        return None
+
+    def _add_folder(self, folder: _Folder, name: str, path: str, inner: list[_Folder]) -> SkipReason | None:
+        if is_vendored(name):
+            return SkipReason.VENDORED
+        reason = self._reason_for_rules(folder, name, path, is_folder=True)
+        if reason is not None:
+            return reason
+        if folder.depth >= self._options.max_depth:
+            return SkipReason.TOO_DEEP
+        included = folder.included or self._is_named(self._include, name, path, is_folder=True)
+        inner.append(_Folder(f"{path}/", folder.depth + 1, folder.layers, included))
+        return None
+
+    def _add_file(self, folder: _Folder, entry: os.DirEntry[str], path: str) -> SkipReason | None:
+        """Keep a file, or say why not. Raises OSError."""
+        name = entry.name
+        reason = self._reason_for_rules(folder, name, path, is_folder=False) or reason_of_name(name)
+        if reason is not None:
+            return reason
+        if not folder.included and not self._is_named(self._include, name, path, is_folder=False):
+            return SkipReason.EXCLUDED
+        if len(self._entries) >= self._options.max_files:
+            return SkipReason.TOO_MANY
+        status = entry.stat(follow_symlinks=False)
+        if status.st_size > self._options.max_file_bytes:
+            return SkipReason.TOO_LARGE
+        self._entries.append(FileEntry(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+        return None
+
+    def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
+        """What the files of rules and the habits about names say."""
+        verdict: bool | None = None
+        for layer in folder.layers:
+            verdict = layer.rules.match(name, path, is_folder=is_folder)
+            if verdict:
+                return SkipReason.IGNORED
+            if verdict is False:
+                # What `.gitignore` takes back in is no longer ignored, but that does not make it less hidden.
+                verdict = False if layer.strength < _GITIGNORE else None
+                break
+        if not is_folder and is_secret_file(path):
+            return SkipReason.SECRET_FILE
+        if verdict is None and not self._options.hidden and is_hidden(name, is_folder=is_folder):
+            return SkipReason.HIDDEN
+        return SkipReason.EXCLUDED if self._is_named(self._exclude, name, path, is_folder=is_folder) else None
+
+    @staticmethod
+    def _is_named(globs: Rules | None, name: str, path: str, *, is_folder: bool) -> bool:
+        return globs is not None and len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
+
+    def _reason_for_contents(self, folder: _Folder, names: set[str]) -> SkipReason | None:
+        """What the names inside a folder say about all of it: a repository of its own, or the work of a tool."""
+        if ".git" in names:
+            repository = git.repository_at(self._root / folder.prefix)
+            if repository is not None:
+                outer = self._repository
+                is_submodule = outer is not None and repository.git_dir.is_relative_to(outer.common_dir / "modules")
+                return SkipReason.SUBMODULE if is_submodule else SkipReason.NESTED_REPOSITORY
+        if names.issuperset(_BARE_REPOSITORY):
+            return SkipReason.NESTED_REPOSITORY
+        if "pyvenv.cfg" in names:
+            return SkipReason.VENDORED
+        if folder.prefix.endswith("vendor/") and not names.isdisjoint(_VENDOR_MARKS):
+            return SkipReason.VENDORED
+        if "CACHEDIR.TAG" in names and self._starts_with(folder.prefix + "CACHEDIR.TAG", _CACHE_TAG):
+            return SkipReason.VENDORED
+        return None
+
+    def _starts_with(self, path: str, signature: bytes) -> bool:
+        try:
+            return read_bytes(self._root, path, limit=MAX_FILE_BYTES).raw.startswith(signature)
+        except Skipped:
+            return False
+
+    def _with_own_rules(self, folder: _Folder, names: set[str]) -> _Folder:
+        """The folder with the rules that lie in it, which are the strongest of their kind for what it holds."""
+        own = []
+        for strength, name in enumerate(_RULE_FILES):
+            if name in names and (strength < _GITIGNORE or self._repository is not None):
+                own += self._read_layer(strength, self._root, folder.prefix + name, base=folder.prefix)
+        return replace(folder, layers=_by_strength((*own, *folder.layers))) if own else folder
+
+    def _layers_above(self) -> tuple[_Layer, ...]:
+        """The rules between the top of the work tree and the root, nearest first, and `.git/info/exclude`."""
+        if self._repository is None:
+            return ()
+        top = self._repository.work_tree
+        steps = self._root.resolve().relative_to(top).parts
+        layers: list[_Layer] = []
+        for depth in reversed(range(len(steps))):
+            above = "/".join(steps[depth:]) + "/"
+            for strength, name in enumerate(_RULE_FILES):
+                layers += self._read_layer(strength, top, "/".join((*steps[:depth], name)), above=above)
+        above = "/".join(steps) + "/" if steps else ""
+        layers += self._read_layer(_GITIGNORE + 1, self._repository.common_dir, "info/exclude", above=above)
+        return _by_strength(layers)
+
+    def _read_layer(self, strength: int, root: Path, path: str, *, base: str = "", above: str = "") -> list[_Layer]:
+        """The rules of one file in a list, or an empty list where there are none."""
+        try:
+            raw = read_bytes(root, path, limit=RULE_BYTES).raw
+        except Skipped as skipped:
+            if skipped.reason in (SkipReason.TOO_LARGE, SkipReason.UNREADABLE):
+                self._notes.append(f"rules of {escape_name(path)} not applied: {skipped}")
+            return []
+        rules = parse_rules(raw, base=base, above=above)
+        if rules.dropped:
+            self._notes.append(f"rules of {escape_name(path)}: {rules.dropped} patterns over the limit not applied")
+        return [_Layer(strength, rules)] if len(rules) else []
+
+    def _skip(self, reason: SkipReason, path: str) -> None:
+        self._skipped[reason.value] += 1
+        self._errors += reason.is_error
+        known = self._examples.setdefault(reason.value, [])
+        if len(known) < EXAMPLES:
+            known.append(escape_name(path))
+
+
+def _by_strength(layers: Iterable[_Layer]) -> tuple[_Layer, ...]:
+    """Strongest kind first; within a kind the order stays, nearest first."""
+    return tuple(sorted(layers, key=attrgetter("strength")))
+
+
+def _reason_of(error: OSError) -> SkipReason:
+    if error.errno == errno.ENOENT:
+        return SkipReason.VANISHED
+    # A folder that is now a link was swapped since it was listed.
+    return SkipReason.SYMLINK if error.errno in (errno.ELOOP, errno.ENOTDIR) else SkipReason.UNREADABLE
+
+
+def _identities(stores: Iterable[Path]) -> frozenset[tuple[int, int]]:
+    """Device and inode of each store file or folder that exists, and of what SQLite puts beside one."""
+    found = set()
+    for store in stores:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                status = store.with_name(store.name + suffix).stat()
+                found.add((status.st_dev, status.st_ino))
+    return frozenset(found)

@@ -1,0 +1,127 @@
+"""Replacing secrets by `[REDACTED:type]` before anything is stored, embedded or shown.
+
+Each shape has a rare string of its own, the *anchor* (the `ke` of `api_key`, the underscore of `ghp_`). A text is
+searched for each anchor that occurs in it; from there the expression looks back for the head and on for the body. That
+costs a fraction of what one large alternation costs, because the engine can skip to plain characters, and it is
+linear, because every body is a single run or bounded. What is found is then judged (`secret_shapes`).
+
+It finds known shapes and plain assignments; it does not promise to find everything. A line that says
+`pragma: allowlist secret` or `satchel:allow-secret` is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+
+from satchel.errors import UsageError
+from satchel.secret_shapes import ASSIGNED, Shape, Span, shapes
+
+REDACTION_VERSION = 1
+"""Grows whenever the same text would be redacted differently, so that stores know what they hold."""
+
+Find = tuple[int, int, str]
+
+
+@cache
+def _scanners() -> Sequence[tuple[str, re.Pattern[str], Sequence[Shape]]]:
+    """For each anchor its expression and the shape of each of the expression's groups."""
+    by_anchor: defaultdict[str, defaultdict[str, list[Shape]]] = defaultdict(lambda: defaultdict(list))
+    for shape in shapes():
+        by_anchor[shape.anchor][shape.gate].append(shape)
+    scanners = []
+    for anchor, by_gate in by_anchor.items():
+        branches = (f"{gate}(?:{'|'.join(shape.pattern for shape in group)})" for gate, group in by_gate.items())
+        pattern = re.compile(f"{re.escape(anchor)}(?:{'|'.join(branches)})")
+        scanners.append((anchor, pattern, [shape for group in by_gate.values() for shape in group]))
+    return scanners
+
+
+_ALLOWED = re.compile(r"(?i)(?:pragma: ?allowlist (nextline )?secret|satchel:allow-secret|gitleaks:allow)")
+
+
+def _exempt_lines(text: str) -> Iterator[Span]:
+    """The stretches of text that a comment exempts, in order and apart from each other."""
+    end = -1
+    for comment in _ALLOWED.finditer(text):
+        if comment.start() < end:
+            continue
+        start = text.rfind("\n", 0, comment.start()) + 1
+        end = text.find("\n", comment.end())
+        if comment[1] and end >= 0:
+            end = text.find("\n", end + 1)
+        end = len(text) if end < 0 else end
+        yield start, end
+
+
+def _finds(text: str) -> list[Find]:
+    """Start, end and type of what is to be replaced, in order; two of them may overlap."""
+    finds = []
+    for anchor, pattern, numbered in _scanners():
+        if anchor in text:
+            for match in pattern.finditer(text):
+                group = match.lastindex
+                assert group is not None  # every branch has exactly one
+                shape = numbered[group - 1]
+                span = shape.judge(text, match.start(group), match)
+                if span is not None:
+                    finds.append((*span, shape.type))
+    return sorted(finds)
+
+
+@lru_cache(maxsize=16)
+def _compiled(allow: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
+    patterns = []
+    for pattern in allow:
+        try:
+            patterns.append(re.compile(pattern))
+        except re.error as error:
+            raise UsageError(f"allowed secret {pattern!r} is no regular expression: {error}") from error
+    return patterns
+
+
+def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]]:
+    """Return the text with every secret replaced by `[REDACTED:type]`, and how many of each type were replaced.
+
+    `allow` holds regular expressions: a secret in which one of them is found stays. The number of lines never
+    changes, doing it twice changes nothing more, and a text without secrets is returned as it is. Raises UsageError
+    if one of `allow` is no regular expression.
+    """
+    allowed = _compiled(tuple(allow))
+    exempt = list(_exempt_lines(text)) if "allow" in text else []
+    parts: list[str] = []
+    counts: Counter[str] = Counter()
+    done = 0
+    for start, end, kind in _without_overlap(_finds(text)):
+        secret = text[start:end]
+        if _inside(start, exempt) or any(pattern.search(secret) for pattern in allowed):
+            continue
+        parts += text[done:start], f"[REDACTED:{kind}]", "\n" * secret.count("\n")
+        counts[kind] += 1
+        done = end
+    if not parts:
+        return text, {}
+    return "".join((*parts, text[done:])), dict(sorted(counts.items()))
+
+
+def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:
+    """Join what overlaps; a provider's name says more than the name of a variable."""
+    pending: Find | None = None
+    for start, end, kind in finds:
+        if pending is not None and start < pending[1]:
+            pending = pending[0], max(end, pending[1]), pending[2] if kind in ASSIGNED else kind
+            continue
+        if pending is not None:
+            yield pending
+        pending = start, end, kind
+    if pending is not None:
+        yield pending
+
+
+def _inside(position: int, spans: Sequence[Span]) -> bool:
+    after = bisect_right(spans, (position, sys.maxsize))
+    return after > 0 and position < spans[after - 1][1]

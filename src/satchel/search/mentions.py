@@ -1,0 +1,154 @@
+"""What the question names outright: files, symbols and stack-trace lines, looked up exactly.
+
+Weights from the retrieval recipe (docs/decisions/0002): in all they add 1 point of r@5 and 3 of r@1; stack-trace
+lines are rare but precise.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from satchel.search.bm25 import FloatArray
+from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
+from satchel.store.lexicon import Lexicon
+from satchel.store.protocol import Store
+
+PATH_SUFFIX_WEIGHT = 4.0
+FILE_NAME_WEIGHT = 3.0
+STEM_WEIGHTS = {"backticks": 1.5, "dotted": 1.2, "compound": 1.0, "call": 0.5, "capitalised": 0.5, "plain": 0.5}
+"""What naming a file is worth: two or more path segments, its file name, its module stem; divided by the matches."""
+
+TITLE_FACTOR = 1.5
+CODE_FACTOR = 0.7
+"""A path in the title says more, one in pasted code or a trace less."""
+
+OWNER_FACTOR = 2.5
+"""`Session.send` names `send` of class `Session`: worth this much more than any `send`."""
+
+MOST_DEFINITIONS = 30
+"""A name defined more often than this says nothing about where."""
+
+DEFINITION_EXPONENT = 0.7
+
+BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.tsx", "main.rs", "lib.rs", "index.jsx"})
+"""File names that every folder has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """Exact look-ups: `path` by bundle; `symbol` and `trace` by document (positions in the lexicon)."""
+
+    path: FloatArray
+    symbol: FloatArray
+    trace: FloatArray
+
+
+def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
+    """Resolve what the query names against the store."""
+    bundle_position = _positions(lexicon.columns.bundle_id.tolist())
+    path = np.zeros(len(lexicon.columns.bundle_id))
+    for bundle, value in _path_values(query, store).items():
+        if bundle in bundle_position:
+            path[bundle_position[bundle]] = value
+    symbol = np.zeros(len(lexicon.columns.document_row))
+    trace = np.zeros(len(lexicon.columns.document_row))
+    rows = lexicon.columns.document_row
+    for row, value in _symbol_values(query, store).items():
+        symbol[rows == row] = value
+    for position, value in _trace_values(query, store, lexicon, bundle_position).items():
+        trace[position] = value
+    path[~lexicon.live_bundle] = 0.0
+    symbol[~lexicon.live_document] = 0.0
+    return Mentions(path, symbol, trace)
+
+
+def _positions(values: Sequence[int]) -> Mapping[int, int]:
+    return {value: position for position, value in enumerate(values)}
+
+
+def _path_values(query: Query, store: Store) -> dict[int, float]:
+    """Bundle id -> what the query's paths and module names are worth to it; the best mention counts."""
+    values: dict[int, float] = defaultdict(float)
+    names = {mention.text.rpartition("/")[2] for mention in query.paths}
+    stems = {mention.text: mention for mention in query.symbols}
+    by_name: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    by_stem: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for bundle, path in store.paths_named(sorted(names), sorted(stems)):
+        name = path.rpartition("/")[2]
+        by_name[name].append((bundle, path))
+        by_stem[name.rpartition(".")[0] or name].append((bundle, path))
+    for mention in query.paths:
+        name = mention.text.rpartition("/")[2]
+        matches, worth = _path_matches(mention.text, by_name.get(name, []))
+        if not matches or (worth == FILE_NAME_WEIGHT and name in BARE_NAMES):
+            continue
+        for bundle in matches:
+            values[bundle] = max(values[bundle], worth / len(matches) * _zone_factor(mention))
+    for stem, mention in stems.items():
+        matches = [bundle for bundle, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
+        for bundle in matches:
+            worth = STEM_WEIGHTS[mention.form] / len(matches) * _zone_factor(mention)
+            values[bundle] = max(values[bundle], worth)
+    return values
+
+
+def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
+    """Files that share the longest suffix of the mentioned path: two segments or more beat the file name alone."""
+    pieces = [piece for piece in mention.split("/") if piece not in {"", ".", ".."}]
+    for length in range(len(pieces), 1, -1):
+        suffix = "/".join(pieces[-length:])
+        matches = [bundle for bundle, path in candidates if path == suffix or path.endswith("/" + suffix)]
+        if matches:
+            return matches, PATH_SUFFIX_WEIGHT
+    return [bundle for bundle, _ in candidates], FILE_NAME_WEIGHT
+
+
+def _zone_factor(mention: Mention) -> float:
+    if mention.zone is Zone.TITLE:
+        return TITLE_FACTOR
+    return 1.0 if mention.zone is Zone.PROSE else CODE_FACTOR
+
+
+def _symbol_values(query: Query, store: Store) -> dict[int, float]:
+    """Document row -> the best mention of a name that it defines."""
+    by_name = defaultdict(list)
+    for definition in store.definitions(sorted({mention.text for mention in query.symbols})):
+        by_name[definition.name].append(definition)
+    values: dict[int, float] = defaultdict(float)
+    for mention in query.symbols:
+        found = by_name.get(mention.text, [])
+        if not found or len(found) > MOST_DEFINITIONS:
+            continue
+        worth = FORM_WEIGHTS[mention.form] / len(found) ** DEFINITION_EXPONENT
+        for definition in found:
+            owner = definition.owner.rpartition(".")[2]
+            factor = OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
+            values[definition.row] = max(values[definition.row], worth * factor)
+    return values
+
+
+def _trace_values(query: Query, store: Store, lexicon: Lexicon, bundle_position: Mapping[int, int]) -> dict[int, float]:
+    """Document position -> 1/n for every stack frame that falls into it, n files matching the frame's path."""
+    values: dict[int, float] = defaultdict(float)
+    names = sorted({frame.path.rpartition("/")[2] for frame in query.frames})
+    by_name = defaultdict(list)
+    for bundle, path in store.paths_named(names, []):
+        by_name[path.rpartition("/")[2]].append((bundle, path))
+    columns = lexicon.columns
+    for frame in query.frames:
+        matches, _ = _path_matches(frame.path, by_name.get(frame.path.rpartition("/")[2], []))
+        for bundle in matches:
+            position = bundle_position.get(bundle)
+            if position is None or not lexicon.live_bundle[position]:
+                continue
+            first = int(lexicon.bundle_first_window[position])
+            last = first + int(lexicon.bundle_window_count[position])
+            inside = (columns.window_start[first:last] <= frame.line) & (frame.line <= columns.window_end[first:last])
+            for offset in np.flatnonzero(inside).tolist():
+                document = int(columns.window_document[first + offset])
+                values[document] = max(values[document], 1.0 / len(matches))
+    return values

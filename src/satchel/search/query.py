@@ -1,0 +1,211 @@
+"""What a question says: its zones, its weighted terms, and the names, paths and stack frames that it mentions.
+
+An issue text is mostly noise for a search: templates, logs, environment listings. It is split into zones (title,
+prose, code, trace), and a term counts by the zones where it stands. Source of the rules and weights: the retrieval
+recipe (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from satchel import text as words
+
+TITLE_WEIGHT = 2.0
+PROSE_WEIGHT = 1.0
+CODE_WEIGHT = 0.6
+TRACE_WEIGHT = 0.5
+"""What one occurrence of a term counts in each zone. Title weights of 2 to 4 measured the same."""
+
+MAX_QUERY_CHARACTERS = 60_000
+"""A longer question is cut: what decides stands in front, and a pasted log must not cost seconds."""
+
+
+class Zone(StrEnum):
+    """Where in a question a line stands."""
+
+    TITLE = "title"
+    PROSE = "prose"
+    CODE = "code"
+    TRACE = "trace"
+
+
+_ZONE_WEIGHTS = {
+    Zone.TITLE: TITLE_WEIGHT,
+    Zone.PROSE: PROSE_WEIGHT,
+    Zone.CODE: CODE_WEIGHT,
+    Zone.TRACE: TRACE_WEIGHT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A search term, its weight over all zones, and its weight in the title alone (0 when not there)."""
+
+    term: str
+    weight: float
+    title_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name or path as the question wrote it. `form` is how it was written, `weight` what that form is worth."""
+
+    text: str
+    form: str
+    zone: Zone
+    qualifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of a stack trace or compiler message: a path as written and a 1-based line."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question, analysed. `terms` is empty for a question of stop words only."""
+
+    text: str
+    terms: tuple[QueryTerm, ...]
+    symbols: tuple[Mention, ...] = ()
+    paths: tuple[Mention, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    asks_for_tests: bool = False
+    zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
+
+
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_CHECK_BOX = re.compile(r"^\s*[-*+]\s*\[[ xX]?\]")
+_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+")
+_SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)(?:#L(\d+))?")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_PROMPT = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\])")
+_TRACE_START = re.compile(r"Traceback \(most recent|^\s*(?:thread '.*' panicked|panic:|goroutine \d+ \[)")
+_ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+_TRACE_LINE = re.compile(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
+_FRAMES = (
+    re.compile(r'File "([^"]+)", line (\d+)'),
+    re.compile(r"([\w@./\\-]+\.[A-Za-z]{1,5}):(\d+)(?::\d+)?"),
+    re.compile(r"([\w@./\\-]+\.[A-Za-z]{1,5})#L(\d+)"),
+)
+_INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
+_PATH = re.compile(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
+_NAME = re.compile(r"([A-Za-z_$][\w$]*)(\s?\()?")
+_SEPARATORS = re.compile(r"\.|::|#|->")
+_TEST_QUESTION = re.compile(r"\b(?:unit |integration |regression )?tests?\b(?! (?:case|fail|pass|run))", re.IGNORECASE)
+_TEST_REQUEST = re.compile(
+    r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
+    re.IGNORECASE,
+)
+
+
+def analyse(text: str) -> Query:
+    """Split a question into zones, weigh its terms, and note what it mentions."""
+    text = text[:MAX_QUERY_CHARACTERS]
+    linked = [(match[1], match[2]) for match in _SOURCE_LINK.finditer(text)]
+    zones = list(_zones(_COMMENT.sub(" ", text)))
+    symbols: dict[tuple[str, str], Mention] = {}
+    paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path, _ in linked}
+    frames: dict[tuple[str, int], Frame] = {(path, int(n)): Frame(path, int(n)) for path, n in linked if n}
+    for zone, line in zones:
+        for mention in _symbols(line, zone):
+            key = (mention.text, mention.qualifier)
+            if key not in symbols or FORM_WEIGHTS[mention.form] > FORM_WEIGHTS[symbols[key].form]:
+                symbols[key] = mention
+        for match in _PATH.finditer(line):
+            paths.setdefault(match[0].replace("\\", "/"), Mention(match[0].replace("\\", "/"), "path", zone))
+        for pattern in _FRAMES:
+            for match in pattern.finditer(line):
+                if len(match[2]) < 7:
+                    frames.setdefault((match[1], int(match[2])), Frame(match[1].replace("\\", "/"), int(match[2])))
+    title = next((line for zone, line in zones if zone is Zone.TITLE), "")
+    return Query(
+        text=text,
+        terms=_terms(zones),
+        symbols=tuple(symbols.values()),
+        paths=tuple(paths.values()),
+        frames=tuple(frames.values()),
+        asks_for_tests=bool(_TEST_REQUEST.search(title)),
+        zones=tuple(zones),
+    )
+
+
+def _zones(text: str) -> Iterator[tuple[Zone, str]]:
+    fenced = traced = False
+    titled = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            fenced, traced = not fenced, False
+            continue
+        if not line.strip() or _CHECK_BOX.match(line):
+            continue
+        line = _URL.sub(" ", line)
+        if not titled:
+            titled = True
+            yield Zone.TITLE, line.lstrip("# ")
+            continue
+        if not fenced and _HEADING.match(line):
+            continue
+        traced = traced or bool(_TRACE_START.search(line))
+        if traced:
+            yield Zone.TRACE, line
+            traced = not _ERROR_LINE.match(line)
+        elif _TRACE_LINE.match(line):
+            yield Zone.TRACE, line
+        elif fenced or _PROMPT.match(line) or line.startswith(("    ", "\t")):
+            yield Zone.CODE, line
+        else:
+            yield Zone.PROSE, line
+
+
+def _terms(zones: list[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
+    mass: dict[str, float] = {}
+    title: Counter[str] = Counter()
+    for zone, line in zones:
+        weight = _ZONE_WEIGHTS[zone]
+        found = [word for word in words.words(line) if words.is_meaningful(word)]
+        for term, count in words.count_terms(found).items():
+            mass[term] = mass.get(term, 0.0) + weight * count
+            if zone is Zone.TITLE:
+                title[term] += count
+    return tuple(
+        QueryTerm(term, math.log2(1 + amount), math.log2(1 + TITLE_WEIGHT * title[term]))
+        for term, amount in mass.items()
+    )
+
+
+FORM_WEIGHTS = {"backticks": 3.0, "dotted": 2.0, "compound": 2.0, "call": 1.2, "capitalised": 1.0, "plain": 0.35}
+"""What a mention of a symbol is worth by the way it is written."""
+
+
+def _symbols(line: str, zone: Zone) -> Iterator[Mention]:
+    quoted = {name for match in _INLINE_CODE.finditer(line) for name in re.findall(r"[A-Za-z_$][\w$]*", match[1])}
+    for match in _DOTTED.finditer(line):
+        pieces = _SEPARATORS.split(match[0])
+        for index in range(1, len(pieces)):
+            form = "backticks" if pieces[index] in quoted else "dotted"
+            yield Mention(pieces[index], form, zone, pieces[index - 1])
+    for match in _NAME.finditer(line):
+        name = match[1]
+        if not words.is_meaningful(name) or len(name) < 3:
+            continue
+        if name in quoted:
+            form = "backticks"
+        elif words.is_compound(name):
+            form = "compound"
+        elif match[2]:
+            form = "call"
+        else:
+            form = "capitalised" if name[0].isupper() else "plain"
+        yield Mention(name, form, zone)

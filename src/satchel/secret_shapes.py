@@ -1,0 +1,328 @@
+"""What secrets look like: one table of shapes, and the judges that tell a secret from a name or a placeholder.
+
+Shapes of known providers are taken at their word. An assignment (`password = "..."`) is judged by its value: names,
+placeholders, calls, lookups and sentences stay, so that code can still be read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+_KEY_BLOCK_LIMIT = 16_000
+"""Characters of a private key block; a 16,384 bit RSA key has 12,700."""
+
+_RANDOM_LENGTH = 16
+"""Letters and digits below which a value is too short to tell a random one from a name."""
+
+_RANDOM_BITS = 3.0
+"""Entropy in bits per character: words repeated or counted up stay below, 32 random hex digits have about 3.5."""
+
+_RANDOM_PIECE = 3.3
+"""Mean length of the runs of one kind (a word, digits): random text has 1.6 to 3.3, `getSecretFromVault2` has 3.8."""
+
+_PASSWORD_LENGTH = 8
+"""Characters below which a quoted password is too short to be told from a word."""
+
+Span = tuple[int, int]
+Judge = Callable[[str, int, re.Match[str]], Span | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
+
+    The anchor is what a scan looks for, so it should be rare in source; `gate` is a cheap condition on what follows
+    it, checked before head and body. No `boundary` stands before the head; an empty one allows everything. `judge`
+    gets the text, where the head starts and the match of anchor and body, and says what to replace, if anything.
+    """
+
+    type: str
+    head: str
+    anchor: str
+    body: str
+    judge: Judge
+    boundary: str = "[A-Za-z0-9]"
+    gate: str = ""
+
+    @property
+    def pattern(self) -> str:
+        """What follows anchor and gate; its one group starts where the head starts."""
+        head = self.head + re.escape(self.anchor)
+        before = f"(?<!{self.boundary}{head})" if self.boundary else ""
+        return f"(?<=({head})){before}(?:{self.body})"
+
+
+# --- judging one find -------------------------------------------------------------------------------------------
+
+_FAKE_TOKEN = re.compile(r"(?i)example|x{4}|\*{3}|\.{3}|redacted|your|dummy|fake|placeholder|changeme|0{8}")
+_PLACEHOLDER = re.compile(
+    r"(?i)example|sample|change|placeholder|dummy|fake|test|mock|your|insert|replac|redact|removed|hidden|masked|todo"
+    r"|foo|xxx|\*{3}|\.{3}|lorem|secret|passw|token|credential|api[_-]?key|access[_-]?key|user.?name|qwerty|abcd"
+    r"|12345|a{4}|0{8}|a-z|0-9|localhost|undefined|null|none|[<>]|\$[({\w]|\{\{|\{[\w.:!]*\}|#\{|%[(s]|^%.*%$|://"
+    r"|^(?:[/.~]|process\.|env\.|os\.|self\.|this\.)"
+)
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
+
+
+def _bits(value: str) -> float:
+    """Shannon entropy of the characters, in bits per character."""
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+
+
+def _looks_random(value: str) -> bool:
+    """Tell a generated value from a name or a sentence: letters and digits in short, varied runs."""
+    pieces = _PIECE.findall(value)
+    core = "".join(pieces)
+    if len(core) < _RANDOM_LENGTH or core.isalpha() or core.isdigit():
+        return False
+    return len(core) / len(pieces) <= _RANDOM_PIECE and _bits(core) >= _RANDOM_BITS
+
+
+def _looks_like_password(value: str, kinds: int) -> bool:
+    """Tell a chosen password from a word: at least so many `kinds` of lower, upper, digit and strong symbol."""
+    strong = any(character in _STRONG_SYMBOLS for character in value)
+    digit = any(character.isdigit() for character in value)
+    lower, upper = value != value.upper(), value != value.lower()
+    return len(value) >= _PASSWORD_LENGTH and (strong or digit) and lower + upper + digit + strong >= kinds
+
+
+def _token(text: str, start: int, match: re.Match[str]) -> Span | None:
+    """Take a provider's token, unless it says that it is none or consists of very few characters."""
+    body = text[match.start() : match.end()]
+    if len(set(body)) < 6 or _FAKE_TOKEN.search(body):
+        return None
+    return start, match.end()
+
+
+def _after_equals(text: str, start: int, match: re.Match[str]) -> Span | None:
+    """Take what follows the name."""
+    span = _token(text, start, match)
+    return span and (text.index("=", start) + 1, match.end())
+
+
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
+_BASE64_LINES = re.compile(r"(?:[^A-Za-z0-9+/]{0,40}[A-Za-z0-9+/]{40,}={0,2})+")
+_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
+
+
+def _private_key(text: str, start: int, match: re.Match[str]) -> Span | None:
+    """Take the block up to its end line, or the base64 lines that follow; a mere mention of the first line stays."""
+    stop = text.find("-----", match.end(), match.end() + _KEY_BLOCK_LIMIT)
+    last_line = _KEY_END.match(text, stop) if stop >= 0 else None
+    closing = last_line or _BASE64_LINES.match(text, match.end())
+    if closing is None:
+        return None
+    if any(_looks_random(run) for run in _BASE64_RUN.findall(text, match.end(), closing.end())):
+        return start, closing.end()
+    return None
+
+
+_CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>]{0,64}:[^\s/@"'`<>]{3,128}@"""
+_PLAIN_WORD = re.compile(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
+
+
+def _url_password(_text: str, _start: int, match: re.Match[str]) -> Span | None:
+    """Take the password of `scheme://user:password@host`; words, placeholders and the user's own name stay."""
+    user, _, password = match[0].removeprefix("://").removesuffix("@").partition(":")
+    if password == user or _PLAIN_WORD.fullmatch(password) or _PLACEHOLDER.search(password):
+        return None
+    return match.end() - 1 - len(password), match.end() - 1
+
+
+_CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
+
+
+def _authorization(text: str, _start: int, match: re.Match[str]) -> Span | None:
+    """Take the credential of an `Authorization` header."""
+    value = _CREDENTIAL.match(text, match.end())
+    if value is None or _PLACEHOLDER.search(value[0]) or not _looks_random(value[0]):
+        return None
+    return value.span()
+
+
+_VALUE = re.compile(
+    # `: str = "` after a name that has a type, `=> "`, `== "`, `= (` and a line break, `b"`, `\"` inside a string
+    r"""[=>]{0,2}(?:[ \t]{0,4}[\w&'<>\[\]., |]{1,40}=)?[ \t(]{0,8}"""
+    r"""(?:(?:\n[ \t]{0,80})?[bBrRuUfF@]{0,2}\\?["'`](?P<quoted>[^"'`\\\s]{8,256})\\?["'`]"""
+    r"""|(?P<bare>[A-Za-z0-9+/_~.!@#$%^&*?-]{8,256}={0,2})(?=[\s,;&"'`<)\]}\\]|$))"""
+)
+
+
+def _value(text: str, match: re.Match[str], *, kinds: int) -> Span | None:
+    found = _VALUE.match(text, match.end())
+    if found is None:
+        return None
+    group = "quoted" if found["quoted"] else "bare"
+    value = found[group]
+    if _PLACEHOLDER.search(value):
+        return None
+    if group == "bare":
+        # Without quotes it may be a name of the program, so letters alone do not do, nor does a dotted path.
+        secret = _looks_random(value) and "." not in value
+    else:
+        secret = _looks_random(value) or _looks_like_password(value, kinds)
+    return found.span(group) if secret else None
+
+
+def _password(text: str, _start: int, match: re.Match[str]) -> Span | None:
+    """Take the literal that is assigned to a password."""
+    return _value(text, match, kinds=3)
+
+
+def _secret(text: str, _start: int, match: re.Match[str]) -> Span | None:
+    """Take the literal that is assigned to a secret or token; short ones only if they are very mixed."""
+    return _value(text, match, kinds=4)
+
+
+_KEY_OWNER = re.compile(
+    r"(?i)(?:api|access|secret|private|signing|encrypt(?:ion)?|auth|account|master|client|consumer|storage|service|sas"
+    r"|subscription|license|session|admin|app|shared|deploy|hmac|jwt|cookie|crypto|server|webhook)[ _-]?$"
+)
+
+
+def _named_key(text: str, start: int, match: re.Match[str]) -> Span | None:
+    """Take the literal that is assigned to a key of the secret kind (`api_key`), not to any key."""
+    if _KEY_OWNER.search(text, max(0, start - 20), start + 1) is None:
+        return None
+    return _value(text, match, kinds=4)
+
+
+# --- the table --------------------------------------------------------------------------------------------------
+
+_HEX = "[0-9a-f]"
+_ALNUM = "[A-Za-z0-9]"
+_WORD = r"[\w-]"
+_END = r"(?![A-Za-z0-9])"
+
+_TOKENS: Sequence[tuple[str, str, str, str]] = (
+    ("adafruit-key", "aio", "_", rf"{_ALNUM}{{28}}{_END}"),
+    ("age-key", "AGE-SECRET-KEY", "-", r"1[A-Z0-9]{58}"),
+    ("airtable-token", rf"pat{_ALNUM}{{14}}", ".", rf"{_HEX}{{64}}{_END}"),
+    ("anthropic-key", "sk", "-", rf"ant-{_WORD}{{20,}}"),
+    ("atlassian-token", "AT", "A", r"TT3[\w=-]{100,}"),
+    ("aws-access-key", "A[KSB]I", "A", rf"[A-Z0-9]{{16}}{_END}"),
+    ("aws-access-key", "ACC", "A", rf"[A-Z0-9]{{16}}{_END}"),
+    ("aws-bedrock-key", "ABS", "K", r"[A-Za-z0-9+/]{109,269}={0,2}"),
+    ("azure-client-secret", r"[\w~.]{3}[0-9]Q", "~", r"[\w~.-]{31,34}"),
+    ("azure-devops-token", rf"{_ALNUM}{{75}}", "A", rf"ZDO{_ALNUM}{{4}}{_END}"),
+    ("brevo-key", "xkeysib", "-", rf"{_HEX}{{64}}-{_ALNUM}{{16}}"),
+    ("digitalocean-token", "do[opr]_v1", "_", rf"{_HEX}{{64}}{_END}"),
+    ("discord-token", r"[MNO][\w-]{23}\.[\w-]{6}", ".", r"[\w-]{27,45}"),
+    ("discord-token", r"[MNO][\w-]{25}\.[\w-]{6}", ".", r"[\w-]{27,45}"),
+    ("docker-token", "dckr_[po]at", "_", r"[\w-]{27,}"),
+    ("doppler-token", r"dp\.[a-z]{2}", ".", rf"{_ALNUM}{{40,}}"),
+    ("dropbox-token", "sl", ".", r"[\w-]{130,}"),
+    ("easypost-key", "EZ[AT]", "K", rf"{_ALNUM}{{54}}{_END}"),
+    ("figma-token", "fig[dor]", "_", r"[\w-]{40,}"),
+    ("fly-token", "fo1", "_", r"[\w-]{43}"),
+    ("fly-token", "fm[12]", "_", r"[A-Za-z0-9+/]{100,}={0,3}"),
+    ("fly-token", "fm[12][ar]", "_", r"[A-Za-z0-9+/]{100,}={0,3}"),
+    ("github-token", "gh[pousr]", "_", rf"{_ALNUM}{{36,}}"),
+    ("github-token", "github_pat", "_", rf"{_ALNUM}{{22}}_{_ALNUM}{{59}}"),
+    ("gitlab-token", "gl[dfr]t", "-", r"[\w.-]{20,}"),
+    ("gitlab-token", "gl(?:pat|ptt|cbt|imt|oas)", "-", r"[\w.-]{20,}"),
+    ("gitlab-token", "gl(?:soat|ffct)", "-", r"[\w.-]{20,}"),
+    ("gitlab-token", "glagent", "-", r"[\w.-]{20,}"),
+    ("google-api-key", "", "A", rf"Iza{_WORD}{{35}}(?!{_WORD})"),
+    ("google-oauth-secret", "GOCSPX", "-", rf"{_WORD}{{28}}"),
+    ("google-oauth-token", "ya29", ".", rf"{_WORD}{{30,}}"),
+    ("grafana-token", "glsa", "_", rf"{_ALNUM}{{32}}_[0-9A-Fa-f]{{8}}"),
+    ("grafana-token", "glc", "_", r"[A-Za-z0-9+/]{32,400}={0,2}"),
+    ("groq-key", "gsk", "_", rf"{_ALNUM}{{52}}{_END}"),
+    ("heroku-key", "HRKU", "-", rf"{_WORD}{{36,}}"),
+    ("huggingface-token", "hf", "_", rf"[A-Za-z]{{34}}{_END}"),
+    ("huggingface-token", "api_org", "_", rf"[A-Za-z]{{34}}{_END}"),
+    ("linear-key", "lin_api", "_", rf"{_ALNUM}{{40}}"),
+    ("mailgun-key", "key", "-", rf"{_HEX}{{32}}{_END}"),
+    ("newrelic-key", "NRAK", "-", rf"[A-Z0-9]{{27}}{_END}"),
+    ("notion-token", "secret", "_", rf"{_ALNUM}{{43}}{_END}"),
+    ("notion-token", "ntn", "_", rf"{_ALNUM}{{46}}{_END}"),
+    ("npm-token", "npm", "_", rf"{_ALNUM}{{36}}{_END}"),
+    ("openai-key", "sk", "-", rf"(?:proj|svcacct|admin|None)-{_WORD}{{20,}}|{_ALNUM}{{32,64}}(?!{_WORD})"),
+    ("openrouter-key", "sk", "-", rf"or-v1-{_HEX}{{64}}"),
+    ("perplexity-key", "pplx", "-", rf"{_ALNUM}{{48}}"),
+    ("planetscale-token", "pscale_pw", "_", r"[\w.-]{32,}"),
+    ("planetscale-token", "pscale_tkn", "_", r"[\w.-]{32,}"),
+    ("planetscale-token", "pscale_oauth", "_", r"[\w.-]{32,}"),
+    ("postman-key", "PMAK", "-", rf"{_HEX}{{24}}-{_HEX}{{34}}"),
+    ("pulumi-token", "pul", "-", rf"{_HEX}{{40}}{_END}"),
+    ("pypi-token", "pypi", "-", rf"AgE[A-Za-z0-9]{_WORD}{{50,}}"),
+    ("replicate-token", "r8", "_", rf"{_ALNUM}{{37}}{_END}"),
+    ("rubygems-key", "rubygems", "_", rf"{_HEX}{{48}}{_END}"),
+    ("sendgrid-key", "SG", ".", rf"{_WORD}{{22}}\.{_WORD}{{43}}"),
+    ("sentry-token", "sntry[su]", "_", r"[A-Za-z0-9+/]{20}[\w+/=-]{20,}"),
+    ("shopify-token", "shp[a-z]{2}", "_", rf"[0-9A-Fa-f]{{32}}{_END}"),
+    ("slack-token", "xox[abeoprs]", "-", r"[0-9][0-9A-Za-z-]{14,}"),
+    ("slack-token", "xapp", "-", rf"[0-9]-{_ALNUM}{{8,}}-[0-9]{{8,}}-{_ALNUM}{{32,}}"),
+    ("square-token", "sq0[a-z]{3}", "-", rf"{_WORD}{{22,}}"),
+    ("stripe-key", "[sr]k_(?:live|test|prod)", "_", rf"{_ALNUM}{{16,}}"),
+    ("stripe-webhook-secret", "whsec", "_", r"[A-Za-z0-9+/]{32,}={0,2}"),
+    ("supabase-token", "sbp", "_", rf"{_HEX}{{40}}{_END}"),
+    ("terraform-token", rf"{_ALNUM}{{14}}\.atlasv1", ".", rf"{_WORD}{{60,}}"),
+    ("twilio-key", "S", "K", rf"{_HEX}{{32}}{_END}"),
+    ("vault-token", "hv[sbr]", ".", rf"{_WORD}{{24,}}"),
+    ("xai-key", "xai", "-", rf"{_ALNUM}{{80}}"),
+)
+"""Type, head, anchor, body of what providers hand out."""
+
+_SUFFIX = "(?i:[_-]?(?:key|value|base64|b64|hex|dev|prod|production|staging|local|default|old|new|[0-9]{1,2}))?"
+_OPERATOR = r"""["'\])\\]{0,3}(?:[ \t]{0,4}(?:[:=>]|,(?=[ \t]{0,4}\\?["']))|[ \t]{1,4}(?=["']))"""
+
+_NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
+    ("password", "[Pp]ass", "w", "(?:or)?d", _password),
+    ("password", "PASS", "W", "(?:OR)?D", _password),
+    ("password", "[Pp]", "w", "d", _password),
+    ("password", "P", "W", "D", _password),
+    ("token", "[Tt]o", "ke", "n", _secret),
+    ("token", "TO", "K", "EN", _secret),
+    ("secret", "[Ss]e", "cre", "t", _secret),
+    ("secret", "SE", "C", "RET", _secret),
+    ("secret", "", "cre", "dentials?", _secret),
+    ("secret", "", "C", "redentials?|REDENTIALS?", _secret),
+    ("api-key", "[A-Za-z_. -]", "ke", "y", _named_key),
+    ("api-key", "[A-Za-z_. -]", "K", "ey|EY", _named_key),
+)
+"""Type, head, anchor and rest of the names to which secrets are assigned, and the judge of the value."""
+
+ASSIGNED = frozenset({"authorization", "url-password", *(row[0] for row in _NAMES)})
+"""Types that say where a secret stood and not whose it is."""
+
+_AUTHORIZATION = r"""["'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?(?i:basic|bearer|token|apikey)[ \t]{1,3}"""
+
+_SPECIAL = (
+    Shape("private-key", "----", "-", "BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----", _private_key, ""),
+    Shape("url-password", "[A-Za-z0-9]", ":", _CREDENTIALS_IN_URL, _url_password, ""),
+    Shape("slack-webhook", "https", ":", r"//hooks\.slack\.com/[a-z]{8,9}/[\w/+-]{20,}", _token, ""),
+    Shape("discord-webhook", "https", ":", r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}", _token, ""),
+    Shape("azure-key", "(?:Account|dAccess)", "K", r"ey=[A-Za-z0-9+/]{42,86}={1,2}", _after_equals, ""),
+    Shape("telegram-token", "[0-9]{8}", ":", r"AA[\w-]{33}(?![\w-])", _token, ""),
+    Shape("mailchimp-key", rf"{_HEX}{{32}}", "-", rf"us[0-9]{{1,2}}{_END}", _token),
+    Shape("json-web-token", "ey", "J", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", _token, r"[\w-]"),
+    Shape("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
+)
+
+_RUNS = (_ALNUM, _HEX, "[A-Z0-9]", "[A-Za-z]")
+"""How a body begins that starts with at least 12 letters and digits."""
+
+
+def _gate(anchor: str, body: str) -> str:
+    """A condition that every such token meets and little else: only the frequent anchors need it."""
+    if anchor not in "_-.":
+        return ""
+    if body.startswith(_RUNS):
+        return "(?=[A-Za-z0-9]{12})"
+    return "(?=[A-Za-z0-9+/]{20})" if body.startswith("[A-Za-z0-9+/]") else r"(?=[\w-]{20})"
+
+
+def shapes() -> Iterator[Shape]:
+    """Every shape that is looked for."""
+    yield from _SPECIAL
+    for kind, head, anchor, body in _TOKENS:
+        yield Shape(kind, head, anchor, body, _token, gate=_gate(anchor, body))
+    for kind, head, anchor, rest, judge in _NAMES:
+        yield Shape(kind, head, anchor, f"(?:{rest}){_SUFFIX}{_OPERATOR}", judge, "")

@@ -1,0 +1,231 @@
+"""The history of a repository as commits, read from one streaming `git log`.
+
+A shallow or partial clone works as far as it goes: `Repository.shallow` and `Repository.partial` say that history is
+incomplete, and what cannot be known (the changes of a commit whose parents or folders are missing) is left empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from satchel.errors import GitError
+from satchel.git import Repository, head, run, shallow_boundary, stream
+
+FILES_LIMIT = 1_000
+"""Paths kept of one commit. What touches more is a move of the whole tree and says nothing about a single file."""
+
+MESSAGE_LIMIT = 16_384
+"""Bytes kept of one message: 200 lines, longer than what anybody writes, shorter than what a squash pastes."""
+
+LATEST_TIME = 4_102_444_800.0
+"""Seconds since the epoch, 2100-01-01: later commit dates are garbage and are cut to this."""
+
+_STAT_BATCH = 200  # commits asked at once; 200 ids are 8 KB, far below every limit on arguments
+_FORMAT = "--format=%H%x00%P%x00%an%x00%ct%x00%B%x00"
+_EMPTY_BLOBS = (
+    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit. All texts are as the author left them: the caller cleans and redacts them.
+
+    `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
+    bytes. `files` are the paths that it touched, deleted ones included, at most `FILES_LIMIT` of `file_count`; a
+    merge names none. `renames` are (old, new) paths of files that moved without a change. `insertions` and
+    `deletions` are None unless somebody filled them in, see `diff_stat`.
+    """
+
+    sha: str
+    author: str
+    time: float
+    subject: str
+    message: str
+    files: tuple[str, ...]
+    file_count: int
+    merge: bool
+    renames: tuple[tuple[str, str], ...] = ()
+    insertions: int | None = None
+    deletions: int | None = None
+
+
+def read_commits(
+    repository: Repository,
+    *,
+    revision_range: Sequence[str] = ("HEAD",),
+    limit: int | None = None,
+    merges: bool = False,
+    should_stop: Callable[[], bool] | None = None,
+) -> Iterator[Commit]:
+    """Read commits, newest first as git orders them; each is yielded as soon as git has told all of it.
+
+    `revision_range` is what git understands: `("HEAD", "^" + known)` are the commits since `known`. With `HEAD` on a
+    branch without commits there are none. Ends early when `should_stop` says so. Raises GitError.
+    """
+    if "HEAD" in revision_range and head(repository) is None:
+        return
+    boundary = shallow_boundary(repository) if repository.shallow else frozenset()
+    arguments = ["-z", "--no-renames", "--no-abbrev", _FORMAT]
+    if not merges:
+        arguments.append("--no-merges")
+    if limit is not None:
+        arguments.append(f"-n{limit}")
+    revisions = ["--end-of-options", *revision_range, "--"]
+    count = 0
+    try:
+        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary):
+            if should_stop is not None and should_stop():
+                return
+            count += 1
+            yield commit
+    except GitError:
+        # A clone without the folders of old commits stops at the first one that it lacks. Their messages are there.
+        if not repository.partial:
+            raise
+        for commit in islice(_stream_commits(repository, [*arguments, *revisions], boundary), count, None):
+            if should_stop is not None and should_stop():
+                return
+            yield commit
+
+
+def visible_commits(repository: Repository, limit: int | None = None) -> list[str]:
+    """The ids of the newest ancestors of HEAD (HEAD included, merges not), newest first. Raises GitError."""
+    if head(repository) is None:
+        return []
+    newest = [] if limit is None else [f"-n{limit}"]
+    return run(repository, "rev-list", "--no-merges", *newest, "HEAD", "--").decode("ascii").split()
+
+
+def diff_stat(repository: Repository, shas: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+    """Inserted and deleted lines of each commit; None where the contents are not in this clone.
+
+    Much slower than reading commits (git has to compare the contents), so meant for the few that are shown. Raises
+    GitError for an id that is no commit.
+    """
+    wanted = list(dict.fromkeys(shas))
+    unknown = shallow_boundary(repository) if repository.shallow else frozenset()
+    found: dict[str, tuple[int, int] | None] = dict.fromkeys(wanted)
+    known = [sha for sha in wanted if sha not in unknown]
+    for start in range(0, len(known), _STAT_BATCH):
+        _stat_batch(repository, known[start : start + _STAT_BATCH], found)
+    return found
+
+
+def _stat_batch(repository: Repository, shas: list[str], found: dict[str, tuple[int, int] | None]) -> None:
+    arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
+    sha, added, removed = "", 0, 0
+    try:
+        with stream(repository, "log", *arguments, *shas, "--") as chunks:
+            for token in chain.from_iterable(_tokens(chunks)):
+                counts = token.lstrip(b"\n").split(b"\t", 2)
+                if len(counts) == 3:
+                    added += _number(counts[0])
+                    removed += _number(counts[1])
+                elif token:
+                    if sha:
+                        found[sha] = (added, removed)
+                    sha, added, removed = token.decode("ascii"), 0, 0
+        if sha:
+            found[sha] = (added, removed)
+    except GitError:
+        # The commit at which git stopped, and those after it, keep their None.
+        if not repository.partial:
+            raise
+
+
+def _stream_commits(repository: Repository, arguments: Sequence[str], boundary: frozenset[str]) -> Iterator[Commit]:
+    """Yield each commit when the next one begins, and the last one when git has ended well."""
+    pending: Commit | None = None
+    with stream(repository, "log", *arguments) as chunks:
+        for commit in _parse(chain.from_iterable(_tokens(chunks)), boundary):
+            if pending is not None:
+                yield pending
+            pending = commit
+    if pending is not None:
+        yield pending
+
+
+def _tokens(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Split a stream at NUL; a token is cut to `MESSAGE_LIMIT` bytes before it can fill the memory.
+
+    What follows the last NUL is incomplete and dropped.
+    """
+    rest = b""
+    for chunk in chunks:
+        tokens = (rest + chunk).split(b"\0")
+        rest = tokens.pop()[:MESSAGE_LIMIT]
+        yield tokens
+
+
+def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit]:
+    r"""Read the records of `_FORMAT` with or without `--raw`.
+
+    A record is: id, parents, author, time and message, each ended by NUL; an empty token; then for each file
+    `:modes ids status` and its path, the first preceded by a newline. No field can hold a NUL, so what a message
+    says never looks like a field, and a path is taken by position.
+    """
+    token = next(tokens, b"")
+    while token:
+        sha, parents = token.decode("ascii"), next(tokens, b"")
+        author, time, message = next(tokens, b""), next(tokens, b""), next(tokens, b"")
+        next(tokens, b"")
+        changes: list[tuple[bytes, bytes]] = []
+        file_count = 0
+        token = next(tokens, b"").removeprefix(b"\n")
+        while token.startswith(b":"):
+            path = next(tokens, b"")
+            if file_count < FILES_LIMIT:
+                changes.append((token, path))
+            file_count += 1
+            token = next(tokens, b"")
+        if sha in boundary:
+            changes, file_count = [], 0
+        text = message[:MESSAGE_LIMIT].decode("utf-8", "replace")
+        yield Commit(
+            sha=sha,
+            author=author.decode("utf-8", "replace"),
+            time=min(float(_number(time)), LATEST_TIME),
+            subject=text.lstrip().partition("\n")[0].rstrip(),
+            message=text.rstrip("\n"),
+            files=tuple([path.decode("utf-8", "replace") for _, path in changes]),
+            file_count=file_count,
+            merge=b" " in parents,
+            renames=_renames(changes) if len(changes) > 1 else (),
+        )
+
+
+def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a deleted and an added path with the same content: files that moved unchanged.
+
+    Where several have the same content, those with the same file name belong together; the others stay unpaired.
+    """
+    deleted: dict[bytes, list[bytes]] = {}
+    added: list[tuple[bytes, bytes]] = []
+    for meta, path in changes:
+        if meta.endswith((b"D", b"A")):
+            _, _, old, new, status = meta.split(b" ")
+            if status == b"A" and new not in _EMPTY_BLOBS:
+                added.append((new, path))
+            elif status == b"D":
+                deleted.setdefault(old, []).append(path)
+    if not (deleted and added):
+        return ()
+    pairs = []
+    copies = {blob: sum(other == blob for other, _ in added) for blob in deleted}
+    for blob, path in added:
+        name = path.rpartition(b"/")[2]
+        candidates = deleted.get(blob, [])
+        if len(candidates) > 1 or copies.get(blob, 0) > 1:
+            candidates = [old for old in candidates if old.rpartition(b"/")[2] == name]
+        if len(candidates) == 1:
+            pairs.append((candidates[0].decode("utf-8", "replace"), path.decode("utf-8", "replace")))
+    return tuple(pairs)
+
+
+def _number(digits: bytes) -> int:
+    """A count of git; its other answers (`-` for binary files, nothing for a broken date) are 0."""
+    return int(digits) if digits.isdigit() and len(digits) < 20 else 0

@@ -1,0 +1,121 @@
+"""Reading the lexical index of one kind: the columns of all its segments as one, and postings by term.
+
+Windows, documents and bundles are numbered across the segments of the lexicon. Windows of a document are
+neighbours, and so are the documents of a bundle. Bundles that were deleted or are out of sight (a commit that HEAD no
+longer reaches) stay in their segment until it is merged; here they are marked dead and their postings left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from satchel.store.segments import FIELDS, Columns, IntArray, decode_postings
+
+Field = tuple[IntArray, IntArray]
+FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, bytes]]]
+"""Terms -> (term, segment id, blob) rows, in any order."""
+
+_EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One stored segment: its columns and the positions of its dead bundles."""
+
+    id: int
+    columns: Columns
+    dead: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class TermPostings:
+    """Where one term occurs, as (units, counts): body in windows, name and signature in documents, path in bundles."""
+
+    body: Field
+    name: Field
+    signature: Field
+    path: Field
+
+
+class Lexicon:
+    """The searchable words of one kind at one revision of the store. Immutable; safe to share between threads."""
+
+    def __init__(self, segments: Sequence[Segment], fetch: FetchPostings) -> None:
+        self._fetch = fetch
+        self._offsets: dict[int, tuple[int, int, int]] = {}
+        parts: list[list[IntArray]] = [[] for _ in Columns.__slots__]
+        dead: list[IntArray] = []
+        window_base = document_base = bundle_base = 0
+        for segment in segments:
+            columns = segment.columns
+            self._offsets[segment.id] = (window_base, document_base, bundle_base)
+            for store, name in zip(parts, Columns.__slots__, strict=True):
+                store.append(getattr(columns, name))
+            parts[0][-1] = columns.window_document + document_base
+            parts[8][-1] = columns.document_bundle + bundle_base
+            dead.append(segment.dead + bundle_base)
+            window_base += len(columns.window_document)
+            document_base += len(columns.document_row)
+            bundle_base += len(columns.bundle_id)
+        joined = Columns(*(np.concatenate(part) if part else _EMPTY[0] for part in parts))
+        self.columns = joined
+        self.live_bundle = np.ones(bundle_base, dtype=bool)
+        if dead:
+            self.live_bundle[np.concatenate(dead)] = False
+        self.live_document = self.live_bundle[joined.document_bundle]
+        self.live_window = self.live_document[joined.window_document]
+        self._any_dead = not self.live_bundle.all()
+        self.document_first_window, self.document_window_count = _ranges(joined.window_document, document_base)
+        self.bundle_first_document, self.bundle_document_count = _ranges(joined.document_bundle, bundle_base)
+        self.window_bundle = joined.document_bundle[joined.window_document]
+        self.bundle_first_window, self.bundle_window_count = _ranges(self.window_bundle, bundle_base)
+        self.window_length = joined.window_terms.astype(np.float64)
+        self.document_length = _sums(joined.window_document, self.window_length, document_base)
+        self.bundle_length = _sums(self.window_bundle, self.window_length, bundle_base)
+        self.window_count = int(self.live_window.sum())
+        self.document_count = int(self.live_document.sum())
+        self.bundle_count = int(self.live_bundle.sum())
+
+    def postings(self, terms: Sequence[str]) -> list[TermPostings]:
+        """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""
+        found: dict[str, list[tuple[int, list[Field | None]]]] = {}
+        for term, segment, blob in self._fetch(terms):
+            found.setdefault(term, []).append((segment, decode_postings(blob)))
+        return [self._merge(found.get(term, ())) for term in terms]
+
+    def _merge(self, rows: Iterable[tuple[int, list[Field | None]]]) -> TermPostings:
+        ordered = sorted((self._offsets[segment], fields) for segment, fields in rows if segment in self._offsets)
+        merged: list[Field] = []
+        for index in range(len(FIELDS)):
+            level = min(index, 1) if index < 3 else 2
+            pieces = [(fields[index], offsets[level]) for offsets, fields in ordered]
+            merged.append(self._live([(field, base) for field, base in pieces if field is not None], level))
+        return TermPostings(*merged)
+
+    def _live(self, pieces: Sequence[tuple[Field, int]], level: int) -> Field:
+        if not pieces:
+            return _EMPTY
+        if len(pieces) == 1:
+            (units, counts), base = pieces[0]
+            units = units + base if base else units
+        else:
+            units = np.concatenate([field[0] + base for field, base in pieces])
+            counts = np.concatenate([field[1] for field, _ in pieces])
+        if self._any_dead:
+            keep = (self.live_window, self.live_document, self.live_bundle)[level][units]
+            units, counts = units[keep], counts[keep]
+        return units, counts
+
+
+def _ranges(owner: IntArray, owner_count: int) -> tuple[IntArray, IntArray]:
+    """First member and number of members of each owner, for members sorted by owner."""
+    counts = np.bincount(owner, minlength=owner_count).astype(np.int64)
+    return np.cumsum(counts) - counts, counts
+
+
+def _sums(owner: IntArray, values: npt.NDArray[np.float64], owner_count: int) -> npt.NDArray[np.float64]:
+    return np.bincount(owner, values, owner_count).astype(np.float64)

@@ -1,0 +1,101 @@
+"""The seam between satchel and a database. One contract suite (tests/contracts) runs on every implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from satchel.store.lexicon import Lexicon
+from satchel.store.records import Bundle, DefinitionRow, NewBundle, SkippedFile, Stamp, StoredPart
+from satchel.types import EdgeType, Kind
+
+
+class Writer(Protocol):
+    """One transaction: all of it is published at once when the block ends, nothing when it raises."""
+
+    def put(self, bundles: Sequence[NewBundle]) -> None:
+        """Add these bundles, replacing those of the same kind and key with everything that hangs on them."""
+
+    def remove(self, kind: Kind, keys: Iterable[str]) -> None:
+        """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
+
+    def restamp(self, stamps: Sequence[Stamp]) -> None:
+        """Note new file stamps for unchanged content."""
+
+    def hide(self, kind: Kind, keys: Iterable[str]) -> None:
+        """Make exactly these bundles of a kind invisible to search; all others of the kind become visible."""
+
+    def skip(self, files: Sequence[SkippedFile]) -> None:
+        """Remember files that were opened and not indexed, so that they are not opened again until they change."""
+
+    def unskip(self, paths: Iterable[str]) -> None:
+        """Forget these skipped files; unknown paths are ignored."""
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Remember one named value."""
+
+    def merge(self, should_stop: Callable[[], bool]) -> None:
+        """Merge small or half-dead segments where that is due."""
+
+
+class Store(Protocol):
+    """Documents, relations and words of one root. Reads see the last published state."""
+
+    @property
+    def revision(self) -> str:
+        """A value that changes with every published write."""
+
+    def write(self) -> AbstractContextManager[Writer]:
+        """Start the only write transaction. Raises LockedError when another process holds it too long."""
+
+    def meta(self, key: str) -> str | None:
+        """A value noted by `set_meta`."""
+
+    def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
+        """The stamp of every bundle of a kind, by key."""
+
+    def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
+        """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
+
+    def skipped_reasons(self) -> Mapping[str, int]:
+        """How many files are remembered as skipped, by reason."""
+
+    def keys(self, kind: Kind) -> set[str]:
+        """Keys of all bundles of a kind, hidden ones too."""
+
+    def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
+        """Bundles by id; unknown ids are left out."""
+
+    def bundle(self, kind: Kind, key: str) -> Bundle | None:
+        """The bundle with this key."""
+
+    def text(self, bundle: int) -> str:
+        """The redacted text of a bundle."""
+
+    def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
+        """Documents by row number; unknown rows are left out."""
+
+    def definitions(self, names: Sequence[str]) -> list[DefinitionRow]:
+        """Where any of these names is defined (case-sensitive, unqualified)."""
+
+    def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
+        """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
+
+    def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+        """(source row, type, target) of the edges that leave these documents."""
+
+    def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+        """(source row, type, target) of the edges whose target is one of these names or paths."""
+
+    def lexicon(self, kind: Kind) -> Lexicon:
+        """The words of one kind at this revision."""
+
+    def kinds(self) -> Mapping[Kind, int]:
+        """How many visible documents there are of each kind that has any."""
+
+    def close(self) -> None:
+        """Release the store. Using it afterwards is an error."""
+
+    def iterate_keys(self, kind: Kind) -> Iterator[str]:
+        """Keys of visible bundles in order."""

@@ -1,0 +1,147 @@
+"""What goes into a store and what comes out: bundles of documents, with their search terms beside them.
+
+A *bundle* is what is written and deleted as one: a file with its parts, or a record (commit, memory) with its single
+part. Every part is a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from satchel.types import Import, Kind, Part, Reference
+
+
+@dataclass(slots=True)
+class Postings:
+    """Parallel columns: term (index into the vocabulary, 32 bits), unit (window or part, 32 bits), count (8 bits)."""
+
+    terms: bytes
+    units: bytes
+    counts: bytes
+
+
+@dataclass(slots=True)
+class Extraction:
+    """One text, cut and counted. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
+
+    `window_columns` holds, per window: part index, first line, last line, characters, terms, words, comment words
+    (`WINDOW_COLUMNS` columns of 32 bits, one after the other).
+    """
+
+    language: str
+    line_count: int
+    parsed: bool
+    parts: tuple[Part, ...]
+    imports: tuple[Import, ...]
+    window_count: int
+    window_columns: bytes
+    vocabulary: list[str]
+    body: Postings
+    names: Postings
+    signatures: Postings
+
+
+WINDOW_COLUMNS = 7
+
+
+@dataclass(slots=True)
+class NewBundle:
+    """A bundle to be written. `key` is unique within its kind: a path, a commit id, a memory id.
+
+    `text` is redacted and cleaned; `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
+    `changed_ns` are the file's stamp, 0 for a record. `path_terms` are the terms of the key that every part inherits.
+    `secondary` marks tests, docs and examples inside code. `references` are relations of the bundle as a whole.
+    """
+
+    kind: Kind
+    key: str
+    text: str
+    extraction: Extraction
+    path_terms: Mapping[str, int]
+    content_hash: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    changed_ns: int = 0
+    secondary: bool = False
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+    created: float = 0.0
+    updated: float = 0.0
+    importance: float | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A stored bundle without its text. `first_document`..`last_document` are its documents' row numbers."""
+
+    id: int
+    kind: Kind
+    key: str
+    language: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+    line_count: int
+    secondary: bool
+    title: str
+    tags: tuple[str, ...]
+    fields: Mapping[str, Any]
+    created: float
+    updated: float
+    importance: float | None
+    origin: str
+    first_document: int
+    last_document: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What is compared to see whether a file changed."""
+
+    bundle: int
+    content_hash: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that was opened and not indexed."""
+
+    path: str
+    reason: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPart:
+    """A stored document: its row number, its bundle, and where it stands in it. `twin` counts equal names from 1."""
+
+    row: int
+    bundle: int
+    role: str
+    name: str
+    twin: int
+    start: int
+    end: int
+    signature: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """Where a name is defined: the document's row and the line in its file."""
+
+    name: str
+    owner: str
+    row: int
+    line: int

@@ -1,0 +1,116 @@
+"""Words: how a text becomes search terms. The same analysis serves every kind, at indexing and at asking.
+
+A word is an identifier (`[letter_$][letter_$0-9]*`) or a run of digits. A compound such as `parseHTTPRequest`,
+`max_tokens` or `utf8` yields its whole lower-case form marked as exact (`=max_tokens`) and the stem of each part
+(`max`, `token`); a plain word yields its stem. Source of the rules: the retrieval recipe (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+EXACT_MARK = "="
+"""Prefix of a term that stands for a whole compound. No word contains it, so marked and plain never collide."""
+
+MAX_WORD_CHARACTERS = 80
+"""Longer runs are encoded data, not words: they would only fill the vocabulary."""
+
+ANALYSIS_VERSION = "1"
+"""Part of every extraction cache key: change it when `terms_of` gives other terms."""
+
+WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+_VOWELS = frozenset("aeiouy")
+_MEMO_LIMIT = 200_000
+_memo: dict[str, tuple[str, ...]] = {}
+
+STOP_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being below between both but "
+    "by can cannot could did do does doing done down during each either else etc few for from further get gets getting "
+    "give given go goes got had has have having he her here hers him his how however i if in into is it its itself "
+    "just let like made make makes many may me might more most much must my no nor not now of off on once one only or "
+    "other our ours out over own please same seem seems she should show since so some still such than thank thanks "
+    "that the their theirs them then there these they this those through to too under until up us very via want was "
+    "way we well were what when where whether which while who whom why will with within without would you your yours".split()
+)
+"""Query words that carry no meaning. Only queries drop them; their idf makes them harmless in the index."""
+
+
+@lru_cache(maxsize=100_000)
+def stem(word: str) -> str:
+    """The light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`."""
+    if len(word) < 4 or not word.isalpha():
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("ing") and len(word) > 5 and not _VOWELS.isdisjoint(word[:-3]):
+        return _final(_undouble(word[:-3]))
+    if word.endswith("ed") and len(word) > 4 and not _VOWELS.isdisjoint(word[:-2]):
+        return _final(_undouble(word[:-2]))
+    if word.endswith("es") and word[:-2].endswith(("ss", "x", "ch", "sh")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return _final(word[:-1])
+    return _final(word)
+
+
+def _undouble(word: str) -> str:
+    doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz"
+    return word[:-1] if doubled else word
+
+
+def _final(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+def terms_of(word: str) -> tuple[str, ...]:
+    """Search terms of one word as `WORD` finds it, the exact form first where there is one."""
+    known = _memo.get(word)
+    if known is None:
+        known = _analyse(word)
+        if len(_memo) >= _MEMO_LIMIT:
+            _memo.clear()
+        _memo[word] = known
+    return known
+
+
+def _analyse(word: str) -> tuple[str, ...]:
+    if len(word) > MAX_WORD_CHARACTERS:
+        return ()
+    if word.isascii() and word.islower() and word.isalpha():
+        return (stem(word),)
+    if _CJK.search(word):
+        return tuple(word[i : i + 2] for i in range(max(len(word) - 1, 1)))
+    parts = _PARTS.findall(word)
+    if len(parts) == 1 and parts[0] == word.strip("_$"):
+        plain = stem(parts[0].lower())
+        return (plain,) if parts[0] == word else (EXACT_MARK + word.lower(), plain)
+    return (EXACT_MARK + word.lower(), *(stem(part.lower()) for part in parts))
+
+
+def words(text: str) -> list[str]:
+    """Words of a text in order, as written."""
+    return WORD.findall(text)
+
+
+def count_terms(found: Iterable[str]) -> dict[str, int]:
+    """How often each term occurs among these words."""
+    counts: dict[str, int] = {}
+    for word in found:
+        for term in terms_of(word):
+            counts[term] = counts.get(term, 0) + 1
+    return counts
+
+
+def is_meaningful(word: str) -> bool:
+    """Whether a query word says anything: stop words and single letters do not, a single digit does."""
+    return word.lower() not in STOP_WORDS and (len(word) > 1 or word.isdigit() or bool(_CJK.match(word)))
+
+
+def is_compound(word: str) -> bool:
+    """Whether a word is written like code: camelCase, snake_case, or with digits."""
+    found = terms_of(word)
+    return bool(found) and found[0].startswith(EXACT_MARK)

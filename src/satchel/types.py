@@ -1,0 +1,343 @@
+"""The values that travel along the stream: frozen, slotted, and free of behaviour that needs another module.
+
+This is a leaf: it imports nothing of satchel. Lines are 1-based and inclusive everywhere, paths are relative to
+the workspace root with forward slashes, times are seconds since the epoch (UTC), scores are floats where higher
+is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What a document is. The value is the name used in ids and in the `source` of an item."""
+
+    MEMORY = "memory"
+    CODE = "code"
+    EXPERIENCE = "experience"
+    VALUE = "value"
+    COMMIT = "commit"
+    DOC = "doc"
+    NOTE = "note"
+    CONVERSATION = "conversation"
+    CONTEXT = "context"
+
+    @property
+    def plural(self) -> str:
+        """The context type that asks for this kind, as used in calls: `memories`, `code`, `docs`."""
+        return _PLURALS[self]
+
+    @property
+    def heading(self) -> str:
+        """The section title in a rendered context."""
+        return self.plural.capitalize()
+
+
+_PLURALS = {
+    Kind.MEMORY: "memories",
+    Kind.CODE: "code",
+    Kind.EXPERIENCE: "experiences",
+    Kind.VALUE: "values",
+    Kind.COMMIT: "commits",
+    Kind.DOC: "docs",
+    Kind.NOTE: "notes",
+    Kind.CONVERSATION: "conversations",
+    Kind.CONTEXT: "contexts",
+}
+
+CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.items()}
+"""Context type -> kind, in the order in which sections appear in a context."""
+
+
+class EdgeType(StrEnum):
+    """How one document relates to another."""
+
+    CHILD = "child"
+    PARENT = "parent"
+    REFERENCE = "reference"
+    FIELD = "field"
+    CONTAINS = "contains"
+    IMPORTS = "imports"
+    CALLS = "calls"
+    INHERITS = "inherits"
+    TOUCHES = "touches"
+    EVIDENCE = "evidence"
+
+
+class Role(StrEnum):
+    """What one part of a file is."""
+
+    FUNCTION = "function"
+    METHOD = "method"
+    CLASS = "class"
+    GAP = "gap"
+    SECTION = "section"
+    TEXT = "text"
+    RECORD = "record"
+
+
+class Format(StrEnum):
+    """How a context is written."""
+
+    MARKDOWN = "markdown"
+    XML = "xml"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+class Detail(StrEnum):
+    """How much of an item is shown, from most to least."""
+
+    FULL = "full"
+    WINDOW = "window"
+    SIGNATURE = "signature"
+    LINE = "line"
+
+
+class Trust(StrEnum):
+    """Who vouches for a text. Nothing promotes itself."""
+
+    SATCHEL = "satchel"
+    GUIDANCE = "guidance"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name that a file defines. `owner` is the qualified name of what contains it, empty at the top."""
+
+    name: str
+    owner: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One import: the module or path as written, the names it binds, and the lines of the statement."""
+
+    target: str
+    names: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A relation to something known only by name or path: `target` as written (`parse`, `Base`, `src/a.py`)."""
+
+    type: EdgeType
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a file that is one document: a function, a class header, a section, a gap between them.
+
+    The parts of a file tile it: the first starts at line 1, each starts where the one before ended, the last ends
+    at the last line. `name` is qualified with dots and empty for a gap; `signature` is the declaration without its
+    body, on one or more lines; `summary` is the first sentence of its doc comment.
+    """
+
+    role: Role
+    name: str
+    start: int
+    end: int
+    signature: str = ""
+    summary: str = ""
+    definitions: tuple[Definition, ...] = ()
+    references: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a parser found in one file. `comment_lines` are line ranges that hold only comments or doc strings."""
+
+    language: str
+    parts: tuple[Part, ...]
+    imports: tuple[Import, ...] = ()
+    comment_lines: tuple[tuple[int, int], ...] = ()
+    parsed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a document stands. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
+
+    path: str
+    start_line: int
+    end_line: int
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One stored unit of knowledge.
+
+    `importance` is 0 to 1 or None where the kind has none. `fields` holds what the kind defines (author, category,
+    language ...) as plain JSON values.
+    """
+
+    id: str
+    kind: Kind
+    title: str
+    body: str
+    location: Location | None = None
+    role: Role = Role.RECORD
+    signature: str = ""
+    tags: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    created: float = 0.0
+    updated: float = 0.0
+    importance: float | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A typed relation. `target` is a document id, or the name or path that the source text used."""
+
+    source: str
+    type: EdgeType
+    target: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One reason for a score: what was measured, how much of it there was, and the weight that it got."""
+
+    name: str
+    value: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of lines worth showing, with its value (log scale, ranks only) inside its document."""
+
+    start: int
+    end: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that answers a query.
+
+    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the document matches. `score` ranks
+    within one request and kind only. `spans` are the windows that matched, best first. `file_score` ranks the file
+    of the document among the files, 0 to 1 (0 for records).
+    """
+
+    document: Document
+    relevance: float
+    score: float
+    spans: tuple[Span, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    file_score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that did not work, as data: which part, what happened, what to do about it."""
+
+    source: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A shown stretch of one item: its lines in the file (0, 0 for a record), its name, and the text itself."""
+
+    start: int
+    end: int
+    name: str
+    text: str
+    detail: Detail = Detail.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """What goes out: one file or one record. The pieces are in line order.
+
+    `source` is the kind in the singular (`code`); `content` the shown text without any frame; `relevance` absolute,
+    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours.
+    """
+
+    id: str
+    source: str
+    title: str
+    content: str
+    relevance: float
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tokens: int = 0
+    detail: Detail = Detail.FULL
+    location: Location | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    signals: tuple[Signal, ...] = ()
+    handle: str = ""
+    nonce: str = ""
+    trust: Trust = Trust.DATA
+    origins: tuple[str, ...] = ()
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """A candidate that stayed out: why, and the budget (tokens) that would have admitted it."""
+
+    id: str
+    source: str
+    title: str
+    relevance: float
+    reason: str
+    budget: int
+    path: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate."""
+
+    limit: int
+    used: int
+    tokenizer: str
+    exact: bool
+
+    @property
+    def utilization(self) -> float:
+        """Share of the limit that was used, 0 to 1 (0 for a limit of 0)."""
+        return self.used / self.limit if self.limit > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The answer: `text` is what was counted; the rest says what is in it and why."""
+
+    query: str
+    text: str
+    format: Format
+    items: tuple[ContextItem, ...]
+    usage: Usage
+    overflow: tuple[Omission, ...] = ()
+    sources_used: Mapping[str, int] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def markdown(self) -> str:
+        """The rendered text (the name that the first specification gave it)."""
+        return self.text
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of `text`."""
+        return self.usage.used

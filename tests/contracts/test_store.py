@@ -1,0 +1,218 @@
+"""The contract of every store. A new implementation joins by adding its factory to `STORES`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.errors import LockedError, StoreError
+from satchel.store.protocol import Store
+from satchel.store.records import SkippedFile, Stamp
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import EdgeType, Kind
+from tests.contracts.bundles import SOURCE, file_bundle, record_bundle
+
+Factory = Callable[[Path], Store]
+STORES: dict[str, Factory] = {"sqlite": lambda folder: SqliteStore(folder / "store" / "index.db")}
+
+
+@pytest.fixture(params=list(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = STORES[request.param](tmp_path)
+    yield opened
+    opened.close()
+
+
+def units(store: Store, kind: Kind, term: str) -> list[str]:
+    """Keys of the bundles whose body holds the term, once a window."""
+    lexicon = store.lexicon(kind)
+    windows, _ = lexicon.postings([term])[0].body
+    ids = [int(lexicon.columns.bundle_id[lexicon.window_bundle[window]]) for window in windows]
+    known = store.bundles(ids)
+    return [known[identity].key for identity in ids]
+
+
+def test_what_was_put_is_read_back(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix the parser\n\nbody", files=("src/a.py",))])
+    bundle = store.bundle(Kind.CODE, "src/a.py")
+    assert bundle is not None
+    assert store.text(bundle.id) == SOURCE
+    assert (bundle.language, bundle.line_count, bundle.content_hash) == ("python", SOURCE.count("\n") + 1, "h1")
+    parts = store.parts(range(bundle.first_document, bundle.last_document + 1))
+    assert [part.name for part in parts.values()] == ["", "read_config", "parse"]
+    commit = store.bundle(Kind.COMMIT, "c1")
+    assert commit is not None
+    assert (commit.title, commit.tags, commit.importance) == ("Fix the parser", ("one", "two"), 0.5)
+    assert commit.fields == {"author": "Ada"}
+    assert store.kinds() == {Kind.CODE: 3, Kind.COMMIT: 1}
+
+
+def test_every_edge_type_written_is_found_from_both_ends(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix", files=("src/a.py",))])
+    bundle = store.bundle(Kind.CODE, "src/a.py")
+    assert bundle is not None
+    calls = store.edges_to(["parse"], [EdgeType.CALLS])
+    assert [(kind, target) for _, kind, target in calls] == [(EdgeType.CALLS, "parse")]
+    assert store.edges_from([calls[0][0]], [EdgeType.CALLS]) == calls
+    assert store.edges_from([bundle.first_document], [EdgeType.IMPORTS])[0][2] == "os"
+    assert store.edges_to(["src/a.py"], [EdgeType.TOUCHES])
+
+
+def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py"), file_bundle("lib/a.py", "x = 1\n")])
+    assert [row.name for row in store.definitions(["parse", "PARSE"])] == ["parse"]
+    assert [path for _, path in store.paths_named(["a.py"], [])] == ["src/a.py", "lib/a.py"]
+    assert [path for _, path in store.paths_named([], ["a"])] == ["src/a.py", "lib/a.py"]
+
+
+def test_a_bundle_put_again_replaces_the_old_one_everywhere(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py")])
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py", "zebra = 1\n", content_hash="h2")])
+    assert store.kinds() == {Kind.CODE: 1}
+    assert store.definitions(["parse"]) == []
+    assert store.edges_to(["parse"], [EdgeType.CALLS]) == []
+    assert units(store, Kind.CODE, "pars") == []
+    assert units(store, Kind.CODE, "zebra") == ["src/a.py"]
+
+
+def test_removal_leaves_nothing_behind(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py"), file_bundle("src/b.py", "zebra = 1\n")])
+    with store.write() as writer:
+        writer.remove(Kind.CODE, ["src/a.py", "unknown"])
+    assert store.keys(Kind.CODE) == {"src/b.py"}
+    assert store.lexicon(Kind.CODE).bundle_count == 1
+    assert units(store, Kind.CODE, "pars") == []
+    with store.write() as writer:
+        writer.put([file_bundle("src/c.py")])
+        writer.merge(lambda: False)
+    assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
+
+
+def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "alpha beta")])
+        writer.hide(Kind.COMMIT, ["c2"])
+    assert units(store, Kind.COMMIT, "alpha") == ["c1"]
+    assert store.kinds() == {Kind.COMMIT: 1}
+    assert store.keys(Kind.COMMIT) == {"c1", "c2"}
+    with store.write() as writer:
+        writer.hide(Kind.COMMIT, [])
+    assert units(store, Kind.COMMIT, "alpha") == ["c1", "c2"]
+
+
+def test_merging_segments_changes_no_posting_and_keeps_the_hidden_hidden(store: Store) -> None:
+    for number in range(12):
+        with store.write() as writer:
+            writer.put([record_bundle(f"c{number:02}", f"alpha beta{number}\n" + "gamma\n" * number)])
+    with store.write() as writer:
+        writer.hide(Kind.COMMIT, ["c03"])
+    before = store.lexicon(Kind.COMMIT)
+    expected = sorted(units(store, Kind.COMMIT, "alpha"))
+    with store.write() as writer:
+        writer.remove(Kind.COMMIT, ["c05"])
+        writer.merge(lambda: False)
+    after = store.lexicon(Kind.COMMIT)
+    assert sorted(units(store, Kind.COMMIT, "alpha")) == [key for key in expected if key != "c05"]
+    assert after.bundle_count == before.bundle_count - 1
+    assert units(store, Kind.COMMIT, "beta3") == []
+    with store.write() as writer:
+        writer.hide(Kind.COMMIT, [])
+    windows, counts = store.lexicon(Kind.COMMIT).postings(["gamma"])[0].body
+    assert sorted(counts.tolist()) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    assert np.all(np.diff(windows) > 0)
+
+
+def test_a_failed_write_publishes_nothing(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py")])
+    revision = store.revision
+    with pytest.raises(RuntimeError, match="stop"), store.write() as writer:
+        writer.remove(Kind.CODE, ["src/a.py"])
+        raise RuntimeError("stop")
+    assert store.revision == revision
+    assert store.keys(Kind.CODE) == {"src/a.py"}
+
+
+def test_stamps_and_skipped_files_are_remembered(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py")])
+        writer.skip([SkippedFile("x.bin", "binary", 1, 2, 3)])
+    stamp = store.stamps(Kind.CODE)["src/a.py"]
+    with store.write() as writer:
+        writer.restamp([Stamp(stamp.bundle, stamp.content_hash, 9, 8, 7)])
+    assert store.stamps(Kind.CODE)["src/a.py"] == Stamp(stamp.bundle, "h1", 9, 8, 7)
+    assert store.skipped_stamps() == {"x.bin": (1, 2, 3)}
+    assert store.skipped_reasons() == {"binary": 1}
+    with store.write() as writer:
+        writer.unskip(["x.bin"])
+    assert store.skipped_stamps() == {}
+
+
+def test_every_thread_reads_what_was_published(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py")])
+    seen: list[set[str]] = []
+    thread = threading.Thread(target=lambda: seen.append(store.keys(Kind.CODE)))
+    thread.start()
+    thread.join()
+    assert seen == [{"src/a.py"}]
+
+
+texts = st.text(alphabet="ab \n", max_size=60).map(lambda text: text + "alpha")
+
+
+@given(st.lists(st.tuples(st.sampled_from("uvwxyz"), texts), max_size=12))
+def test_incremental_writes_give_the_words_of_a_fresh_store(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("stores")
+    grown, fresh = SqliteStore(folder / "grown.db"), SqliteStore(folder / "fresh.db")
+    for key, text in steps:
+        with grown.write() as writer:
+            writer.put([record_bundle(key, text)])
+            writer.merge(lambda: False)
+    with fresh.write() as writer:
+        writer.put([record_bundle(key, text) for key, text in dict(steps).items()])
+    for term in ("alpha", "a", "b", "ab"):
+        assert sorted(units(grown, Kind.COMMIT, term)) == sorted(units(fresh, Kind.COMMIT, term))
+    assert grown.lexicon(Kind.COMMIT).window_count == fresh.lexicon(Kind.COMMIT).window_count
+    grown.close()
+    fresh.close()
+
+
+def test_a_second_writer_is_told_that_the_store_is_locked(tmp_path: Path) -> None:
+    first, second = SqliteStore(tmp_path / "index.db"), SqliteStore(tmp_path / "index.db", timeout_ms=0)
+    with first.write(), pytest.raises(LockedError, match="another process"), second.write():
+        pass
+    first.close()
+    second.close()
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    path.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(StoreError, match="index.db"):
+        SqliteStore(path)
+
+
+def test_a_store_of_a_newer_version_is_refused_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    store = SqliteStore(path)
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py")])
+    store._connection().pragma("user_version", 99)
+    store.close()
+    with pytest.raises(StoreError, match="upgrade satchel"):
+        SqliteStore(path)

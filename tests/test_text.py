@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel import text
+
+
+@pytest.mark.parametrize(
+    ("word", "terms"),
+    [
+        ("parse", ("pars",)),
+        ("parseHTTPRequest", ("=parsehttprequest", "pars", "http", "request")),
+        ("max_tokens", ("=max_tokens", "max", "token")),
+        ("utf8", ("=utf8", "utf", "8")),
+        ("_private", ("=_private", "privat")),
+        ("Client", ("client",)),
+        ("HTTP", ("http",)),
+        ("2024", ("2024",)),
+    ],
+)
+def test_a_compound_yields_its_exact_form_and_its_parts(word: str, terms: tuple[str, ...]) -> None:
+    assert text.terms_of(word) == terms
+
+
+@pytest.mark.parametrize(
+    "family",
+    [("cache", "caches", "cached", "caching"), ("query", "queries"), ("stop", "stopped", "stopping"), ("class", "classes")],
+)
+def test_the_forms_of_a_word_meet_in_one_stem(family: tuple[str, ...]) -> None:
+    assert len({text.stem(word) for word in family}) == 1
+
+
+def test_encoded_data_yields_no_terms() -> None:
+    assert text.terms_of("A1" * text.MAX_WORD_CHARACTERS) == ()
+
+
+def test_text_without_spaces_between_words_is_cut_in_pairs() -> None:
+    assert text.terms_of("検索結果") == ("検索", "索結", "結果")
+
+
+def test_counts_add_up_over_words_that_share_a_part() -> None:
+    assert text.count_terms(["max_tokens", "tokens"]) == {"=max_tokens": 1, "max": 1, "token": 2}
+
+
+def test_stop_words_and_single_letters_mean_nothing() -> None:
+    assert [word for word in ("The", "x", "7", "parser") if text.is_meaningful(word)] == ["7", "parser"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_words_that_occur_in_it_and_terms_in_lower_case(sample: str) -> None:
+    for word in text.words(sample):
+        assert word in sample
+        assert all(term for term in text.terms_of(word))
