@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from satchel.errors import UsageError
-from satchel.secret_shapes import ASSIGNED, Shape, Span, shapes
+from satchel.secret_shapes import ASSIGNED, GATES, Shape, Span, shapes
 
 REDACTION_VERSION = 1
 """Grows whenever the same text would be redacted differently, so that stores know what they hold."""
@@ -30,24 +30,28 @@ Find = tuple[int, int, str]
 @cache
 def _scanners() -> Sequence[tuple[str, re.Pattern[str], Sequence[Shape]]]:
     """For each anchor its expression and the shape of each of the expression's groups."""
-    by_anchor: defaultdict[str, defaultdict[str, list[Shape]]] = defaultdict(lambda: defaultdict(list))
+    by_anchor: defaultdict[str, list[Shape]] = defaultdict(list)
     for shape in shapes():
-        by_anchor[shape.anchor][shape.gate].append(shape)
-    scanners = []
-    for anchor, by_gate in by_anchor.items():
-        branches = (f"{gate}(?:{'|'.join(shape.pattern for shape in group)})" for gate, group in by_gate.items())
-        pattern = re.compile(f"{re.escape(anchor)}(?:{'|'.join(branches)})")
-        scanners.append((anchor, pattern, [shape for group in by_gate.values() for shape in group]))
-    return scanners
+        by_anchor[shape.anchor].append(shape)
+    return [
+        (
+            anchor,
+            re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{'|'.join(s.pattern for s in group)})"),
+            group,
+        )
+        for anchor, group in by_anchor.items()
+    ]
 
 
-_ALLOWED = re.compile(r"(?i)(?:pragma: ?allowlist (nextline )?secret|satchel:allow-secret|gitleaks:allow)")
+_EXEMPT = re.compile(
+    r"allow(?:(?<=pragma: allow)list (nextline )?secret|(?<=satchel:allow)-secret|(?<=gitleaks:allow)\b)"
+)
 
 
 def _exempt_lines(text: str) -> Iterator[Span]:
     """The stretches of text that a comment exempts, in order and apart from each other."""
     end = -1
-    for comment in _ALLOWED.finditer(text):
+    for comment in _EXEMPT.finditer(text):
         if comment.start() < end:
             continue
         start = text.rfind("\n", 0, comment.start()) + 1
@@ -92,7 +96,7 @@ def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]
     if one of `allow` is no regular expression.
     """
     allowed = _compiled(tuple(allow))
-    exempt = list(_exempt_lines(text)) if "allow" in text else []
+    exempt = list(_exempt_lines(text))
     parts: list[str] = []
     counts: Counter[str] = Counter()
     done = 0

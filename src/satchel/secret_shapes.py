@@ -35,9 +35,9 @@ Judge = Callable[[str, int, re.Match[str]], Span | None]
 class Shape:
     """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
 
-    The anchor is what a scan looks for, so it should be rare in source; `gate` is a cheap condition on what follows
-    it, checked before head and body. No `boundary` stands before the head; an empty one allows everything. `judge`
-    gets the text, where the head starts and the match of anchor and body, and says what to replace, if anything.
+    The anchor is what a scan looks for, so it should be rare in source. No `boundary` stands before the head; an empty
+    one allows everything. `judge` gets the text, where the head starts and the match of anchor and body, and says what
+    to replace, if anything.
     """
 
     type: str
@@ -46,11 +46,10 @@ class Shape:
     body: str
     judge: Judge
     boundary: str = "[A-Za-z0-9]"
-    gate: str = ""
 
     @property
     def pattern(self) -> str:
-        """What follows anchor and gate; its one group starts where the head starts."""
+        """What follows the anchor; its one group starts where the head starts."""
         head = self.head + re.escape(self.anchor)
         before = f"(?<!{self.boundary}{head})" if self.boundary else ""
         return f"(?<=({head})){before}(?:{self.body})"
@@ -107,18 +106,22 @@ def _after_equals(text: str, start: int, match: re.Match[str]) -> Span | None:
 
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{32,}")
 _BASE64_LINES = re.compile(r"(?:[^A-Za-z0-9+/]{0,40}[A-Za-z0-9+/]{40,}={0,2})+")
+_KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}$")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 
 
 def _private_key(text: str, start: int, match: re.Match[str]) -> Span | None:
     """Take the block up to its end line, or the base64 lines that follow; a mere mention of the first line stays."""
+    begin = _KEY_BEGIN.search(text, max(0, start - 60), start)
+    if begin is None:
+        return None
     stop = text.find("-----", match.end(), match.end() + _KEY_BLOCK_LIMIT)
     last_line = _KEY_END.match(text, stop) if stop >= 0 else None
     closing = last_line or _BASE64_LINES.match(text, match.end())
     if closing is None:
         return None
     if any(_looks_random(run) for run in _BASE64_RUN.findall(text, match.end(), closing.end())):
-        return start, closing.end()
+        return begin.start(), closing.end()
     return None
 
 
@@ -295,34 +298,30 @@ ASSIGNED = frozenset({"authorization", "url-password", *(row[0] for row in _NAME
 _AUTHORIZATION = r"""["'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?(?i:basic|bearer|token|apikey)[ \t]{1,3}"""
 
 _SPECIAL = (
-    Shape("private-key", "----", "-", "BEGIN (?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----", _private_key, ""),
+    Shape("private-key", "PRIVATE ", "K", "EY(?: BLOCK)?-----", _private_key, ""),
     Shape("url-password", "[A-Za-z0-9]", ":", _CREDENTIALS_IN_URL, _url_password, ""),
     Shape("slack-webhook", "https", ":", r"//hooks\.slack\.com/[a-z]{8,9}/[\w/+-]{20,}", _token, ""),
     Shape("discord-webhook", "https", ":", r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}", _token, ""),
     Shape("azure-key", "(?:Account|dAccess)", "K", r"ey=[A-Za-z0-9+/]{42,86}={1,2}", _after_equals, ""),
     Shape("telegram-token", "[0-9]{8}", ":", r"AA[\w-]{33}(?![\w-])", _token, ""),
-    Shape("mailchimp-key", rf"{_HEX}{{32}}", "-", rf"us[0-9]{{1,2}}{_END}", _token),
     Shape("json-web-token", "ey", "J", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", _token, r"[\w-]"),
     Shape("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
 )
 
-_RUNS = (_ALNUM, _HEX, "[A-Z0-9]", "[A-Za-z]")
-"""How a body begins that starts with at least 12 letters and digits."""
-
-
-def _gate(anchor: str, body: str) -> str:
-    """A condition that every such token meets and little else: only the frequent anchors need it."""
-    if anchor not in "_-.":
-        return ""
-    if body.startswith(_RUNS):
-        return "(?=[A-Za-z0-9]{12})"
-    return "(?=[A-Za-z0-9+/]{20})" if body.startswith("[A-Za-z0-9+/]") else r"(?=[\w-]{20})"
+_NOT_A_WORD = "(?=[a-z_+/-]{0,15}[0-9A-Z])"
+GATES = {
+    "_": rf"{_NOT_A_WORD}(?=[\w+/-]{{16}})",
+    "-": rf"(?!--){_NOT_A_WORD}(?=[\w-]{{16}})",
+    ".": rf"{_NOT_A_WORD}(?=[\w-]{{16}})",
+    ":": "(?=//|AA)",
+}
+"""What follows a frequent anchor in every shape of the table (but one random token in a million) and in little else."""
 
 
 def shapes() -> Iterator[Shape]:
     """Every shape that is looked for."""
     yield from _SPECIAL
     for kind, head, anchor, body in _TOKENS:
-        yield Shape(kind, head, anchor, body, _token, gate=_gate(anchor, body))
+        yield Shape(kind, head, anchor, body, _token)
     for kind, head, anchor, rest, judge in _NAMES:
         yield Shape(kind, head, anchor, f"(?:{rest}){_SUFFIX}{_OPERATOR}", judge, "")

@@ -54,12 +54,13 @@ class Scores:
 class _Level:
     """Accumulates one level. The scratch column is zero between terms."""
 
-    def __init__(self, count: int, total: int, lengths: FloatArray, k1: float, b: float) -> None:
+    def __init__(self, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
+        total = len(live)
         self.score = np.zeros(total)
-        self._count = count
+        self._count = int(live.sum())
         self._scratch = np.zeros(total)
         self._marks = np.zeros(total, dtype=np.int64)
-        average = lengths.sum() / total if total else 1.0
+        average = lengths[live].sum() / max(self._count, 1)
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
         self._k1 = k1
 
@@ -89,9 +90,9 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     """Score every unit of a lexicon for these terms. `files=False` leaves the window and bundle levels at 0."""
     columns = lexicon.columns
     document_total, bundle_total = len(columns.document_row), len(columns.bundle_id)
-    window = _Level(lexicon.window_count, len(columns.window_document), lexicon.window_length, K1, B)
-    document = _Level(lexicon.document_count, document_total, lexicon.document_length, K1, B)
-    bundle = _Level(lexicon.bundle_count, bundle_total, lexicon.bundle_length, FILE_K1, FILE_B)
+    window = _Level(lexicon.live_window, lexicon.window_length, K1, B)
+    document = _Level(lexicon.live_document, lexicon.document_length, K1, B)
+    bundle = _Level(lexicon.live_bundle, lexicon.bundle_length, FILE_K1, FILE_B)
     title, name = np.zeros(document_total), np.zeros(bundle_total)
     document_matched, bundle_matched = np.zeros(document_total), np.zeros(bundle_total)
     mass, missing = 0.0, []

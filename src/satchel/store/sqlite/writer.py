@@ -78,11 +78,12 @@ class SqliteWriter:
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
-        rows = connection.execute(
+        found = rows(
+            connection,
             f"SELECT id, first_document, last_document, segment, position FROM bundles WHERE kind = ? AND key {_IN}",
             (kind, json.dumps(list(keys))),
-        ).fetchall()
-        if not rows:
+        )
+        if not found:
             return
         for table, column in (
             ("documents", "row"),
@@ -91,12 +92,12 @@ class SqliteWriter:
             ("vectors", "document"),
         ):
             connection.executemany(
-                f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", ((row[1], row[2]) for row in rows)
+                f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", ((row[1], row[2]) for row in found)
             )
-        connection.executemany("DELETE FROM texts WHERE bundle = ?", ((row[0],) for row in rows))
-        connection.executemany("DELETE FROM bundles WHERE id = ?", ((row[0],) for row in rows))
+        connection.executemany("DELETE FROM texts WHERE bundle = ?", ((row[0],) for row in found))
+        connection.executemany("DELETE FROM bundles WHERE id = ?", ((row[0],) for row in found))
         gone: dict[int, list[int]] = {}
-        for row in rows:
+        for row in found:
             gone.setdefault(row[3], []).append(row[4])
         for segment, positions in gone.items():
             self._add_dead(segment, positions)
@@ -126,7 +127,9 @@ class SqliteWriter:
             f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND key {_IN}", (kind, json.dumps(list(keys)))
         )
         visible: dict[int, list[int]] = {}
-        for segment, position in rows(connection, "SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden", (kind,)):
+        for segment, position in rows(
+            connection, "SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden", (kind,)
+        ):
             visible.setdefault(segment, []).append(position)
         for segment, columns in rows(connection, "SELECT id, columns FROM segments WHERE kind = ?", (kind,)):
             count = int.from_bytes(columns[12:16], "little")

@@ -1,0 +1,78 @@
+# One word each: `make demo` shows satchel at work, `make check` runs every check. `make` alone lists all targets.
+# Everything is installed below this folder, in .venv (with the tools) and .venv-base (as a user gets it).
+
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first interpreter that is new enough; `make PYTHON=python3.12 check` chooses another one.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11 python; do \
+	$$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
+
+BIN := .venv/bin
+BASE := .venv-base/bin
+INSTALLED := .venv/.installed
+BASE_INSTALLED := .venv-base/.installed
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+DEMO_QUESTION ?= How does the packer fill the token budget without going over it?
+SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
+
+.PHONY: help demo check format lint types base test bench fuzz docs clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+demo: $(INSTALLED) ## install, index this repository, and answer a question about it with a packed context
+	$(BIN)/satchel index .
+	$(BIN)/satchel context "$(DEMO_QUESTION)" --max-tokens 2000
+
+check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage
+
+format: $(INSTALLED) ## rewrite the code in the one format
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lint: $(INSTALLED) ## format and lint, changing nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(INSTALLED) ## strict types in src, tests and scripts
+	$(BIN)/mypy
+
+base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only: index and context on a tiny repository
+	$(BASE)/python -P scripts/smoke.py
+
+test: $(INSTALLED) ## the tests, with branch coverage of this process and its children
+	$(BIN)/pytest --cov --cov-report=term
+
+fuzz: $(INSTALLED) ## the property tests with many more, random examples (SATCHEL_FUZZ_EXAMPLES=2000)
+	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis
+
+bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves out
+	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt
+	PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/bench.sh
+
+docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
+	$(BIN)/python scripts/write_docs.py
+
+clean: ## remove what make made, both environments included
+	rm -rf .venv .venv-base build dist src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# The build tools are pinned too, so the package is built without a second, unpinned environment.
+$(INSTALLED): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python $(PIP_INSTALL) pip setuptools
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable . --group dev
+	@touch $@
+
+$(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
+	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
+	test -x $(BASE)/python || $(PYTHON) -m venv .venv-base
+	$(BASE)/python $(PIP_INSTALL) pip setuptools
+	rm -rf build
+	$(BASE)/python $(PIP_INSTALL) --no-build-isolation --force-reinstall --no-deps .
+	$(BASE)/python $(PIP_INSTALL) satchel
+	@rm -rf build
+	@touch $@

@@ -1,0 +1,160 @@
+"""The `satchel` command: its sub-commands, loaded when they are used, and what every failure turns into.
+
+Exit codes: 0 done, 1 a negative answer or an error, 2 wrong usage, 3 partly done, 10 nothing to index here, 11 locked,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from satchel import __version__
+from satchel.cli import streams
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options
+from satchel.errors import SatchelError
+
+PROGRAM = "satchel"
+
+COMPLETE_VARIABLE = "_SATCHEL_COMPLETE"
+"""Set by the shell while it asks for completions."""
+
+COMMANDS: Mapping[str, str] = {
+    "context": "Pack what matters for a question into a token budget.",
+    "search": "List the best matches for a question.",
+    "index": "Bring the index of a folder up to date.",
+    "status": "Show what is indexed, how fresh it is and what was left out.",
+    "doctor": "Check that everything satchel needs works, and say how to mend it.",
+    "config": "Show the settings in force and where they come from.",
+    "clean": "Remove the index of a folder; it is built again when needed.",
+    "completion": "Print the script that completes commands in a shell.",
+}
+"""Sub-command -> its summary, which is also the first line of its own help. The module has the name of the command."""
+
+EPILOG = (
+    "The first question in a folder builds its index; nothing is downloaded and nothing is sent. "
+    "Text goes to standard output, everything else to standard error."
+)
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names and summaries of its commands and imports only the one that runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of `COMMANDS`."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"satchel.cli.commands.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name. Raises click.UsageError with what may have been meant."""
+        name = args[0]
+        if name not in COMMANDS and not ctx.resilient_parsing:
+            raise click.UsageError(unknown_command(name), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def unknown_command(name: str) -> str:
+    """What to say about a command that does not exist."""
+    import difflib
+
+    close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+    if close:
+        return f"there is no command {name!r}: did you mean {' or '.join(close)}?"
+    if " " in name:
+        return f"{name!r} is no command: to ask a question, write `{PROGRAM} context {name!r}`"
+    return f"there is no command {name!r}: the commands are {', '.join(COMMANDS)}"
+
+
+@click.group(
+    PROGRAM, cls=LazyGroup, context_settings={**HELP_OPTIONS, "max_content_width": 100}, epilog=EPILOG
+)
+@common_options
+@click.version_option(__version__, "--version", prog_name=PROGRAM)
+def application() -> None:
+    """Everything your agent should know, packed to fit.
+
+    Gathers what matters for a question from the code, the docs and the history of a folder, and packs it into a
+    token budget that holds.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code. Only a fault of the program itself leaves as an exception."""
+    if COMPLETE_VARIABLE in os.environ:
+        application.main(args=[*arguments], prog_name=PROGRAM, complete_var=COMPLETE_VARIABLE)
+    invocation = Invocation(as_json=wants_json(arguments))
+    try:
+        with application.make_context(PROGRAM, [*arguments], obj=invocation) as context:
+            code = application.invoke(context)
+        streams.flush()
+    except click.exceptions.Exit as end:
+        return _ended(end.exit_code, invocation)
+    except click.ClickException as error:
+        return _report(_usage_message(error), "UsageError", error.exit_code, invocation)
+    except click.Abort:
+        return _report("interrupted", "KeyboardInterrupt", 130, invocation)
+    except SatchelError as error:
+        return _report(str(error), type(error).__name__, error.exit_code, invocation)
+    except BrokenPipeError:
+        return streams.abandon()
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _report(f"{place}{error.strerror or error}", "OSError", 1, invocation)
+    return code if isinstance(code, int) else 0
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether errors have to be JSON too. Known before parsing, because parsing itself may fail."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in before
+
+
+def _ended(code: int, invocation: Invocation) -> int:
+    """A help text or version was shown: it must have arrived."""
+    try:
+        streams.flush()
+    except BrokenPipeError:
+        return streams.abandon()
+    except SatchelError as error:
+        return _report(str(error), type(error).__name__, error.exit_code, invocation)
+    return code
+
+
+def _usage_message(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx is not None else PROGRAM
+    return f"{message}\ntry `{path} --help`"
+
+
+def _report(message: str, kind: str, exit_code: int, invocation: Invocation) -> int:
+    """Say what went wrong where it is looked for, and give the exit code back."""
+    try:
+        if invocation.as_json:
+            first, _, hint = message.partition("\ntry ")
+            error = {"type": kind, "message": first, "exit_code": exit_code}
+            streams.write_json({"error": error | ({"hint": f"try {hint}"} if hint else {})})
+        else:
+            streams.error(message, color=invocation.color)
+        streams.flush()
+    except (OSError, SatchelError):
+        streams.abandon()
+        if sys.stderr is not None:
+            streams.error(message, color=invocation.color)
+    return exit_code

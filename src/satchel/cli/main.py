@@ -1,0 +1,22 @@
+"""The entry point. It imports nothing before it can catch Ctrl-C, so that even an early one ends quietly."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
+
+
+def main() -> int:
+    """Run the command of this process and return its exit code."""
+    try:
+        from satchel.cli.application import run
+
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+(method name: (_) @name) @function
+(method name: (_) @name body: (_) @body) @function
+(singleton_method name: (_) @name) @function
+(singleton_method name: (_) @name body: (_) @body) @function
+(class name: (_) @name) @class
+(class name: (_) @name body: (_) @body) @class
+(module name: (_) @name) @module
+(module name: (_) @name body: (_) @body) @module
+(assignment left: (constant) @name right: (call block: (do_block body: (_ [(method) (singleton_method)])) @body)) @class
+
+(assignment left: (constant) @constant)
+(call method: (identifier) @_attribute arguments: (argument_list (simple_symbol) @constant)
+  (#match? @_attribute "^attr_(reader|writer|accessor)$"))
+
+(superclass [(constant) @inherit (scope_resolution name: (constant) @inherit)])
+(call method: (identifier) @_include
+  arguments: (argument_list [(constant) @inherit (scope_resolution name: (constant) @inherit)])
+  (#match? @_include "^(include|extend|prepend)$"))
+
+(call method: [(identifier) (constant)] @call)
+(call receiver: [(constant) @call (scope_resolution name: (constant) @call)] method: (identifier) @_new
+  (#eq? @_new "new"))
+
+(comment) @comment
+(call !receiver method: (identifier) @_require arguments: (argument_list (string))
+  (#match? @_require "^(require|require_relative|load|autoload)$")) @import

@@ -1,0 +1,114 @@
+"""Imports point one way, from the edges down to the leaf files."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+
+from tests.architecture.tree import PACKAGE, Module, imports_of, modules
+
+LEAF_FILES = (
+    "types",
+    "errors",
+    "protocols",
+    "text",
+    "tokens",
+    "clean",
+    "secret_shapes",
+    "redact",
+    "keys",
+    "files",
+    "git",
+    "config",
+    "roots",
+)
+"""The leaf files in their order: each may import only those before it, so there is no cycle among them."""
+
+LEAVES = frozenset(LEAF_FILES)
+
+BUDGET = "tokens"
+"""The leaf file that a source must not know: what something costs is not its concern."""
+
+ROOMS: Mapping[str, frozenset[str]] = {
+    "store": LEAVES,
+    "sources": LEAVES - {BUDGET},
+    "index": LEAVES | {"store", "sources"},
+    "search": LEAVES | {"store", "sources"},
+    "assemble": LEAVES | {"search", "store", "sources"},
+    "testing": LEAVES | {"assemble", "index", "search", "store", "sources"},
+    "engine": LEAVES | {"assemble", "index", "search", "store", "sources"},
+    "cli": LEAVES | {"engine"},
+    "mcp": LEAVES | {"engine"},
+    "web": LEAVES | {"engine"},
+    "hooks": LEAVES | {"engine"},
+}
+"""Room -> what it may import beside itself. A room is a folder or a file directly below the package."""
+
+REPORTS = frozenset({"satchel.index.report"})
+"""Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""
+
+EDGES = frozenset({"cli", "mcp", "web", "hooks"})
+
+
+def room_of(module: str) -> str:
+    """`satchel.store.sqlite.store` is in the room `store`; the package itself is the room above all."""
+    return module.split(".")[1] if "." in module else PACKAGE
+
+
+def allowed(module: str, target: str) -> bool:
+    """Whether this module may import that one."""
+    here, there = room_of(module), room_of(target)
+    if here == there or here in {PACKAGE, "__main__"}:
+        return True
+    if here in LEAVES:
+        return there in LEAF_FILES[: LEAF_FILES.index(here)]
+    return there in ROOMS[here] or (here in EDGES and target in REPORTS)
+
+
+def wrong_imports(found: tuple[Module, ...]) -> list[str]:
+    """Every import that points up or sideways, as a line to read."""
+    return [
+        f"{module.path}:{imported.line}: {module.name} must not import {imported.target}"
+        for module in found
+        for imported in imports_of(module)
+        if not allowed(module.name, imported.target)
+    ]
+
+
+def test_every_file_stands_in_a_room_of_the_table() -> None:
+    known = {PACKAGE, "__main__", *LEAVES, *ROOMS}
+    homeless = [module.path for module in modules("src") if room_of(module.name) not in known]
+    assert not homeless, f"name a room for {homeless}"
+
+
+def test_imports_point_down() -> None:
+    wrong = wrong_imports(modules("src"))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_index_and_search_meet_only_in_the_engine() -> None:
+    assert "search" not in ROOMS["index"]
+    assert "index" not in ROOMS["search"]
+
+
+def test_a_source_knows_nothing_of_search_store_or_budget() -> None:
+    assert not ROOMS["sources"] & {"search", "store", "assemble", BUDGET}
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("satchel.search.words", "from satchel.index.walk import walk"),
+        ("satchel.sources.vault", "def f():\n    from satchel.tokens import counter"),
+        ("satchel.store.other", "if TYPE_CHECKING:\n    import satchel.engine"),
+        ("satchel.errors", "from satchel import files"),
+        ("satchel.index.lanes", "from ..search import query"),
+        ("satchel.cli.main", 'LAZY = {"x": "satchel.store.protocol:Store"}'),
+    ],
+    ids=["sideways", "inside a function", "for type checkers", "among leaf files", "relative", "as text"],
+)
+def test_an_import_that_points_up_is_found_wherever_it_stands(name: str, line: str) -> None:
+    module = Module(name, name.replace(".", "/") + ".py", ast.parse(line), line)
+    assert len(wrong_imports((module,))) == 1

@@ -1,0 +1,89 @@
+"""What every test shares: pinned randomness, folders of its own, no network, and the measuring data where it is.
+
+`SATCHEL_HYPOTHESIS=fuzz` chooses the long profile (`SATCHEL_FUZZ_EXAMPLES` examples a property); `SATCHEL_NO_SKIPS=1`
+makes a skipped test a failure, for machines that were set up so that nothing has to be skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+CI_EXAMPLES = 50
+"""Examples a property in an ordinary run: the same ones every time, so that a run can be repeated."""
+
+FUZZ_EXAMPLES = int(os.environ.get("SATCHEL_FUZZ_EXAMPLES", "2000"))
+
+settings.register_profile("ci", derandomize=True, max_examples=CI_EXAMPLES, deadline=None)
+settings.register_profile("fuzz", max_examples=FUZZ_EXAMPLES, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("SATCHEL_HYPOTHESIS", "ci"))
+
+_LOCAL_ADDRESSES = frozenset({"127.0.0.1", "::1", "localhost"})
+
+_OWN_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
+_KEPT = frozenset({"SATCHEL_EVAL", "SATCHEL_HYPOTHESIS", "SATCHEL_FUZZ_EXAMPLES", "SATCHEL_NO_SKIPS"})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give the tests, and what they start, folders of their own and nothing of the user's settings."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith("GIT_") or (name.startswith("SATCHEL_") and name not in _KEPT):
+                patch.delenv(name)
+        for name in ("COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR"):
+            patch.delenv(name, raising=False)
+        patch.setenv("HOME", str(home))
+        for name in _OWN_FOLDERS:
+            patch.setenv(name, str(home / name.lower()))
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("TERM", "dumb")
+        patch.setenv("LC_ALL", "C.UTF-8")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Refuse every connection that leaves this machine."""
+    connect = socket.socket.connect
+
+    def refuse(self: socket.socket, address: object) -> None:
+        if self.family in {socket.AF_INET, socket.AF_INET6}:
+            host = address[0] if isinstance(address, tuple) else address
+            assert host in _LOCAL_ADDRESSES, f"a test tried to reach {host!r}: tests use no network"
+        connect(self, address)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", refuse)
+        yield
+
+
+@pytest.fixture(scope="session")
+def eval_folder() -> Path:
+    """The folder with the measuring data: `SATCHEL_EVAL`, else `../shared/eval` beside the repository."""
+    folder = Path(os.environ.get("SATCHEL_EVAL") or REPOSITORY.parent / "shared" / "eval")
+    if not folder.is_dir():
+        pytest.skip(f"the measuring data is not at {folder}: set SATCHEL_EVAL")
+    return folder
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skip into a failure where nothing may be skipped."""
+    report = yield
+    if os.environ.get("SATCHEL_NO_SKIPS") == "1" and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped, and SATCHEL_NO_SKIPS forbids it: {call.excinfo}"
+    return report

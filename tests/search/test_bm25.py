@@ -1,0 +1,99 @@
+"""The vectorised scores equal a plain reading of the formula."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel import text as words
+from satchel.index.extract import extract
+from satchel.search import bm25
+from satchel.search.query import QueryTerm
+from satchel.store.lexicon import Lexicon
+from satchel.store.records import NewBundle
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import Kind, Outline, Part, Role
+
+vocabulary = st.sampled_from(["alpha", "beta", "gamma", "delta"])
+part_strategy = st.tuples(vocabulary, st.lists(vocabulary, max_size=6))
+file_strategy = st.tuples(vocabulary, st.lists(part_strategy, min_size=1, max_size=3))
+TERMS = [QueryTerm("alpha", 1.0, 0.5), QueryTerm("beta", 2.5, 0.0), QueryTerm("unknown", 1.0, 1.0)]
+
+Parts = list[tuple[str, list[str]]]
+
+
+def bundle(number: int, name: str, parts: Parts) -> NewBundle:
+    lines = [" ".join(body) for _, body in parts]
+    outline = Outline(
+        "", tuple(Part(Role.FUNCTION, title, row, row, signature=title) for row, (title, _) in enumerate(parts, 1))
+    )
+    text = "\n".join(lines)
+    path = f"{name}/{number}"
+    terms = words.count_terms(words.words(path))
+    return NewBundle(Kind.CODE, path, text, extract(text, outline), terms)
+
+
+def expected_documents(files: list[tuple[str, Parts]], term: QueryTerm) -> list[float]:
+    """BM25F of one term on every part, straight from the definition."""
+    frequencies, lengths = [], []
+    for name, parts in files:
+        for title, body in parts:
+            weighted = Counter(words.stem(word) for word in body)[term.term]
+            weighted += (bm25.NAME_WEIGHT + bm25.SIGNATURE_WEIGHT) * (words.stem(title) == term.term)
+            weighted += bm25.PATH_WEIGHT * (words.stem(name) == term.term)
+            frequencies.append(float(weighted))
+            lengths.append(len(body))
+    average = max(sum(lengths) / len(lengths), 1.0)
+    weight = bm25.idf(len(lengths), sum(value > 0 for value in frequencies))
+    return [
+        term.weight * weight * value * (bm25.K1 + 1) / (value + bm25.K1 * (1 - bm25.B + bm25.B * length / average))
+        for value, length in zip(frequencies, lengths, strict=True)
+    ]
+
+
+def lexicon_of(folder: Path, files: list[tuple[str, Parts]]) -> Lexicon:
+    store = SqliteStore(folder / "index.db")
+    with store.write() as writer:
+        writer.put([bundle(number, name, parts) for number, (name, parts) in enumerate(files)])
+    return store.lexicon(Kind.CODE)
+
+
+@given(st.lists(file_strategy, min_size=1, max_size=4))
+def test_scores_equal_the_definition(
+    tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, Parts]]
+) -> None:
+    scores = bm25.score(lexicon_of(tmp_path_factory.mktemp("lexicon"), files), TERMS)
+    wanted = [
+        sum(values) for values in zip(*(expected_documents(files, term) for term in TERMS[:2]), strict=True)
+    ]
+    assert scores.document.tolist() == pytest.approx(wanted)
+    assert "unknown" in scores.missing
+
+
+def test_the_matched_share_is_absolute_and_counts_unknown_words(tmp_path: Path) -> None:
+    lexicon = lexicon_of(tmp_path, [("x", [("f", ["alpha", "beta"])]), ("y", [("g", ["gamma"])])])
+    full = bm25.score(lexicon, TERMS[:2])
+    assert full.document_matched.tolist() == pytest.approx([1.0, 0.0])
+    partly = bm25.score(lexicon, TERMS)
+    assert 0 < partly.document_matched[0] < 1
+    assert partly.bundle_matched[0] == pytest.approx(partly.document_matched[0])
+
+
+def test_idf_falls_with_the_number_of_holders_and_is_never_negative() -> None:
+    values = [bm25.idf(10, holders) for holders in range(11)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] > 0
+    assert math.isclose(values[0], math.log1p(10.5 / 0.5))
+
+
+def test_a_name_in_the_path_reaches_every_window_of_the_file(tmp_path: Path) -> None:
+    lexicon = lexicon_of(tmp_path, [("alpha", [("f", ["gamma"]), ("g", ["delta"])]), ("x", [("h", ["gamma"])])])
+    scores = bm25.score(lexicon, TERMS[:1])
+    assert (scores.window > 0).tolist() == [True, True, False]
+    assert (scores.bundle > 0).tolist() == [True, False]
+    assert scores.name[0] > 0 == scores.name[1]

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.search.query import TITLE_WEIGHT, Zone, analyse
+
+ISSUE = """Session.send drops the body on redirect
+<!-- please fill in the template -->
+### Describe the bug
+- [ ] I searched the issues
+When `Session.send` follows a redirect, see src/net/session.py, `max_hops` is ignored.
+```
+client.send("x")
+```
+Traceback (most recent call last):
+  File "/usr/lib/site-packages/net/session.py", line 42, in send
+    raise TooManyHops
+TooManyHopsError: boom
+Link: https://example.org/owner/repo/blob/main/src/net/hops.py#L7 and https://example.org/docs
+"""
+
+
+def test_an_issue_is_split_into_zones_and_its_template_is_dropped() -> None:
+    zones = analyse(ISSUE).zones
+    assert zones[0] == (Zone.TITLE, "Session.send drops the body on redirect")
+    assert [zone for zone, line in zones if "client.send" in line] == [Zone.CODE]
+    assert [zone for zone, line in zones if "raise TooManyHops" in line] == [Zone.TRACE]
+    assert not any("Describe" in line or "searched" in line or "template" in line for _, line in zones)
+    assert not any("example.org" in line for _, line in zones)
+
+
+def test_paths_symbols_and_frames_are_noted_with_their_form() -> None:
+    query = analyse(ISSUE)
+    assert {mention.text for mention in query.paths} >= {"src/net/session.py", "src/net/hops.py"}
+    forms = {(mention.text, mention.qualifier): mention.form for mention in query.symbols}
+    assert forms[("send", "Session")] == "backticks"
+    assert forms[("max_hops", "")] == "backticks"
+    assert ("/usr/lib/site-packages/net/session.py", 42) in {(frame.path, frame.line) for frame in query.frames}
+    assert ("src/net/hops.py", 7) in {(frame.path, frame.line) for frame in query.frames}
+
+
+def test_the_title_weighs_more_than_prose() -> None:
+    terms = {term.term: term for term in analyse("zebra\n\nyak").terms}
+    assert terms["zebra"].weight > terms["yak"].weight
+    assert terms["zebra"].title_weight > 0 == terms["yak"].title_weight
+    assert TITLE_WEIGHT > 1
+
+
+def test_a_question_of_stop_words_has_no_terms() -> None:
+    assert analyse("what is the of and").terms == ()
+
+
+def test_a_question_about_tests_is_noticed() -> None:
+    assert analyse("where are the tests for the parser").asks_for_tests
+    assert not analyse("test case fails on Windows").asks_for_tests
+
+
+@given(st.text(max_size=400))
+def test_any_question_can_be_analysed(text: str) -> None:
+    query = analyse(text)
+    assert all(term.weight > 0 and term.title_weight >= 0 for term in query.terms)
+
+
+def test_a_huge_question_is_cut() -> None:
+    assert len(analyse("word " * 1_000_000).terms) == 1
