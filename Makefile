@@ -72,7 +72,6 @@ $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
 	test -x $(BASE)/python || $(PYTHON) -m venv .venv-base
 	$(BASE)/python $(PIP_INSTALL) pip setuptools
 	rm -rf build
-	$(BASE)/python $(PIP_INSTALL) --no-build-isolation --force-reinstall --no-deps .
-	$(BASE)/python $(PIP_INSTALL) satchel
+	$(BASE)/python $(PIP_INSTALL) --no-build-isolation .
 	@rm -rf build
 	@touch $@

@@ -13,14 +13,19 @@ TIME = 1709640000.0
 
 
 def git(folder: Path, *arguments: str, stdin: bytes | None = None, **variables: str) -> str:
-    """Run git in a folder with a fixed author and date; more environment variables override them. Returns its output."""
+    """Run git in a folder with a fixed author and date; variables override them. Returns the output."""
     return git_bytes(folder, *arguments, stdin=stdin, **variables).decode("utf-8", "surrogateescape")
 
 
 def git_bytes(folder: Path, *arguments: str, stdin: bytes | None = None, **variables: str) -> bytes:
     """Run git and return the bytes that it prints."""
     return subprocess.run(
-        ["git", *arguments], cwd=folder, env=_environment(variables), input=stdin or b"", capture_output=True, check=True
+        ["git", *arguments],
+        cwd=folder,
+        env=_environment(variables),
+        input=stdin or b"",
+        capture_output=True,
+        check=True,
     ).stdout
 
 

@@ -26,7 +26,12 @@ def test_a_compound_yields_its_exact_form_and_its_parts(word: str, terms: tuple[
 
 @pytest.mark.parametrize(
     "family",
-    [("cache", "caches", "cached", "caching"), ("query", "queries"), ("stop", "stopped", "stopping"), ("class", "classes")],
+    [
+        ("cache", "caches", "cached", "caching"),
+        ("query", "queries"),
+        ("stop", "stopped", "stopping"),
+        ("class", "classes"),
+    ],
 )
 def test_the_forms_of_a_word_meet_in_one_stem(family: tuple[str, ...]) -> None:
     assert len({text.stem(word) for word in family}) == 1

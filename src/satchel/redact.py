@@ -96,11 +96,14 @@ def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]
     if one of `allow` is no regular expression.
     """
     allowed = _compiled(tuple(allow))
+    finds = _finds(text)
+    if not finds:
+        return text, {}
     exempt = list(_exempt_lines(text))
     parts: list[str] = []
     counts: Counter[str] = Counter()
     done = 0
-    for start, end, kind in _without_overlap(_finds(text)):
+    for start, end, kind in _without_overlap(finds):
         secret = text[start:end]
         if _inside(start, exempt) or any(pattern.search(secret) for pattern in allowed):
             continue

@@ -308,11 +308,11 @@ _SPECIAL = (
     Shape("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
 )
 
-_NOT_A_WORD = "(?=[a-z_+/-]{0,15}[0-9A-Z])"
+_MIXED = "(?=[a-z_+/-]{0,15}+[0-9A-Z])"
 GATES = {
-    "_": rf"{_NOT_A_WORD}(?=[\w+/-]{{16}})",
-    "-": rf"(?!--){_NOT_A_WORD}(?=[\w-]{{16}})",
-    ".": rf"{_NOT_A_WORD}(?=[\w-]{{16}})",
+    "_": rf"(?=[A-Za-z0-9_+/-]{{16}}){_MIXED}",
+    "-": rf"(?!--)(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
+    ".": rf"(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
     ":": "(?=//|AA)",
 }
 """What follows a frequent anchor in every shape of the table (but one random token in a million) and in little else."""

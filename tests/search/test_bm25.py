@@ -43,10 +43,10 @@ def expected_documents(files: list[tuple[str, Parts]], term: QueryTerm) -> list[
     frequencies, lengths = [], []
     for name, parts in files:
         for title, body in parts:
-            weighted = Counter(words.stem(word) for word in body)[term.term]
+            weighted = float(Counter(words.stem(word) for word in body)[term.term])
             weighted += (bm25.NAME_WEIGHT + bm25.SIGNATURE_WEIGHT) * (words.stem(title) == term.term)
             weighted += bm25.PATH_WEIGHT * (words.stem(name) == term.term)
-            frequencies.append(float(weighted))
+            frequencies.append(weighted)
             lengths.append(len(body))
     average = max(sum(lengths) / len(lengths), 1.0)
     weight = bm25.idf(len(lengths), sum(value > 0 for value in frequencies))
@@ -64,13 +64,9 @@ def lexicon_of(folder: Path, files: list[tuple[str, Parts]]) -> Lexicon:
 
 
 @given(st.lists(file_strategy, min_size=1, max_size=4))
-def test_scores_equal_the_definition(
-    tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, Parts]]
-) -> None:
+def test_scores_equal_the_definition(tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, Parts]]) -> None:
     scores = bm25.score(lexicon_of(tmp_path_factory.mktemp("lexicon"), files), TERMS)
-    wanted = [
-        sum(values) for values in zip(*(expected_documents(files, term) for term in TERMS[:2]), strict=True)
-    ]
+    wanted = [sum(values) for values in zip(*(expected_documents(files, term) for term in TERMS[:2]), strict=True)]
     assert scores.document.tolist() == pytest.approx(wanted)
     assert "unknown" in scores.missing
 

@@ -82,9 +82,7 @@ def unknown_command(name: str) -> str:
     return f"there is no command {name!r}: the commands are {', '.join(COMMANDS)}"
 
 
-@click.group(
-    PROGRAM, cls=LazyGroup, context_settings={**HELP_OPTIONS, "max_content_width": 100}, epilog=EPILOG
-)
+@click.group(PROGRAM, cls=LazyGroup, context_settings={**HELP_OPTIONS, "max_content_width": 100}, epilog=EPILOG)
 @common_options
 @click.version_option(__version__, "--version", prog_name=PROGRAM)
 def application() -> None:

@@ -31,6 +31,10 @@ FILE_WEIGHTS = {
 }
 """Weight of each normalised signal in F."""
 
+RANKED_FILES = 60
+RANKED_WINDOWS = 1500
+"""All windows of this many files, and this many windows anywhere, get a value; no other was ever shown."""
+
 BEST_PARTS = 200
 """Parts that take part in the top-three sum."""
 
@@ -82,9 +86,10 @@ def rank(query: Query, store: Store, lexicon: Lexicon) -> Ranking:
     file_rank = np.empty(len(order), dtype=np.int64)
     file_rank[order] = np.arange(len(order))
     support = _calls(store, lexicon, scores.document, file_score)
-    value = _window_values(lexicon, scores, file_score, file_rank, support, found)
-    value[demoted[lexicon.window_bundle]] += math.log(SECONDARY_FACTOR)
-    value[~lexicon.live_window | (file_score[lexicon.window_bundle] <= 0)] = -np.inf
+    windows = _ranked_windows(lexicon, scores.window, file_score, file_rank)
+    value = np.full(len(lexicon.columns.window_document), -np.inf)
+    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found)
+    value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     return Ranking(scores, file_score, signals, file_rank, value, support, found)
 
 
@@ -136,7 +141,20 @@ def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_sco
     return _by_maximum(calls.neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
 
 
+def _ranked_windows(
+    lexicon: Lexicon, window_scores: FloatArray, file_score: FloatArray, file_rank: IntArray
+) -> IntArray:
+    """Live windows that get a value: all of the best files, and the best windows anywhere."""
+    threshold = 0.0
+    if len(window_scores) > RANKED_WINDOWS:
+        threshold = max(float(np.partition(window_scores, -RANKED_WINDOWS)[-RANKED_WINDOWS]), 1e-9)
+    in_best_file = (file_rank < RANKED_FILES)[lexicon.window_bundle]
+    wanted = lexicon.live_window & (in_best_file | (window_scores >= threshold))
+    return np.flatnonzero(wanted & (file_score > 0)[lexicon.window_bundle])
+
+
 def _window_values(
+    windows: IntArray,
     lexicon: Lexicon,
     scores: bm25.Scores,
     file_score: FloatArray,
@@ -145,9 +163,9 @@ def _window_values(
     found: mentions.Mentions,
 ) -> FloatArray:
     columns = lexicon.columns
-    document, bundle = columns.window_document, lexicon.window_bundle
+    document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
     mentioned = np.minimum(found.symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(found.trace, 1.0)
-    comment_share = columns.window_comment_words / np.maximum(columns.window_words, 1)
+    comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
     part_value = VALUE_TITLE * _by_maximum(scores.title) + VALUE_CALLS * support + VALUE_MENTION * mentioned
     file_value = (
         VALUE_FILE * file_score
@@ -157,8 +175,8 @@ def _window_values(
     value: FloatArray = (
         file_value[bundle]
         + part_value[document]
-        + VALUE_WINDOW * _by_maximum(scores.window)
-        - VALUE_WINDOW_RANK * np.log1p(_rank_within(scores.window, bundle))
+        + VALUE_WINDOW * _by_maximum(scores.window)[windows]
+        - VALUE_WINDOW_RANK * np.log1p(_rank_within(scores.window[windows], bundle))
         - VALUE_COMMENT * comment_share
     )
     return value
@@ -167,8 +185,10 @@ def _window_values(
 def _rank_within(scores: FloatArray, owner: IntArray) -> FloatArray:
     """Rank (from 0) of each member among the members of its owner, by falling score; ties in order of position."""
     order = np.lexsort((np.arange(len(scores)), -scores, owner))
-    counts = np.bincount(owner) if len(owner) else np.zeros(0, dtype=np.int64)
-    starts = np.cumsum(counts) - counts
+    ordered = owner[order]
+    first = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, dtype=bool)
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.append(starts, len(ordered)))
     ranks = np.empty(len(scores))
-    ranks[order] = np.arange(len(scores)) - starts[owner[order]]
+    ranks[order] = np.arange(len(ordered)) - np.repeat(starts, sizes)
     return ranks

@@ -52,7 +52,6 @@
 (source_file (macro_invocation (token_tree) @embedded))
 (source_file (expression_statement (macro_invocation (token_tree) @embedded)))
 (declaration_list (macro_invocation (token_tree) @embedded))
-(declaration_list (expression_statement (macro_invocation (token_tree) @embedded)))
 
 (attribute_item) @prefix
 (line_comment) @comment

@@ -1,0 +1,71 @@
+"""Write the generated parts of the documentation, or check that they are up to date.
+
+    python scripts/write_docs.py [--check]
+
+docs/cli.md is the help of every command; the table in docs/configuration.md lists every setting. With `--check` nothing
+is written, and the exit status is 1 when a page differs from what would be written.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+WIDTH = 100
+"""Columns of the help texts, so that the page does not depend on who writes it."""
+
+CLI_HEAD = """# Command line
+
+The help of every command, written by `make docs`. Text for people and programs goes to standard output, everything
+else to standard error. Exit codes: 0 an answer (an empty one too), 1 and 3 as each command says, 2 a wrong call, 10 no
+folder that could be indexed, 11 another process holds the index, 130 interrupted.
+"""
+
+
+def commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """(path, help) of a command and all below it, in the order of the help; hidden ones are left out."""
+    yield context.command_path, context.get_help()
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            if child is not None and not child.hidden:
+                yield from commands(child, _context(child, name, context))
+
+
+def _context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
+    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    return click.Context(command, info_name=name, parent=parent, **settings)
+
+
+def cli_page() -> str:
+    """The whole of docs/cli.md."""
+    from satchel.cli.application import application
+
+    parts = [CLI_HEAD]
+    for path, text in commands(application, _context(application, "satchel")):
+        body = "\n".join(line.rstrip() for line in text.splitlines())
+        parts.append(f"## `{path}`\n\n```text\n{body}\n```\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Write or check every generated page."""
+    pages = {DOCS / "cli.md": cli_page()}
+    stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        name = path.relative_to(DOCS.parent)
+        if "--check" in sys.argv[1:]:
+            print(f"{name} is out of date: run `make docs`", file=sys.stderr)
+        else:
+            path.write_text(pages[path], encoding="utf-8")
+            print(f"wrote {name}")
+    return int(bool(stale) and "--check" in sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

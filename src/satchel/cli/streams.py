@@ -1,0 +1,140 @@
+"""The two streams: text to standard output, byte for byte, everything else to standard error.
+
+What cannot be written to standard output is an error; what cannot be written to standard error is lost, because
+there is nobody left to tell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import IO, Any
+
+import click
+
+from satchel.errors import SatchelError
+
+_JSON_INDENT = 2
+
+
+class OutputError(SatchelError):
+    """Standard output did not take the answer."""
+
+
+def write(text: str) -> None:
+    """Write text to standard output as UTF-8, whatever the locale. Raises OutputError, and BrokenPipeError as it is."""
+    stream = sys.stdout
+    if stream is None:
+        raise OutputError("cannot write the answer: standard output is closed")
+    try:
+        stream.flush()
+        stream.buffer.write(text.encode("utf-8", "replace"))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write the answer: {error.strerror}") from error
+    flush()
+
+
+def write_text(text: str) -> None:
+    """Write a counted text: exactly its bytes, and a line break after it only where a person reads it."""
+    if text:
+        write(f"{text}\n" if is_terminal(sys.stdout) and not text.endswith("\n") else text)
+
+
+def write_line(line: str) -> None:
+    """Write one line."""
+    write(f"{line}\n")
+
+
+def write_json(value: Mapping[str, Any]) -> None:
+    """Write one JSON object: indented on a terminal, on one line otherwise."""
+    indent = _JSON_INDENT if is_terminal(sys.stdout) else None
+    write_line(json_text(value, indent))
+
+
+def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """A JSON object as text that can be written as UTF-8: letters as they are, unless one is half a surrogate pair."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
+
+
+def flush() -> None:
+    """Make sure that everything has arrived. Raises OutputError, and BrokenPipeError as it is."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write the answer: {error.strerror}") from error
+
+
+def abandon() -> int:
+    """Give standard output up: what is still buffered must not fail again while the process ends. Returns 0.
+
+    A reader that closed the pipe has seen enough, which is no error.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError, io.UnsupportedOperation):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return 0
+
+
+def say(text: str, *, color: str = "auto", **style: Any) -> None:
+    """Write one line to standard error, coloured where that is wanted."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    if style and wants_color(stream, color):
+        text = click.style(text, **style)
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(f"{text}\n")
+        stream.flush()
+
+
+def error(message: str, *, color: str = "auto") -> None:
+    """Say what went wrong; lines after the first are hints."""
+    first, _, rest = message.partition("\n")
+    label = click.style("error:", fg="red", bold=True) if wants_color(sys.stderr, color) else "error:"
+    say("\n".join([f"{label} {first}", *(f"  {line}" for line in rest.splitlines())]))
+
+
+def note(message: str, *, color: str = "auto") -> None:
+    """Say something that the answer alone does not."""
+    label = click.style("note:", fg="yellow") if wants_color(sys.stderr, color) else "note:"
+    say(f"{label} {message}")
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
+    """Whether a person looks at this stream."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def can_redraw(stream: IO[str] | None) -> bool:
+    """Whether lines can be drawn over each other there."""
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def wants_color(stream: IO[str] | None, choice: str = "auto") -> bool:
+    """Whether to write colours: the option decides, then NO_COLOR, FORCE_COLOR, TERM=dumb, then the stream."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return can_redraw(stream)

@@ -1,0 +1,118 @@
+"""Small items for the renderer tests, and what reading a rendering back must give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from satchel.assemble.render import sections
+from satchel.assemble.render.labels import name_label, short_name_label
+from satchel.assemble.render.layout import file_path, record_body, record_title
+from satchel.assemble.render.parse import ParsedItem
+from satchel.types import ContextItem, Detail, Format, Location, Piece
+
+
+def file_item(path: str, pieces: Iterable[Piece], *, source: str = "code", **fields: object) -> ContextItem:
+    """A file of which these pieces are shown."""
+    chosen = tuple(pieces)
+    last_line = max((piece.end for piece in chosen), default=0)
+    item = ContextItem(
+        id=f"{source}:{path}",
+        source=source,
+        title=path,
+        content="\n".join(piece.text for piece in chosen),
+        relevance=0.5,
+        location=Location(path, 1, last_line),
+        pieces=chosen,
+        nonce="493817264028",
+        language="python" if source == "code" else "markdown",
+    )
+    return replace(item, **fields)  # type: ignore[arg-type]
+
+
+def record_item(source: str, title: str, body: str, **fields: object) -> ContextItem:
+    """A record: a commit, a memory."""
+    item = ContextItem(id=f"{source}:1", source=source, title=title, content=body, relevance=0.5, nonce="120045006780")
+    return replace(item, **fields)  # type: ignore[arg-type]
+
+
+def piece(start: int, text: str, name: str = "", detail: Detail = Detail.FULL) -> Piece:
+    """The piece that shows this text from line `start` on."""
+    return Piece(start, start + text.count("\n"), name, text, detail)
+
+
+CAPTURE = file_item(
+    "src/_pytest/capture.py",
+    (
+        piece(3, "import sys"),
+        piece(10, "class CaptureManager:\n    def suspend(self):\n        self._state = 1", "CaptureManager"),
+        piece(40, "    def read(self):\n        return self.out", "CaptureManager.read"),
+        piece(42, "\n    def close(self):\n        ...", "CaptureManager.close"),
+        piece(70, "        for name in names:", "CaptureManager.dump", Detail.WINDOW),
+        piece(90, "        return None", "CaptureManager.dump", Detail.WINDOW),
+        piece(120, "def main():", "main", Detail.SIGNATURE),
+        piece(130, "handler = build()", "handler", Detail.LINE),
+    ),
+)
+GUIDE = file_item(
+    "docs/guide.md",
+    (piece(1, "# Guide\n\n```python\nimport x\n```", "Guide"), piece(9, "More of it; and more.", "Guide; the end")),
+    source="doc",
+    nonce="777000111222",
+)
+COMMIT = record_item(
+    "commit", "1a2b3c4 by Ada on 2024-05-01", "Read the end of the file\n\n# not a heading\nFiles: src/a.py, src/b.py"
+)
+MEMORY = record_item("memory", "preference, importance 0.8", 'Tabs are <never> used & "quotes" are.', nonce="31")
+ALL = (CAPTURE, COMMIT, GUIDE, MEMORY)
+
+
+def expected(
+    items: Sequence[ContextItem],
+    format: Format,  # noqa: A002 - the name of the option
+    *,
+    group_by_type: bool = False,
+    show_code: bool = True,
+) -> list[ParsedItem]:
+    """What `parse` gives for a rendering of these items, by its documented rules."""
+    parsed = []
+    for section in sections(items, group_by_type=group_by_type):
+        for item in section.items:
+            if path := file_path(item):
+                pieces = _expected_pieces(item.pieces, format, show_code=show_code)
+                nonce = "" if format is Format.MARKDOWN and not show_code else item.nonce
+                parsed.append(ParsedItem(section.title, path, "", tuple(pieces), nonce))
+            else:
+                shown = Piece(0, 0, "", record_body(item), item.detail)
+                parsed.append(ParsedItem(section.title, "", record_title(item), (shown,), item.nonce))
+    return parsed
+
+
+def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool) -> list[Piece]:  # noqa: A002
+    if format is Format.MARKDOWN:
+        pieces = _joined(pieces, show_code=show_code)
+    if format in (Format.MARKDOWN, Format.PLAIN):
+        pieces = [
+            replace(piece, detail=Detail.FULL) if piece.detail is Detail.WINDOW and not piece.name else piece
+            for piece in pieces
+        ]
+    return [piece if show_code else replace(piece, text="") for piece in pieces]
+
+
+def _joined(pieces: Sequence[Piece], *, show_code: bool) -> list[Piece]:
+    """Neighbours that touch and have the same label as one piece, named after the first that has a name."""
+    label_of = short_name_label if show_code else name_label
+    joined = list(pieces[:1])
+    for earlier, later in pairwise(pieces):
+        exact = not show_code or (_is_exact(earlier) and _is_exact(later))
+        if earlier.start and later.start == earlier.end + 1 and exact and label_of(earlier) == label_of(later):
+            last = joined[-1]
+            joined[-1] = replace(last, end=later.end, text=f"{last.text}\n{later.text}", name=last.name or later.name)
+        else:
+            joined.append(later)
+    return joined
+
+
+def _is_exact(piece: Piece) -> bool:
+    return piece.text.count("\n") == piece.end - piece.start
