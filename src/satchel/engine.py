@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from satchel import config, roots
 from satchel.assemble.read import FileLines
@@ -41,9 +40,22 @@ REFRESH_PAUSE_SECONDS = 2.0
 
 _SECTION_THREADS = 4
 
+Answer = TypeVar("Answer")
+
 
 def _never() -> bool:
     return False
+
+
+def _check_question(question: str) -> None:
+    if not question.strip():
+        raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
+
+
+async def _in_thread(function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
+    import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+    return await asyncio.to_thread(function, *arguments, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +172,7 @@ class Satchel:
 
     def search(self, question: str, *, types: Iterable[str] = (), limit: int = 10, refresh: bool = True) -> list[Hit]:
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind."""
+        _check_question(question)
         kinds = parse_kinds(types)
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1")
@@ -172,6 +185,7 @@ class Satchel:
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """A checked request from the settings and these options, named as in `assemble`."""
+        _check_question(question)
         settings = self.settings
         purpose = options.pop("purpose", "find")
         if purpose not in WHOLE_ITEM_TOKENS:
@@ -211,21 +225,23 @@ class Satchel:
         `paths` (globs), `now`. Raises UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.request(question, **options)
-        notes = self.refresh(progress=progress, should_stop=should_stop) if refresh else []
-        bench = Workbench(self._store, self._lines, self._key, self._executor)
-        return assemble(request, bench, notes)
+        return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
+
+    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
+        return assemble(request, Workbench(self._store, self._lines, self._key, self._executor), notes)
 
     async def aindex(self, **options: Any) -> IndexReport:
         """`index` as a coroutine."""
-        return await asyncio.to_thread(self.index, **options)
+        return await _in_thread(self.index, **options)
 
     async def asearch(self, question: str, **options: Any) -> list[Hit]:
         """`search` as a coroutine."""
-        return await asyncio.to_thread(self.search, question, **options)
+        return await _in_thread(self.search, question, **options)
 
     async def aassemble(self, question: str, **options: Any) -> Context:
         """`assemble` as a coroutine."""
-        return await asyncio.to_thread(self.assemble, question, **options)
+        return await _in_thread(self.assemble, question, **options)
 
     def close(self) -> None:
         """Release threads and store files."""

@@ -33,14 +33,12 @@ def _scanners() -> Sequence[tuple[str, re.Pattern[str], Sequence[Shape]]]:
     by_anchor: defaultdict[str, list[Shape]] = defaultdict(list)
     for shape in shapes():
         by_anchor[shape.anchor].append(shape)
-    return [
-        (
-            anchor,
-            re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{'|'.join(s.pattern for s in group)})"),
-            group,
-        )
-        for anchor, group in by_anchor.items()
-    ]
+    scanners = []
+    for anchor, group in by_anchor.items():
+        branches = "|".join(shape.pattern for shape in group)
+        pattern = re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
+        scanners.append((anchor, pattern, group))
+    return scanners
 
 
 _EXEMPT = re.compile(

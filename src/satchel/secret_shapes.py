@@ -21,8 +21,11 @@ _RANDOM_LENGTH = 16
 _RANDOM_BITS = 3.0
 """Entropy in bits per character: words repeated or counted up stay below, 32 random hex digits have about 3.5."""
 
-_RANDOM_PIECE = 3.3
-"""Mean length of the runs of one kind (a word, digits): random text has 1.6 to 3.3, `getSecretFromVault2` has 3.8."""
+_RANDOM_CHANGES = 0.25
+"""Changes of kind (word, capitals, digits) per letter or digit: random hex has 0.47, `getSecretFromVault2` 0.21."""
+
+_RANDOM_CHANGES_CAPITALS = 0.15
+"""The same without any lower case: base32 has only six digits, so 0.30."""
 
 _PASSWORD_LENGTH = 8
 """Characters below which a quoted password is too short to be told from a word."""
@@ -60,10 +63,11 @@ class Shape:
 _FAKE_TOKEN = re.compile(r"(?i)example|x{4}|\*{3}|\.{3}|redacted|your|dummy|fake|placeholder|changeme|0{8}")
 _PLACEHOLDER = re.compile(
     r"(?i)example|sample|change|placeholder|dummy|fake|test|mock|your|insert|replac|redact|removed|hidden|masked|todo"
-    r"|foo|xxx|\*{3}|\.{3}|lorem|secret|passw|token|credential|api[_-]?key|access[_-]?key|user.?name|qwerty|abcd"
-    r"|12345|a{4}|0{8}|a-z|0-9|localhost|undefined|null|none|[<>]|\$[({\w]|\{\{|\{[\w.:!]*\}|#\{|%[(s]|^%.*%$|://"
+    r"|foo[_-]|foobar|x{4}|\*{3}|\.{3}|lorem|secret|passw|token|credential|api[_-]?key|access[_-]?key|user.?name|qwerty|abcde"
+    r"|12345|a{5}|0{8}|a-z|0-9|localhost|undefined|null|none|[<>]|\$[({\w]|\{\{|\{[\w.:!]*\}|#\{|%[(s]|^%.*%$|://"
     r"|^(?:[/.~]|process\.|env\.|os\.|self\.|this\.)"
 )
+_CHUNK = re.compile(r"[A-Za-z0-9]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
 
@@ -75,11 +79,14 @@ def _bits(value: str) -> float:
 
 def _looks_random(value: str) -> bool:
     """Tell a generated value from a name or a sentence: letters and digits in short, varied runs."""
-    pieces = _PIECE.findall(value)
-    core = "".join(pieces)
+    chunks = _CHUNK.findall(value)
+    core = "".join(chunks)
     if len(core) < _RANDOM_LENGTH or core.isalpha() or core.isdigit():
         return False
-    return len(core) / len(pieces) <= _RANDOM_PIECE and _bits(core) >= _RANDOM_BITS
+    # A separator is no change of kind: `2.5-pro-exp-03-25` is as readable as words are.
+    changes = sum(len(_PIECE.findall(chunk)) - 1 for chunk in chunks)
+    least = _RANDOM_CHANGES_CAPITALS if core.isupper() else _RANDOM_CHANGES
+    return changes / len(core) >= least and _bits(core) >= _RANDOM_BITS
 
 
 def _looks_like_password(value: str, kinds: int) -> bool:
@@ -125,7 +132,7 @@ def _private_key(text: str, start: int, match: re.Match[str]) -> Span | None:
     return None
 
 
-_CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>]{0,64}:[^\s/@"'`<>]{3,128}@"""
+_CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>\[\](){}|]{0,64}:[^\s/@"'`<>\[\](){}|]{3,128}@"""
 _PLAIN_WORD = re.compile(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
 
 
@@ -151,34 +158,46 @@ def _authorization(text: str, _start: int, match: re.Match[str]) -> Span | None:
 _VALUE = re.compile(
     # `: str = "` after a name that has a type, `=> "`, `== "`, `= (` and a line break, `b"`, `\"` inside a string
     r"""[=>]{0,2}(?:[ \t]{0,4}[\w&'<>\[\]., |]{1,40}=)?[ \t(]{0,8}"""
-    r"""(?:(?:\n[ \t]{0,80})?[bBrRuUfF@]{0,2}\\?["'`](?P<quoted>[^"'`\\\s]{8,256})\\?["'`]"""
+    r"""(?:(?:\n[ \t]{0,80})?[bBrRuUfF@]{0,2}\\?["'`](?P<quoted>[^"'`\\\s,;{}]{8,256})\\?["'`]"""
     r"""|(?P<bare>[A-Za-z0-9+/_~.!@#$%^&*?-]{8,256}={0,2})(?=[\s,;&"'`<)\]}\\]|$))"""
 )
 
 
 def _value(text: str, match: re.Match[str], *, kinds: int) -> Span | None:
+    """Take the literal after an operator if it looks random, or like a password of so many `kinds` of characters."""
     found = _VALUE.match(text, match.end())
     if found is None:
         return None
-    group = "quoted" if found["quoted"] else "bare"
-    value = found[group]
-    if _PLACEHOLDER.search(value):
+    quoted, bare = found["quoted"], found["bare"]
+    if _PLACEHOLDER.search(quoted or bare):
         return None
-    if group == "bare":
-        # Without quotes it may be a name of the program, so letters alone do not do, nor does a dotted path.
-        secret = _looks_random(value) and "." not in value
-    else:
-        secret = _looks_random(value) or _looks_like_password(value, kinds)
-    return found.span(group) if secret else None
+    if quoted:
+        return found.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
+    # Without quotes it may be a name of the program: a dotted path, or an optional type (`password: Base64Text?`).
+    if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?!*&"), kinds + 1)):
+        return None
+    return found.span("bare")
 
 
 def _password(text: str, _start: int, match: re.Match[str]) -> Span | None:
-    """Take the literal that is assigned to a password."""
+    """Take the literal that is assigned to a password: three kinds of characters, four where it has no quotes."""
     return _value(text, match, kinds=3)
 
 
+_PUBLIC_TOKEN = re.compile(
+    r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)[ _-]?$"
+)
+
+
+def _named_token(text: str, start: int, match: re.Match[str]) -> Span | None:
+    """Take the literal that is assigned to a token, unless its name says that it only marks a place in a list."""
+    if _PUBLIC_TOKEN.search(text, max(0, start - 20), start):
+        return None
+    return _value(text, match, kinds=4)
+
+
 def _secret(text: str, _start: int, match: re.Match[str]) -> Span | None:
-    """Take the literal that is assigned to a secret or token; short ones only if they are very mixed."""
+    """Take the literal that is assigned to a secret; one that does not look random needs quotes and all four kinds."""
     return _value(text, match, kinds=4)
 
 
@@ -281,14 +300,14 @@ _NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
     ("password", "PASS", "W", "(?:OR)?D", _password),
     ("password", "[Pp]", "w", "d", _password),
     ("password", "P", "W", "D", _password),
-    ("token", "[Tt]o", "ke", "n", _secret),
-    ("token", "TO", "K", "EN", _secret),
+    ("token", "[Tt]o", "ke", "n", _named_token),
+    ("token", "TO", "K", "EN", _named_token),
     ("secret", "[Ss]e", "cre", "t", _secret),
     ("secret", "SE", "C", "RET", _secret),
     ("secret", "", "cre", "dentials?", _secret),
     ("secret", "", "C", "redentials?|REDENTIALS?", _secret),
-    ("api-key", "[A-Za-z_. -]", "ke", "y", _named_key),
-    ("api-key", "[A-Za-z_. -]", "K", "ey|EY", _named_key),
+    ("secret-key", "[A-Za-z_. -]", "ke", "y", _named_key),
+    ("secret-key", "[A-Za-z_. -]", "K", "ey|EY", _named_key),
 )
 """Type, head, anchor and rest of the names to which secrets are assigned, and the judge of the value."""
 

@@ -104,8 +104,7 @@ class Fitter:
     def _within_limit(self, sections: Sequence[Section]) -> int:
         """Count exactly, taking back the latest admissions while the text is over the limit."""
         used = self._measure(sections)
-        while used > self._limit and self._log:
-            self._take_back()
+        while used > self._limit and self.take_back():
             used = self._measure(sections)
         return used
 
@@ -156,7 +155,7 @@ class Fitter:
                     if after <= self._limit:
                         used = after
                         break
-                    self._take_back()
+                    self.take_back()
         return used
 
     def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
@@ -173,13 +172,17 @@ class Fitter:
         self._log.append(Admission(section, index, group, cost))
         return True
 
-    def _take_back(self) -> None:
+    def take_back(self) -> bool:
+        """Undo the latest admission. Returns whether there was one."""
+        if not self._log:
+            return False
         last = self._log.pop()
         last.group.withdraw(last.tokens)
         last.section.taken.discard(last.index)
         last.section.tokens -= last.tokens
         if not last.group.picks:
             del last.section.groups[last.group.key]
+        return True
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, most: float) -> int | None:
         """Upper estimate of what the step adds to the text; None when it is over `most` or adds nothing."""

@@ -13,11 +13,11 @@ from satchel.assemble.candidates import Candidate, file_candidates, record_candi
 from satchel.assemble.dedupe import Seen
 from satchel.assemble.fit import ITEM_SHARE, Fitter, Section, by_density
 from satchel.assemble.gather import Gathered, gather
-from satchel.assemble.items import build_items
+from satchel.assemble.page import Page
 from satchel.assemble.plan import PlannedSection, make_plan
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.receipt import omissions
-from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render import RenderRequest
 from satchel.assemble.request import AssembleRequest
 from satchel.redact import redact
 from satchel.search.query import Query, analyse
@@ -142,19 +142,17 @@ def _fit(
         failures=tuple(problems),
     )
 
-    def show(shown: Sequence[Section]) -> tuple[str, list[ContextItem]]:
-        items = build_items(shown, bench.key)
-        return (render(rendering, items, format=request.format) if items else ""), items
-
-    def measure(shown: Sequence[Section]) -> int:
-        return token_counter.count(show(shown)[0])
-
     if not sections:
         return _Fitted("", 0, ())
     seen = Seen()
-    fitter = Fitter(token_counter, request.max_tokens, measure, lambda section, c: _is_duplicate(seen, section, c))
-    used = fitter.fit(sections)
-    text, items = show(sections)
+    page = Page(rendering, request.format, bench.key, token_counter)
+    fitter = Fitter(token_counter, request.max_tokens, page.tokens, lambda section, c: _is_duplicate(seen, section, c))
+    fitter.fit(sections)
+    text, items = page.text(sections)
+    used = token_counter.count(text)
+    while used > request.max_tokens and fitter.take_back():
+        text, items = page.text(sections)
+        used = token_counter.count(text)
     if used > request.max_tokens or not items:
         return _Fitted("", 0, ())
     return _Fitted(text, used, tuple(_with_origins(item, seen) for item in items))

@@ -8,46 +8,33 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from satchel.cli import streams
-from satchel.index.report import Progress, Quiet
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar, TaskID
+    from satchel.cli.bar import Bar
 
-QUIET_SECONDS = 0.5
-"""Work that ends sooner needs no explanation, and drawing a bar would make it longer."""
+PATIENCE_SECONDS = 0.5
+"""Work that ends sooner needs no explanation, and loading what draws a bar would make it longer."""
 
 LINE_SECONDS = 10.0
 """Where lines cannot be redrawn: often enough to see that it lives, rare enough for a log."""
 
+FIRST_PHASE = "looking for changes"
 PHASES = {"files": "reading files", "history": "reading history"}
 
-_BARS_A_SECOND = 8
 
+class Watch:
+    """A progress that shows nothing."""
 
-class Watch(Progress, Protocol):
-    """A progress with a beginning and an end."""
+    def phase(self, name: str, total: int) -> None:
+        """A phase of `total` steps starts; 0 where the number is not known."""
 
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-def watch(*, quiet: bool = False, color: str = "auto") -> Watch:
-    """A progress for this process's standard error."""
-    if quiet or sys.stderr is None:
-        return QuietWatch()
-    if streams.can_redraw(sys.stderr):
-        return BarWatch(color)
-    return LineWatch(color)
-
-
-class QuietWatch(Quiet):
-    """Shows nothing."""
+    def advance(self, count: int) -> None:
+        """So many steps are done."""
 
     def __enter__(self) -> Self:
         return self
@@ -55,13 +42,95 @@ class QuietWatch(Quiet):
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        pass
+        """End the watch, whatever happened."""
 
 
-class LineWatch(QuietWatch):
-    """Says in one line every `LINE_SECONDS` how far the work is."""
+def watch(*, quiet: bool = False, color: str = "auto") -> Watch:
+    """The watch that suits standard error."""
+    if quiet or sys.stderr is None:
+        return Watch()
+    if streams.can_redraw(sys.stderr):
+        return BarWatch(color=streams.wants_color(sys.stderr, color))
+    return LineWatch()
 
-    def __init__(self, color: str = "auto", clock: type[time.monotonic] | None = None) -> None: ...
+
+class LineWatch(Watch):
+    """Says in one line every `LINE_SECONDS` how far the work is. `clock` gives seconds that only grow."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._said = self._began = clock()
+        self._name, self._total, self._done = FIRST_PHASE, 0, 0
+
+    def phase(self, name: str, total: int) -> None:
+        """Start counting anew."""
+        self._name, self._total, self._done = PHASES.get(name, name), total, 0
+        self._began = self._clock()
+
+    def advance(self, count: int) -> None:
+        """Count, and say so where the last line is old."""
+        self._done += count
+        now = self._clock()
+        if now - self._said >= LINE_SECONDS:
+            self._said = now
+            streams.say(progress_line(self._name, self._done, self._total, now - self._began))
 
 
-class BarWatch(QuietWatch): ...
+def progress_line(name: str, done: int, total: int, seconds: float) -> str:
+    """`reading files: 1,200 of 5,000, 240/s, 16 s left`."""
+    line = f"{name}: {done:,}" + (f" of {total:,}" if total else "")
+    if seconds <= 0 or not done:
+        return line
+    rate = done / seconds
+    left = f", {(total - done) / rate:.0f} s left" if total > done else ""
+    return f"{line}, {rate:,.0f}/s{left}"
+
+
+class BarWatch(Watch):
+    """Draws a bar with counts, rate and time left once the work has taken `PATIENCE_SECONDS`.
+
+    The bar comes from a timer, because the work may be long before it has anything to report.
+    """
+
+    def __init__(self, *, color: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        self._color = color
+        self._guard = threading.Lock()
+        self._bar: Bar | None = None
+        self._ended = False
+        self._name, self._total, self._done = FIRST_PHASE, 0, 0
+        self._timer = threading.Timer(patience_seconds, self._show)
+        self._timer.daemon = True
+
+    def _show(self) -> None:
+        from satchel.cli.bar import Bar
+
+        with self._guard:
+            if not self._ended:
+                self._bar = Bar(self._name, self._total, self._done, color=self._color)
+
+    def phase(self, name: str, total: int) -> None:
+        """Start counting anew."""
+        with self._guard:
+            self._name, self._total, self._done = PHASES.get(name, name), total, 0
+            if self._bar is not None:
+                self._bar.restart(self._name, total)
+
+    def advance(self, count: int) -> None:
+        """Count."""
+        with self._guard:
+            self._done += count
+            if self._bar is not None:
+                self._bar.move(self._done)
+
+    def __enter__(self) -> Self:
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._guard:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.close()

@@ -7,7 +7,7 @@ file but are hidden with all their words; when it comes back they are shown agai
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,9 @@ from satchel.store.records import NewBundle
 from satchel.types import EdgeType, Failure, Kind, Outline, Part, Reference, Role
 
 COMMIT_OUTLINE_LANGUAGE = "commit"
+
+MOST_RENAMES = 2_000
+"""Renames remembered of one commit: a moved source tree counts, a vendored drop of everything does not have to."""
 
 SEARCHED_CHARACTERS = 600
 """Only the subject and this much of a message is searched: behind it stand trailers and pasted logs."""
@@ -54,16 +57,20 @@ def update_history(
         visible = visible_commits(repository, limit)
         known = store.keys(Kind.COMMIT)
         missing = [sha for sha in visible if sha not in known]
-        bundles = _read(repository, missing, limit, most_files, message_characters, should_stop)
+        commits = _read(repository, missing, limit, should_stop)
     except GitError as error:
         return HistoryChange(notes=(*notes, Failure("commits", str(error), "the files are indexed without history")))
     if should_stop():
         return HistoryChange(notes=tuple(notes))
     shown = set(visible)
     hidden = sorted(known - shown)
+    bundles = [commit_bundle(commit, most_files, message_characters) for commit in commits]
+    by_commit, current = _renames(store, commits, visible)
     with store.write() as writer:
         writer.put(bundles)
         writer.hide(Kind.COMMIT, hidden)
+        writer.set_meta("renames_by_commit", by_commit)
+        writer.set_meta("renames", current)
         writer.set_meta("history", settings)
     return HistoryChange(len(bundles), len(hidden), tuple(notes))
 
@@ -77,26 +84,30 @@ def _clear(store: Store) -> HistoryChange:
     return HistoryChange()
 
 
-def _read(
-    repository: git.Repository,
-    missing: list[str],
-    limit: int,
-    most_files: int,
-    message_characters: int,
-    should_stop: Callable[[], bool],
-) -> list[NewBundle]:
-    """Bundles of the missing commits, read in one stream from HEAD that ends as soon as all were seen."""
-    if not missing:
-        return []
+def _read(repository: git.Repository, missing: list[str], limit: int, should_stop: Callable[[], bool]) -> list[Commit]:
+    """The missing commits, read in one stream from HEAD that ends as soon as all were seen."""
     wanted = set(missing)
-    bundles = []
+    found: list[Commit] = []
+    if not wanted:
+        return found
     for commit in read_commits(repository, revision_range=("HEAD",), limit=limit, should_stop=should_stop):
         if commit.sha in wanted:
-            bundles.append(commit_bundle(commit, most_files, message_characters))
+            found.append(commit)
             wanted.discard(commit.sha)
         if not wanted:
             break
-    return bundles
+    return found
+
+
+def _renames(store: Store, commits: Sequence[Commit], visible: Sequence[str]) -> tuple[str, str]:
+    """Two values to remember: the renames by commit, and where each renamed path of the visible history is now."""
+    by_commit = json.loads(store.meta("renames_by_commit") or "{}")
+    by_commit |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
+    current: dict[str, str] = {}
+    for sha in visible:
+        for old, new in by_commit.get(sha, ()):
+            current.setdefault(old, current.get(new, new))
+    return json.dumps(by_commit), json.dumps(current)
 
 
 def commit_bundle(commit: Commit, most_files: int, message_characters: int) -> NewBundle:

@@ -6,6 +6,7 @@ HEAD reaches are visible in the lexicon, so nothing after HEAD can leak into an 
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 
@@ -54,11 +55,13 @@ def file_votes(query: Query, store: Store, lexicon: Lexicon) -> FloatArray:
         fade = 0.5 + 0.5 * 2 ** (-age / HALF_LIFE_SECONDS)
         for path in files:
             by_path[path] += float(scores[position]) * fade / math.sqrt(len(files))
-    positions = {int(bundle): index for index, bundle in enumerate(lexicon.columns.bundle_id)}
+    renames = json.loads(store.meta("renames") or "{}")
+    positions = {bundle: index for index, bundle in enumerate(lexicon.columns.bundle_id.tolist())}
+    ids = store.bundle_ids(Kind.CODE, [*by_path, *(renames[path] for path in by_path if path in renames)])
     for path, value in by_path.items():
-        stored = store.bundle(Kind.CODE, path)
-        if stored is not None and stored.id in positions:
-            votes[positions[stored.id]] = value
+        bundle = ids.get(path, ids.get(renames.get(path, "")))
+        if bundle in positions:
+            votes[positions[bundle]] += value
     votes[~lexicon.live_bundle] = 0.0
     return votes
 

@@ -70,6 +70,9 @@ class Store(Protocol):
     def bundle(self, kind: Kind, key: str) -> Bundle | None:
         """The bundle with this key."""
 
+    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Ids of the bundles with these keys; unknown keys are left out."""
+
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""
 

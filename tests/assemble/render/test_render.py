@@ -55,13 +55,14 @@ def test_a_context_looks_like_its_golden_file(name: str, format: Format) -> None
 @pytest.mark.parametrize("format", Format)
 def test_the_text_is_its_parts_joined(name: str, format: Format) -> None:  # noqa: A002
     request = FRAMES[name]
+    title = "Relevant Code" if request.group_by_type else "Code"
     parts = list(render_parts(request, ALL, format))
     assert "".join(parts) == render(request, ALL, format=format)
     assert parts[0] == render_head(request, format)
     assert parts[-1] == render_tail(request, ALL, format)
     shown = [render_item(item, format, show_code=request.show_code) for item in ALL]
     assert all(any(part.endswith(text) for part in parts) for text in shown)
-    assert any(part.endswith(render_section(request, "Code", format)[0]) for part in parts)
+    assert any(part.endswith(render_section(request, title, format)[0]) for part in parts)
 
 
 def test_the_tokens_of_a_markdown_context_are_the_sum_of_its_parts() -> None:
@@ -87,7 +88,7 @@ def test_a_name_is_left_out_where_the_lines_say_it() -> None:
         "3,10-12",
         "40-44 in CaptureManager",
         "70,90 of CaptureManager.dump",
-        "120 signature of",
+        "120 signature of main",
         "130 line of handler",
         "```python 493817264028",
     ]

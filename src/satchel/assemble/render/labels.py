@@ -38,9 +38,8 @@ _RANGE = r"\d+(?:-\d+)?(?:=\d+)?"
 RANGE_LINE = re.compile(rf"({_RANGE}(?:,{_RANGE})*)(?: (.*))?", re.ASCII | re.DOTALL)
 """A range line: the ranges, and what they share."""
 
-_INSIDE = re.compile(r"(?:(signature|line) )?in (.+)", re.DOTALL)
-_LINES_OF = re.compile(r"of (.+)", re.DOTALL)
-_ABOUT = re.compile(r"(signature|line) of(?: (.+))?", re.DOTALL)
+_LABEL = re.compile(r"(in|of|signature of|line of) (.+)", re.DOTALL)
+_DETAILS = {"in": Detail.FULL, "of": Detail.WINDOW, "signature of": Detail.SIGNATURE, "line of": Detail.LINE}
 
 
 class LineRange(NamedTuple):
@@ -99,18 +98,15 @@ def name_label(piece: Piece) -> str:
 def short_name_label(piece: Piece) -> str:
     """What follows the range where the text is shown below: without the part of the name that the text declares."""
     label = name_label(piece)
-    if label.startswith("of ") or not (declared := declared_name(piece.text)):
+    is_whole = label == "" or piece.detail is Detail.FULL
+    if not is_whole or not (declared := declared_name(piece.text)):
         return label
     if not piece.name:
-        return label or quote("")
+        return quote("")
     owner, dot, last = piece.name.rpartition(".")
     if last != declared or (dot and not owner):
         return label
-    # A signature and a line keep their word; a whole unit needs none.
-    word = "" if piece.detail is Detail.FULL else f"{piece.detail} "
-    if owner:
-        return f"{word}in {quote(owner)}"
-    return f"{word}of" if word else ""
+    return f"in {quote(owner)}" if owner else ""
 
 
 def range_lines(pieces: Iterable[Piece], *, shown: bool) -> Iterator[str]:
@@ -150,14 +146,10 @@ def read_ranges(written: str) -> list[LineRange]:
 
 def read_piece(lines: LineRange, label: str, text: str) -> Piece:
     """The piece with this range, label and text: `short_name_label` and `name_label` backwards."""
-    if not label:
-        return Piece(lines.start, lines.end, declared_name(text), text)
-    if found := _INSIDE.fullmatch(label):
-        word, owner = found.groups()
-        return Piece(lines.start, lines.end, f"{unquote(owner)}.{declared_name(text)}", text, Detail(word or "full"))
-    if found := _LINES_OF.fullmatch(label):
-        return Piece(lines.start, lines.end, unquote(found[1]), text, Detail.WINDOW)
-    if found := _ABOUT.fullmatch(label):
-        name = declared_name(text) if found[2] is None else unquote(found[2])
-        return Piece(lines.start, lines.end, name, text, Detail(found[1]))
-    return Piece(lines.start, lines.end, unquote(label), text)
+    found = _LABEL.fullmatch(label)
+    if found is None:
+        return Piece(lines.start, lines.end, unquote(label) if label else declared_name(text), text)
+    relation, name = found[1], unquote(found[2])
+    if relation == "in":
+        name = f"{name}.{declared_name(text)}"
+    return Piece(lines.start, lines.end, name, text, _DETAILS[relation])

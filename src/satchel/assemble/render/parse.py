@@ -26,7 +26,7 @@ _CODE_SPAN = re.compile(r"\A`([0-9a-f]{7,40})`(?= |\Z)")
 _DETAIL_MARK = re.compile(r" ?\((window|signature|line)\)\Z")
 _FENCE = re.compile(r"(`{3,})([^`]*)", re.DOTALL)
 _PLAIN_SECTION = re.compile(r"=== (.+) ===", re.DOTALL)
-_PLAIN_ITEM = re.compile(r"(===+) (file )?(.*) (\S+)", re.DOTALL)
+_PLAIN_ITEM = re.compile(r"(===+) (file |places )?(.*) (\S+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +116,23 @@ def _plain_items(text: str) -> Iterator[ParsedItem]:
         if found := _PLAIN_SECTION.fullmatch(line):
             section = found[1]
         elif found := _PLAIN_ITEM.fullmatch(line):
-            run, is_file, title, mark = found.groups()
+            run, word, title, mark = found.groups()
             try:
                 end = lines.index(f"{run} {mark}", position)
             except ValueError:
                 raise ValueError(f"the block that opens on line {position} is not closed") from None
             body, position = lines[position:end], end + 1
             nonce = "" if mark == NO_NONCE else mark
-            if is_file:
-                yield ParsedItem(section, unquote(title), "", tuple(_marked_pieces(body)), nonce)
+            if word:
+                pieces = tuple(_marked_pieces(body, shown=word == "file "))
+                yield ParsedItem(section, unquote(title), "", pieces, nonce)
             else:
                 title, detail = _read_title(title)
                 yield ParsedItem(section, "", title, (Piece(0, 0, "", "\n".join(body), detail),), nonce)
 
 
-def _marked_pieces(body: Sequence[str]) -> Iterator[Piece]:
-    """The pieces of a plain block: a mark, then as many lines as it says."""
+def _marked_pieces(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
+    """The pieces of a plain block: a mark, then as many lines as it says if lines are shown."""
     position = 0
     while position < len(body):
         found = RANGE_LINE.fullmatch(body[position].removeprefix("--- "))
@@ -139,8 +140,9 @@ def _marked_pieces(body: Sequence[str]) -> Iterator[Piece]:
             raise ValueError(f"{body[position]!r} is not a range")
         (lines,) = read_ranges(found[1])
         position += 1
-        yield read_piece(lines, found[2] or '""', "\n".join(body[position : position + lines.shown]))
-        position += lines.shown
+        end = position + lines.shown if shown else position
+        yield read_piece(lines, found[2] or '""', "\n".join(body[position:end]))
+        position = end
 
 
 def _xml_items(text: str) -> Iterator[ParsedItem]:

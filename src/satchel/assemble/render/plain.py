@@ -1,5 +1,7 @@
 """Plain text: one block an item, from `=== file PATH NONCE` to `=== NONCE`, each range after its own mark.
 
+A record opens with its title instead, a file whose lines are not shown with `places`.
+
 Whoever wrote the content does not know the nonce, and a range mark says how many lines belong to it, so a line that
 only looks like a mark is content.
 """
@@ -34,7 +36,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     """The block of one item, then a blank line."""
     path = file_path(item)
     if path:
-        title = f"file {quote(path)}"
+        title = f"{'file' if show_code else 'places'} {quote(path)}"
         body = "\n".join(_marked(item.pieces, show_code=show_code))
     else:
         mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
@@ -55,7 +57,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 def _marked(pieces: Sequence[Piece], *, show_code: bool) -> Iterator[str]:
     for piece in pieces:
-        lines = shown_range(piece) if show_code else f"{line_range(piece)}=0"
+        lines = shown_range(piece) if show_code else line_range(piece)
         yield f"--- {lines} {name_label(piece)}".rstrip(" ")
         if show_code:
             yield piece.text

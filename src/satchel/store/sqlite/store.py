@@ -128,6 +128,11 @@ class SqliteStore:
         rows = self._rows(f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
         return _bundle(rows[0]) if rows else None
 
+    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Ids of the bundles with these keys; unknown keys are left out."""
+        sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
+        return dict(self._rows_in(sql, keys, (kind,)))
+
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""
         rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (bundle,))

@@ -17,7 +17,7 @@
 (local_function_statement name: (_) @name body: (_) @body) @function
 (property_declaration name: (_) @name accessors: (accessor_list (accessor_declaration body: (_))) @body) @function
 (property_declaration name: (_) @constant)
-(indexer_declaration accessors: (accessor_list (accessor_declaration body: (_))) @body) @function
+(indexer_declaration "this" @name accessors: (accessor_list (accessor_declaration body: (_))) @body) @function
 
 (field_declaration (variable_declaration (variable_declarator name: (_) @constant)))
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @constant)))

@@ -15,11 +15,11 @@
   (function_expression body: (_) @body)
   (generator_function body: (_) @body)
 ]) @function
-(export_statement value: [
+(export_statement "default" @name value: [
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)
 ]) @function
-(export_statement value: (class body: (_) @body)) @class
+(export_statement "default" @name value: (class body: (_) @body)) @class
 (variable_declarator name: (identifier) @name value: (class body: (_) @body)) @class
 (assignment_expression left: [(identifier) (member_expression)] @name right: (class body: (_) @body)) @class
 
@@ -40,7 +40,7 @@
   value: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])]) @body) @class
 (assignment_expression left: [(identifier) (member_expression)] @name
   right: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])]) @body) @class
-(export_statement
+(export_statement "default" @name
   value: (object [(method_definition) (pair value: [(arrow_function) (function_expression)])]) @body) @class
 (variable_declarator value: (object (pair key: (_) @name value: [
   (arrow_function body: (_) @body) (function_expression body: (_) @body)]) @function))

@@ -1,0 +1,40 @@
+"""The text of what is shown so far, and its tokens, counted part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.assemble.fit import Section
+from satchel.assemble.items import build_items
+from satchel.assemble.render import RenderRequest, render_parts
+from satchel.tokens import TokenCounter
+from satchel.types import ContextItem, Format
+
+
+class Page:
+    """Renders sections for one request. Parts that did not change since the last count are not counted again."""
+
+    def __init__(self, request: RenderRequest, layout: Format, key: bytes, counter: TokenCounter) -> None:
+        self._request = request
+        self._layout = layout
+        self._key = key
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def text(self, sections: Sequence[Section]) -> tuple[str, list[ContextItem]]:
+        """The rendered text and its items; both empty when nothing is shown."""
+        items = build_items(sections, self._key)
+        return ("".join(self._parts(items)) if items else ""), items
+
+    def tokens(self, sections: Sequence[Section]) -> int:
+        """Tokens of the text as the sum over its parts: the exact count up to a token where two parts meet."""
+        return sum(self._count(part) for part in self._parts(build_items(sections, self._key)))
+
+    def _parts(self, items: Sequence[ContextItem]) -> list[str]:
+        return list(render_parts(self._request, items, self._layout))
+
+    def _count(self, part: str) -> int:
+        known = self._known.get(part)
+        if known is None:
+            known = self._known[part] = self._counter.count(part)
+        return known

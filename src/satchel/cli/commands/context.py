@@ -1,0 +1,113 @@
+"""`satchel context`: the packed context for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from satchel.cli import streams
+from satchel.cli.interrupt import Interrupt
+from satchel.cli.moment import parse_moment
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.question import read_question
+from satchel.cli.refresh import refresh_first
+from satchel.text import is_meaningful, words
+from satchel.tokens import TOKENIZERS
+from satchel.types import CONTEXT_TYPES, Context, Format
+
+NOTHING_FOUND = 1
+PARTLY_DONE = 3
+
+
+@click.command("context", context_settings=HELP_OPTIONS)
+@click.argument("question", nargs=-1, required=True)
+@click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
+@click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
+@click.option("--limit", type=int, metavar="N", help="At most so many items of each type.")
+@click.option("--format", "format_", type=click.Choice([*Format]), help="How the context is written.")
+@json_option("the context with its items, signals, overflow and usage")
+@click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
+@click.option("--group-by-type", is_flag=True, help="One section for code, one for docs, one for the rest.")
+@click.option("--sources/--no-sources", "show_sources", default=None, help="List the sources at the end.")
+@click.option("--code/--no-code", "show_code", default=None, help="Show the lines, or only where they are.")
+@click.option("--path", "paths", metavar="GLOB", multiple=True, help="Only files whose path matches.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="No files whose path matches.")
+@click.option("--for", "purpose", type=click.Choice(["find", "edit"]), help="Many places, or whole functions.")
+@click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
+@click.option("--min-score", type=float, metavar="X", help="Least relevance of an item, 0 to 1.")
+@click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
+@click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
+@click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed.")
+@common_options
+@pass_invocation
+def command(
+    invocation: Invocation,
+    question: Sequence[str],
+    *,
+    as_json: bool,
+    explained: bool,
+    refresh: bool,
+    strict: bool,
+    **options: Any,
+) -> int:
+    """Pack what matters for a question into a token budget.
+
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input.
+    """
+    asked = engine_options(options)
+    text = read_question(question, color=invocation.color)
+    from satchel.engine import Satchel
+
+    with Interrupt() as interrupt, Satchel.open(root=invocation.root) as satchel:
+        request = satchel.request(text, **asked)
+        notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
+        if interrupt.requested():
+            return interrupt.exit_code
+        context = satchel.answer(request, notes)
+        if as_json:
+            from satchel.envelope import context_envelope
+
+            streams.write_json(context_envelope(context, request))
+        else:
+            streams.write_text(context.text)
+    if not context.items:
+        streams.note(why_empty(context), color=invocation.color)
+    if not as_json and not context.text:
+        for failure in context.failures:
+            streams.failure(failure, color=invocation.color)
+    if explained:
+        from satchel.cli.explain import explain
+
+        explain(context, color=invocation.color)
+    return _strict_code(context) if strict else 0
+
+
+def engine_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, as the engine names them; settings decide the others."""
+    renamed = dict(options) | {
+        "format": options["format_"],
+        "types": [name for listed in options["types"] for name in listed.split(",")],
+        "now": parse_moment(options["now"]) if options["now"] is not None else None,
+    }
+    del renamed["format_"]
+    return {name: value for name, value in renamed.items() if value is not None}
+
+
+def why_empty(context: Context) -> str:
+    """Why an answer holds nothing, and what to do about it."""
+    if not any(is_meaningful(word) for word in words(context.query)):
+        return "nothing to look for: the question has only words that occur everywhere; name a thing or a behaviour"
+    if context.overflow:
+        needed = min(omission.budget for omission in context.overflow)
+        return f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
+    if context.meta.get("revision") == "0":
+        return "nothing is indexed here yet: run `satchel index`"
+    return "nothing here is relevant to the question; --min-score 0 shows even weak matches"
+
+
+def _strict_code(context: Context) -> int:
+    if context.failures:
+        return PARTLY_DONE
+    return 0 if context.items else NOTHING_FOUND

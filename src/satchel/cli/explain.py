@@ -1,0 +1,114 @@
+"""`--explain`: why each item is in, and what would have brought in each that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from satchel.clean import clean_field
+from satchel.cli import streams, table
+from satchel.cli.table import Column
+from satchel.types import Context, ContextItem, Omission, Signal
+
+SIGNALS_SHOWN = 3
+"""Signals of an item, the strongest first: the others change little and make the table unreadable."""
+
+OMISSIONS_SHOWN = 12
+
+TITLE_CHARACTERS = 72
+
+REASONS: Mapping[str, str] = {
+    "best part": "one place matches well",
+    "top three parts": "several places match",
+    "whole file": "the file as a whole matches",
+    "name": "its names match",
+    "path mention": "the question names its path",
+    "symbol mention": "the question names what it defines",
+    "trace": "the stack trace leads here",
+    "history": "commits about this changed it",
+    "calls": "tied by calls to what matches",
+    "words": "its words match",
+}
+"""Signal -> what it means. Signals that only restate the rank are not here and give no reason."""
+
+
+def explain(context: Context, *, color: str = "auto") -> None:
+    """Write both tables and the budget to standard error."""
+    usage = context.usage
+    if context.items:
+        table.show(ITEM_COLUMNS, item_rows(context.items), title="What is in", color=color)
+    if context.overflow:
+        shown = sorted(context.overflow, key=lambda omission: (omission.budget, omission.id))[:OMISSIONS_SHOWN]
+        hidden = len(context.overflow) - len(shown)
+        title = "What stayed out, and the budget that would admit it" + (f" ({hidden} more)" if hidden else "")
+        table.show(OMISSION_COLUMNS, omission_rows(shown), title=title, color=color)
+    kind = "exact" if usage.exact else "an estimate"
+    streams.say(f"{usage.used:,} of {usage.limit:,} tokens ({usage.utilization:.1%}) by {usage.tokenizer}, {kind}")
+
+
+ITEM_COLUMNS = (
+    Column("#", is_number=True),
+    Column("item"),
+    Column("detail"),
+    Column("tokens", is_number=True),
+    Column("relevance", is_number=True),
+    Column("why"),
+    Column("signals (value x weight)"),
+)
+OMISSION_COLUMNS = (
+    Column("item"),
+    Column("relevance", is_number=True),
+    Column("reason"),
+    Column("budget", is_number=True),
+)
+
+
+def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
+    """One row an item, in the order of the answer."""
+    return [
+        [
+            str(rank),
+            item_place(item),
+            item.detail.value,
+            f"{item.tokens:,}",
+            f"{item.relevance:.2f}",
+            why(item.signals),
+            ", ".join(f"{s.name} {s.value:g} x {s.weight:g}" for s in strongest(item.signals)),
+        ]
+        for rank, item in enumerate(items, 1)
+    ]
+
+
+def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
+    """One row each, in the order given."""
+    return [
+        [omission_place(omission), f"{omission.relevance:.2f}", omission.reason, f"{omission.budget:,}"]
+        for omission in omissions
+    ]
+
+
+def item_place(item: ContextItem) -> str:
+    """`src/a.py:10-20,31-40` for a file, kind and title for a record."""
+    if item.location is None:
+        return f"{item.source} {clean_field(item.title, TITLE_CHARACTERS)}".rstrip()
+    spans = ",".join(f"{start}-{end}" for start, end in item.spans)
+    return clean_field(item.location.path) + (f":{spans}" if spans else "")
+
+
+def omission_place(omission: Omission) -> str:
+    """`src/a.py:10-20 C.m` for lines of a file, kind and title for a record."""
+    title = clean_field(omission.title, TITLE_CHARACTERS)
+    if not omission.path:
+        return f"{omission.source} {title}".rstrip()
+    place = f"{clean_field(omission.path)}:{omission.start}-{omission.end}" if omission.start else omission.path
+    return place if title in {"", omission.path} else f"{place} {title}"
+
+
+def strongest(signals: Sequence[Signal]) -> list[Signal]:
+    """The signals that give a reason, by what they add, the largest first."""
+    counted = [signal for signal in signals if signal.name in REASONS] or list(signals)
+    return sorted(counted, key=lambda signal: (-signal.value * signal.weight, signal.name))[:SIGNALS_SHOWN]
+
+
+def why(signals: Sequence[Signal]) -> str:
+    """The two strongest reasons in words."""
+    return ", ".join(dict.fromkeys(REASONS.get(signal.name, signal.name) for signal in strongest(signals)[:2]))

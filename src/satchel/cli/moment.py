@@ -1,0 +1,23 @@
+"""A moment written on the command line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from satchel.errors import UsageError
+
+
+def parse_moment(text: str) -> float:
+    """Seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
+
+    Raises UsageError for anything else.
+    """
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--now is {text!r}: give a date (2024-05-01), a date with time, or epoch seconds") from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
