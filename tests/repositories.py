@@ -29,12 +29,16 @@ def git_bytes(folder: Path, *arguments: str, stdin: bytes | None = None, **varia
     ).stdout
 
 
-def git_allowing_failure(folder: Path, *arguments: str, **variables: str) -> int:
+def git_allowing_failure(folder: Path, *arguments: str, stdin: bytes | None = None, **variables: str) -> int:
     """Run git where it may fail; returns its exit code."""
-    result = subprocess.run(
-        ["git", *arguments], cwd=folder, env=_environment(variables), stdin=subprocess.DEVNULL, capture_output=True
-    )
-    return result.returncode
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env=_environment(variables),
+        input=stdin or b"",
+        capture_output=True,
+        check=False,
+    ).returncode
 
 
 def new_repository(folder: Path) -> Path:

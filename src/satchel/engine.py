@@ -21,13 +21,15 @@ from satchel.assemble.request import (
     parse_format,
     parse_kinds,
 )
-from satchel.assemble.stream import Workbench, assemble
+from satchel.assemble.stream import Workbench, assemble, safe_question
 from satchel.errors import LockedError, UsageError
 from satchel.git import find_repository
 from satchel.index.build import BuildOptions, build
 from satchel.index.lock import index_lock
 from satchel.index.reading import ReadingOptions
+from satchel.index.removal import remove_everything, remove_index
 from satchel.index.report import IndexReport, Progress, Quiet
+from satchel.index.status import Status, look
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
 from satchel.search.query import analyse
@@ -37,6 +39,8 @@ from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
 
 REFRESH_PAUSE_SECONDS = 2.0
 """A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
+
+INDEX_NAME = "index.db"
 
 _SECTION_THREADS = 4
 
@@ -67,6 +71,41 @@ class Places:
     memory: Path
     state: Path
     cache: Path | None
+
+
+def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: config.Folders) -> Places:
+    """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
+    found = roots.find_root(Path(path), Path(root) if root is not None else None)
+    repository = find_repository(found)
+    cache = roots.extraction_cache_path(repository.common_dir, folders) if repository is not None else None
+    return Places(found, roots.index_path(found, folders), roots.memory_path(folders), folders.state, cache)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What `clean` removed: so many bytes from this folder."""
+
+    folder: Path
+    size: int
+
+
+def clean(
+    path: str | os.PathLike[str] = ".",
+    *,
+    root: str | os.PathLike[str] | None = None,
+    everything: bool = False,
+    wait_seconds: float = 0.0,
+    environ: Mapping[str, str] | None = None,
+) -> Removal:
+    """Remove the index of a root, or with `everything` all that can be built again. Memories are never touched.
+
+    Raises NoIndexError, and LockedError while another process builds an index.
+    """
+    folders = config.Folders.from_environment(os.environ if environ is None else environ)
+    if everything:
+        return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
+    folder = locate(path, root, folders).index
+    return Removal(folder, remove_index(folder, wait_seconds))
 
 
 class Satchel:
@@ -100,12 +139,9 @@ class Satchel:
         """
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)
-        found = roots.find_root(Path(path), Path(root) if root is not None else None)
-        loaded = config.load_settings(found, variables, settings or {}, folders)
-        repository = find_repository(found)
-        cache = roots.extraction_cache_path(repository.common_dir, folders) if repository is not None else None
-        places = Places(found, roots.index_path(found, folders), roots.memory_path(folders), folders.state, cache)
-        return cls(places, loaded, SqliteStore(places.index / "index.db"), load_key(folders.state))
+        places = locate(path, root, folders)
+        loaded = config.load_settings(places.root, variables, settings or {}, folders)
+        return cls(places, loaded, SqliteStore(places.index / INDEX_NAME), load_key(folders.state))
 
     @property
     def settings(self) -> config.Settings:
@@ -155,7 +191,7 @@ class Satchel:
                 max_files=settings.index_max_files,
                 include=settings.index_include,
                 exclude=settings.index_exclude,
-                store_paths=(self.places.index,),
+                stores=(self.places.index,),
             ),
             reading=ReadingOptions(
                 root=str(self.places.root),
@@ -170,6 +206,13 @@ class Satchel:
             message_characters=settings.index_message_chars,
         )
 
+    def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
+        """What is indexed, how large it is and how far the tree has moved on since. Nothing is read or changed."""
+        stores = {"index": self.places.index / INDEX_NAME, "memory": self.places.memory}
+        if self.places.cache is not None:
+            stores["extraction"] = self.places.cache
+        return look(self._store, self.places.root, self.places.index, self._build_options().walk, stores, should_stop)
+
     def search(self, question: str, *, types: Iterable[str] = (), limit: int = 10, refresh: bool = True) -> list[Hit]:
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind."""
         _check_question(question)
@@ -178,7 +221,7 @@ class Satchel:
             raise UsageError(f"limit is {limit}: give at least 1")
         if refresh:
             self.refresh()
-        query = analyse(question)
+        query = analyse(safe_question(question, self.settings.redact_allow))
         available = self._store.kinds()
         asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
         return [hit for kind in asked for hit in search_kind(self._store, kind, query).hits[:limit]]
@@ -204,6 +247,7 @@ class Satchel:
             exclude=(*settings.context_exclude, *options.pop("exclude", ())),
             include=(*settings.context_include, *options.pop("include", ())),
             deadline_seconds=settings.context_gather_deadline_s,
+            weights=settings.context_weights,
         )
         if base.limit < 1:
             raise UsageError(f"limit is {base.limit}: give at least 1")
@@ -229,7 +273,9 @@ class Satchel:
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        return assemble(request, Workbench(self._store, self._lines, self._key, self._executor), notes)
+        return assemble(
+            request, Workbench(self._store, self._lines, self._key, self._executor, self.settings.redact_allow), notes
+        )
 
     async def aindex(self, **options: Any) -> IndexReport:
         """`index` as a coroutine."""

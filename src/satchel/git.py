@@ -34,7 +34,7 @@ SILENCE_LIMIT = 30.0
 """Seconds that git may stay silent before it is killed. The first commit of a million arrives in under 2 s."""
 
 _CHUNK = 1 << 16  # bytes; what a pipe holds, so one read empties it
-_SMALL = 1 << 14  # bytes; HEAD, gitdir and commondir hold one path (at most 4,096 bytes) or one id
+_SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
 _PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
 _SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
 _SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
@@ -95,7 +95,10 @@ def find_repository(path: Path) -> Repository | None:
     Only `.git` entries count: a bare repository lying around in a tree, or a folder made to look like one, is not a
     repository here.
     """
-    start = path.resolve()
+    try:
+        start = path.resolve()
+    except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
+        return None
     for folder in (start, *start.parents):
         found = repository_at(folder)
         if found is not None:
@@ -120,7 +123,7 @@ def repository_at(folder: Path) -> Repository | None:
         git_dir=git_dir,
         common_dir=common_dir,
         shallow=stat.S_ISREG(_mode(common_dir / "shallow")),
-        partial=_has_promises(common_dir / "objects" / "pack"),
+        partial=_is_partial(common_dir),
     )
 
 
@@ -214,6 +217,8 @@ def stream(repository: Repository, *arguments: str, timeout: float = SILENCE_LIM
 
 def _command(repository: Repository, arguments: tuple[str, ...]) -> list[str]:
     name = arguments[0]
+    if name not in _GUARDS:
+        raise ValueError(f"git {name} is not one of the commands that are safe in any repository: {', '.join(_GUARDS)}")
     return [
         "git",
         "--no-pager",
@@ -269,7 +274,8 @@ def _silent(name: str, timeout: float) -> GitError:
 def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
     lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
-    said = escape_name(lines[-1].strip()) if lines else "no message"
+    fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    said = escape_name((fatal or lines or ["no message"])[0].strip())
     return f"git {name} ended with exit code {code}: {said}"
 
 
@@ -292,10 +298,15 @@ def _mode(path: Path) -> int:
         return 0
 
 
-def _has_promises(packs: Path) -> bool:
-    """Tell whether a pack came from a filtered clone: such packs have a `.promisor` file beside them."""
+_PROMISE = re.compile(r"^\s*(?:promisor\s*=\s*(?:true|yes|on|1)|partialclone\s*=)", re.MULTILINE | re.IGNORECASE)
+
+
+def _is_partial(common_dir: Path) -> bool:
+    """Tell whether contents may be missing: packs of a filtered clone have a `.promisor` file, its config a promise."""
+    if _PROMISE.search(_small_text(common_dir, "config") or ""):
+        return True
     try:
-        with os.scandir(packs) as entries:
+        with os.scandir(common_dir / "objects" / "pack") as entries:
             return any(entry.name.endswith(".promisor") for entry in entries)
     except OSError:
         return False

@@ -28,17 +28,18 @@ Find = tuple[int, int, str]
 
 
 @cache
-def _scanners() -> Sequence[tuple[str, re.Pattern[str], Sequence[Shape]]]:
-    """For each anchor its expression and the shape of each of the expression's groups."""
-    by_anchor: defaultdict[str, list[Shape]] = defaultdict(list)
+def _by_anchor() -> Mapping[str, Sequence[Shape]]:
+    groups: defaultdict[str, list[Shape]] = defaultdict(list)
     for shape in shapes():
-        by_anchor[shape.anchor].append(shape)
-    scanners = []
-    for anchor, group in by_anchor.items():
-        branches = "|".join(shape.pattern for shape in group)
-        pattern = re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
-        scanners.append((anchor, pattern, group))
-    return scanners
+        groups[shape.anchor].append(shape)
+    return groups
+
+
+@cache
+def _scanner(anchor: str) -> re.Pattern[str]:
+    """The expression for all shapes of one anchor, with one group for each; made when a text first holds the anchor."""
+    branches = "|".join(shape.pattern for shape in _by_anchor()[anchor])
+    return re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
 
 
 _EXEMPT = re.compile(
@@ -63,13 +64,13 @@ def _exempt_lines(text: str) -> Iterator[Span]:
 def _finds(text: str) -> list[Find]:
     """Start, end and type of what is to be replaced, in order; two of them may overlap."""
     finds = []
-    for anchor, pattern, numbered in _scanners():
+    for anchor, group in _by_anchor().items():
         if anchor in text:
-            for match in pattern.finditer(text):
-                group = match.lastindex
-                assert group is not None  # every branch has exactly one
-                shape = numbered[group - 1]
-                span = shape.judge(text, match.start(group), match)
+            for match in _scanner(anchor).finditer(text):
+                number = match.lastindex
+                assert number is not None  # every branch has exactly one group
+                shape = group[number - 1]
+                span = shape.judge(text, match.start(number), match)
                 if span is not None:
                     finds.append((*span, shape.type))
     return sorted(finds)

@@ -174,7 +174,7 @@ def _value(text: str, match: re.Match[str], *, kinds: int) -> Span | None:
     if quoted:
         return found.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
     # Without quotes it may be a name of the program: a dotted path, or an optional type (`password: Base64Text?`).
-    if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?!*&"), kinds + 1)):
+    if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?"), kinds + 1)):
         return None
     return found.span("bare")
 
@@ -185,7 +185,8 @@ def _password(text: str, _start: int, match: re.Match[str]) -> Span | None:
 
 
 _PUBLIC_TOKEN = re.compile(
-    r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)[ _-]?$"
+    r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)"
+    r"[ _-]?$"
 )
 
 
@@ -203,7 +204,7 @@ def _secret(text: str, _start: int, match: re.Match[str]) -> Span | None:
 
 _KEY_OWNER = re.compile(
     r"(?i)(?:api|access|secret|private|signing|encrypt(?:ion)?|auth|account|master|client|consumer|storage|service|sas"
-    r"|subscription|license|session|admin|app|shared|deploy|hmac|jwt|cookie|crypto|server|webhook)[ _-]?$"
+    r"|subscription|license|session|admin|app|shared|deploy|hmac|jwt|cookie|crypto|server|webhook)[ ._-]?$"
 )
 
 

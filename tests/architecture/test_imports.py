@@ -18,6 +18,7 @@ LEAF_FILES = (
     "clean",
     "secret_shapes",
     "redact",
+    "logs",
     "keys",
     "files",
     "git",
@@ -31,6 +32,9 @@ LEAVES = frozenset(LEAF_FILES)
 BUDGET = "tokens"
 """The leaf file that a source must not know: what something costs is not its concern."""
 
+EDGES = ("cli", "mcp", "web", "hooks")
+"""Rooms that parse, call the engine and show. What the engine answers is all that they see of the stages."""
+
 ROOMS: Mapping[str, frozenset[str]] = {
     "store": LEAVES,
     "sources": LEAVES - {BUDGET},
@@ -39,17 +43,14 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "assemble": LEAVES | {"search", "store", "sources"},
     "testing": LEAVES | {"assemble", "index", "search", "store", "sources"},
     "engine": LEAVES | {"assemble", "index", "search", "store", "sources"},
-    "cli": LEAVES | {"engine"},
-    "mcp": LEAVES | {"engine"},
-    "web": LEAVES | {"engine"},
-    "hooks": LEAVES | {"engine"},
+    "envelope": LEAVES | {"assemble"},
+    "doctor": LEAVES | {"engine", "index", "sources", "store"},
+    **dict.fromkeys(EDGES, LEAVES | {"engine", "envelope", "doctor"}),
 }
 """Room -> what it may import beside itself. A room is a folder or a file directly below the package."""
 
-REPORTS = frozenset({"satchel.index.report"})
+REPORTS = frozenset({"satchel.index.report", "satchel.index.status"})
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""
-
-EDGES = frozenset({"cli", "mcp", "web", "hooks"})
 
 
 def room_of(module: str) -> str:

@@ -258,9 +258,20 @@ class TestErrors:
         assert found.skipped_paths == {"symlink": ("link",), "unreadable": ("closed",), "vanished": ("gone",)}
         assert found.errors == 1
 
-    @pytest.mark.parametrize("root", ["missing", "file.txt"])
+    def test_a_file_that_goes_away_between_listing_and_measuring(self, tmp_path: Path) -> None:
+        root = build(tmp_path / "root", {"a.py": "", "b.py": ""})
+
+        def remove_meanwhile() -> bool:
+            (root / "a.py").unlink(missing_ok=True)
+            return False
+
+        found = walk(root, should_stop=remove_meanwhile)
+        assert (paths(found), found.skipped, found.errors) == (["b.py"], {"vanished": 1}, 0)
+
+    @pytest.mark.parametrize("root", ["missing", "file.txt", "loop"])
     def test_a_root_that_is_no_folder(self, tmp_path: Path, root: str) -> None:
         (tmp_path / "file.txt").touch()
+        (tmp_path / "loop").symlink_to("loop")
         with pytest.raises(NoIndexError, match=root):
             walk(tmp_path / root)
 
@@ -323,8 +334,7 @@ class TestHostileTree:
              "noise.py", "sub/good.py", "wide.py"]
         )  # fmt: skip
         assert found.skipped == {
-            "hidden": 1, "nested-repository": 1, "odd-name": 3, "secret-file": 2, "special-file": 2, "symlink": 7,
-            "too-large": 1,
+            "nested-repository": 1, "odd-name": 3, "secret-file": 2, "special-file": 3, "symlink": 7, "too-large": 1
         }  # fmt: skip
         assert found.skipped_paths["odd-name"] == (r"bad\xff.py", r"esc\x1b[31m.py", r"new\nline.py")
         json.dumps(found.skipped_paths).encode("utf-8")

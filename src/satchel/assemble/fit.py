@@ -24,14 +24,17 @@ COST_EXPONENT = 0.35
 COST_OFFSET = 8.0
 """Tokens added to every cost before the power, so that tiny windows do not win by being tiny."""
 
-FILE_FRAME_TOKENS = 16
+FILE_FRAME_TOKENS = 14
 """Heading, fences and nonce of one file besides its path, as measured on rendered contexts; an upper estimate."""
 
-RANGE_TOKENS = 9
+RANGE_TOKENS = 8
 """One more range in a file: its numbers, its name and the line between ranges; an upper estimate."""
 
 ITEM_SHARE = 0.25
 """Of the budget of a kind, one item takes at most this much while kinds compete."""
+
+SAFE_ESTIMATE = 0.3
+"""The real cost of a candidate is never below this share of its estimated size: blank runs pack 12 characters a token."""
 
 MOST_REFILLS = 6
 """Rounds of counting the rendered text and filling what is left; the rest is under one item then."""
@@ -188,6 +191,8 @@ class Fitter:
         """Upper estimate of what the step adds to the text; None when it is over `most` or adds nothing."""
         group = section.groups.get(candidate.group)
         if group is None and len(section.groups) >= section.item_limit:
+            return None
+        if step is candidate.steps[0] and candidate.size * SAFE_ESTIMATE > most:
             return None
         frame = 0 if group is not None else FILE_FRAME_TOKENS + self._count_text(candidate.group)
         if not step.ranges:

@@ -8,13 +8,10 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 
-import structlog
-
+from satchel import logs
 from satchel.assemble.plan import PlannedSection
 from satchel.search.searcher import SearchResult
 from satchel.types import Failure
-
-log = structlog.get_logger(__name__)
 
 Ask = Callable[[PlannedSection], SearchResult]
 
@@ -55,8 +52,8 @@ def _collect(
             result = wait(max(deadline_seconds - (time.monotonic() - started), 0.0))
         except FutureTimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
-        except Exception as error:
-            log.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=True)
+        except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
+            logs.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=True)
             failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
         gathered.append(Gathered(section, result))
     return gathered, failures

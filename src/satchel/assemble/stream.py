@@ -19,6 +19,7 @@ from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.receipt import omissions
 from satchel.assemble.render import RenderRequest
 from satchel.assemble.request import AssembleRequest
+from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import SearchResult, search_kind
@@ -38,12 +39,18 @@ class Workbench:
     lines: FileLines
     key: bytes
     executor: Executor | None = None
+    allow: tuple[str, ...] = ()
+
+
+def safe_question(question: str, allow: Sequence[str] = ()) -> str:
+    """A question without invisible characters and secrets: it is logged, echoed and searched like any other text."""
+    return redact(clean_text(question)[0], allow)[0]
 
 
 def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
     """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
     started = time.monotonic()
-    query = analyse(redact(request.query)[0])
+    query = analyse(safe_question(request.query, bench.allow))
     plan = make_plan(request, bench.store.kinds())
     gathered, failures = gather(plan, _asker(bench.store, query), bench.executor, request.deadline_seconds)
     searched = time.monotonic()
@@ -135,7 +142,7 @@ def _fit(
     problems: Sequence[Failure],
 ) -> _Fitted:
     rendering = RenderRequest(
-        query=request.query,
+        query=safe_question(request.query, bench.allow),
         show_sources=request.show_sources,
         show_code=request.show_code,
         group_by_type=request.group_by_type,
@@ -184,7 +191,7 @@ def _answer(
         plural = Kind(item.source).plural
         used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
     return Context(
-        query=request.query,
+        query=safe_question(request.query),
         text=fitted.text,
         format=request.format,
         items=fitted.items,

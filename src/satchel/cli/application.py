@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,6 +18,9 @@ from satchel import __version__
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options
 from satchel.errors import SatchelError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 PROGRAM = "satchel"
 
@@ -44,11 +48,11 @@ EPILOG = (
 class LazyGroup(click.Group):
     """A group that knows the names and summaries of its commands and imports only the one that runs."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the names do not depend on it
         """Names in the order of `COMMANDS`."""
         return [*COMMANDS]
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
@@ -64,10 +68,17 @@ class LazyGroup(click.Group):
             raise click.UsageError(unknown_command(name), ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer commands without importing them, and the options of the group."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def unknown_command(name: str) -> str:
@@ -104,6 +115,9 @@ def run(arguments: Sequence[str]) -> int:
         streams.flush()
     except click.exceptions.Exit as end:
         return _ended(end.exit_code, invocation)
+    except click.exceptions.NoArgsIsHelpError as error:
+        streams.say(error.format_message())
+        return error.exit_code
     except click.ClickException as error:
         return _report(_usage_message(error), "UsageError", error.exit_code, invocation)
     except click.Abort:

@@ -31,7 +31,7 @@ REASONS: Mapping[str, str] = {
 """Signal -> what it means. Signals that only restate the rank are not here and give no reason."""
 
 
-def explain(context: Context, *, color: str = "auto") -> None:
+def explain(context: Context, *, color: str = "") -> None:
     """Write both tables and the budget to standard error."""
     usage = context.usage
     if context.items:

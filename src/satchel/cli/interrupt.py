@@ -7,9 +7,9 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+from satchel.errors import LockedError
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _FIRST_EXIT_CODE = 128
 
 
@@ -51,3 +51,5 @@ class Interrupt:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous.clear()
+        if self._received and isinstance(value, LockedError):  # it was waiting for the lock when it was stopped
+            raise KeyboardInterrupt from value

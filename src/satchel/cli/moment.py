@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from satchel.errors import UsageError
+
+_EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
 
 
 def parse_moment(text: str) -> float:
@@ -12,10 +15,8 @@ def parse_moment(text: str) -> float:
 
     Raises UsageError for anything else.
     """
-    try:
+    if _EPOCH_SECONDS.fullmatch(text):
         return float(text)
-    except ValueError:
-        pass
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -16,10 +16,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Invocation:
-    """What the options before or behind the command say: `root` or None to look for it, and `color`."""
+    """What the options before or behind the command say: `root` or None to look for it, `color` or empty to decide."""
 
     root: Path | None = None
-    color: str = "auto"
+    color: str = ""
     as_json: bool = False
 
 

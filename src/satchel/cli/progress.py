@@ -45,7 +45,7 @@ class Watch:
         """End the watch, whatever happened."""
 
 
-def watch(*, quiet: bool = False, color: str = "auto") -> Watch:
+def watch(*, quiet: bool = False, color: str = "") -> Watch:
     """The watch that suits standard error."""
     if quiet or sys.stderr is None:
         return Watch()

@@ -14,7 +14,7 @@ MOST_BYTES = 1_000_000
 """Of standard input: a pasted log of 10,000 lines fits, a file that was piped in by mistake ends here."""
 
 
-def read_question(words: Sequence[str], *, color: str = "auto") -> str:
+def read_question(words: Sequence[str], *, color: str = "") -> str:
     """The question that these arguments name. Raises UsageError where standard input is closed."""
     if list(words) == [STANDARD_INPUT]:
         return _standard_input(color)

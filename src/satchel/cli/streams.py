@@ -12,11 +12,14 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from satchel.errors import SatchelError
+
+if TYPE_CHECKING:
+    from satchel.types import Failure
 
 _JSON_INDENT = 2
 
@@ -91,7 +94,7 @@ def abandon() -> int:
     return 0
 
 
-def say(text: str, *, color: str = "auto", **style: Any) -> None:
+def say(text: str, *, color: str = "", **style: Any) -> None:
     """Write one line to standard error, coloured where that is wanted."""
     stream = sys.stderr
     if stream is None:
@@ -103,17 +106,23 @@ def say(text: str, *, color: str = "auto", **style: Any) -> None:
         stream.flush()
 
 
-def error(message: str, *, color: str = "auto") -> None:
+def error(message: str, *, color: str = "") -> None:
     """Say what went wrong; lines after the first are hints."""
     first, _, rest = message.partition("\n")
     label = click.style("error:", fg="red", bold=True) if wants_color(sys.stderr, color) else "error:"
     say("\n".join([f"{label} {first}", *(f"  {line}" for line in rest.splitlines())]))
 
 
-def note(message: str, *, color: str = "auto") -> None:
+def note(message: str, *, color: str = "") -> None:
     """Say something that the answer alone does not."""
     label = click.style("note:", fg="yellow") if wants_color(sys.stderr, color) else "note:"
     say(f"{label} {message}")
+
+
+def failure(what: Failure, *, color: str = "") -> None:
+    """Say what did not work; the answer goes on without it."""
+    hint = f" ({what.hint})" if what.hint else ""
+    note(f"{what.source}: {what.message}{hint}", color=color)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
@@ -129,9 +138,9 @@ def can_redraw(stream: IO[str] | None) -> bool:
     return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
 
-def wants_color(stream: IO[str] | None, choice: str = "auto") -> bool:
+def wants_color(stream: IO[str] | None, choice: str = "") -> bool:
     """Whether to write colours: the option decides, then NO_COLOR, FORCE_COLOR, TERM=dumb, then the stream."""
-    if choice != "auto":
+    if choice in {"always", "never"}:
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False

@@ -19,7 +19,7 @@ class Column:
     is_number: bool = False
 
 
-def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str, color: str = "auto") -> None:
+def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str, color: str = "") -> None:
     """Write a table to standard error."""
     if streams.can_redraw(sys.stderr):
         _draw(columns, rows, title, colored=streams.wants_color(sys.stderr, color))

@@ -84,7 +84,13 @@ def build(
     if not run.interrupted:
         progress.phase("history", 0)
         history = update_history(
-            store, root, options.commits, options.commit_files, options.message_characters, should_stop
+            store,
+            root,
+            options.commits,
+            options.commit_files,
+            options.message_characters,
+            options.reading.allow,
+            should_stop,
         )
     if run.added or run.changed or run.removed or history.added:
         with store.write() as writer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -27,7 +28,7 @@ _MARSHAL_VERSION = 4
 def extract(text: str, outline: Outline) -> Extraction:
     """Cut the parts of a file into windows and count their terms. `outline` must tile `text`."""
     lines = text.split("\n")
-    vocabulary: dict[str, int] = {}
+    vocabulary = _Vocabulary()
     starts = _line_starts(lines)
     columns: list[array[int]] = [array("I") for _ in range(WINDOW_COLUMNS)]
     body = _Counting(vocabulary)
@@ -55,17 +56,32 @@ def extract(text: str, outline: Outline) -> Extraction:
         imports=outline.imports,
         window_count=window_index,
         window_columns=b"".join(column.tobytes() for column in columns),
-        vocabulary=list(vocabulary),
+        vocabulary=list(vocabulary.numbers),
         body=body.postings(),
         names=names.postings(),
         signatures=signatures.postings(),
     )
 
 
+class _Vocabulary:
+    """The terms of one file, numbered; and the numbers of each word's terms, so that a word is analysed once a file."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self.known: dict[str, tuple[int, ...]] = {}
+
+    def learn(self, word: str) -> tuple[int, ...]:
+        """Numbers of the terms of a new word."""
+        numbers = self.numbers
+        terms = tuple([numbers.setdefault(term, len(numbers)) for term in words.terms_of(word)])
+        self.known[word] = terms
+        return terms
+
+
 class _Counting:
     """Collects one field's postings against a shared vocabulary."""
 
-    def __init__(self, vocabulary: dict[str, int]) -> None:
+    def __init__(self, vocabulary: _Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._terms = array("I")
         self._units = array("I")
@@ -73,15 +89,21 @@ class _Counting:
 
     def add(self, unit: int, found: Sequence[str]) -> int:
         """Count the terms of these words for one unit; returns how many terms there were, repeats included."""
-        if not found:
+        counts: dict[int, int] = {}
+        known, learn = self._vocabulary.known, self._vocabulary.learn
+        for word, occurrences in Counter(found).items():
+            for term in known.get(word) or learn(word):
+                if term in counts:
+                    counts[term] += occurrences
+                else:
+                    counts[term] = occurrences
+        if not counts:
             return 0
-        total = 0
-        vocabulary = self._vocabulary
-        for term, count in words.count_terms(found).items():
-            total += count
-            self._terms.append(vocabulary.setdefault(term, len(vocabulary)))
-            self._units.append(unit)
-            self._counts.append(count if count < _LARGEST_COUNT else _LARGEST_COUNT)
+        values = counts.values()
+        total = sum(values)
+        self._terms.extend(counts)
+        self._units.extend(array("I", (unit,)) * len(counts))
+        self._counts.extend(values if max(values) <= _LARGEST_COUNT else [min(n, _LARGEST_COUNT) for n in values])
         return total
 
     def postings(self) -> Postings:

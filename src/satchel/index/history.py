@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from satchel import git
-from satchel.clean import clean_text
+from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError
 from satchel.index.extract import extract
 from satchel.redact import redact
@@ -22,6 +22,9 @@ from satchel.store.records import NewBundle
 from satchel.types import EdgeType, Failure, Kind, Outline, Part, Reference, Role
 
 COMMIT_OUTLINE_LANGUAGE = "commit"
+
+SUBJECT_CHARACTERS = 400
+"""A longer first line is a message without line breaks; its beginning serves as the title."""
 
 MOST_RENAMES = 2_000
 """Renames remembered of one commit: a moved source tree counts, a vendored drop of everything does not have to."""
@@ -40,7 +43,13 @@ class HistoryChange:
 
 
 def update_history(
-    store: Store, root: Path, limit: int, most_files: int, message_characters: int, should_stop: Callable[[], bool]
+    store: Store,
+    root: Path,
+    limit: int,
+    most_files: int,
+    message_characters: int,
+    allow: Sequence[str],
+    should_stop: Callable[[], bool],
 ) -> HistoryChange:
     """Bring the commits of the store in line with HEAD. A folder without git, or without a commit, has no history."""
     repository = git.find_repository(root)
@@ -64,7 +73,7 @@ def update_history(
         return HistoryChange(notes=tuple(notes))
     shown = set(visible)
     hidden = sorted(known - shown)
-    bundles = [commit_bundle(commit, most_files, message_characters) for commit in commits]
+    bundles = [commit_bundle(commit, most_files, message_characters, allow) for commit in commits]
     by_commit, current = _renames(store, commits, visible)
     with store.write() as writer:
         writer.put(bundles)
@@ -110,11 +119,11 @@ def _renames(store: Store, commits: Sequence[Commit], visible: Sequence[str]) ->
     return json.dumps(by_commit), json.dumps(current)
 
 
-def commit_bundle(commit: Commit, most_files: int, message_characters: int) -> NewBundle:
+def commit_bundle(commit: Commit, most_files: int, message_characters: int, allow: Sequence[str] = ()) -> NewBundle:
     """One commit as a bundle: its subject is the name, its message the body, its files are edges."""
     message, _ = clean_text(commit.message[:message_characters])
-    message, _ = redact(message)
-    subject, _ = redact(clean_text(commit.subject)[0])
+    message, _ = redact(message, allow)
+    subject, _ = redact(clean_field(commit.subject, SUBJECT_CHARACTERS), allow)
     searched = message[: len(subject) + SEARCHED_CHARACTERS]
     part = Part(Role.RECORD, "", 1, searched.count("\n") + 1)
     files = commit.files[:most_files] if commit.file_count <= most_files else ()
@@ -125,7 +134,7 @@ def commit_bundle(commit: Commit, most_files: int, message_characters: int) -> N
         extraction=extract(searched, Outline(COMMIT_OUTLINE_LANGUAGE, (part,))),
         path_terms={},
         title=subject,
-        fields={"author": commit.author, "files": list(commit.files), "file_count": commit.file_count},
+        fields={"author": clean_field(commit.author), "files": list(commit.files), "file_count": commit.file_count},
         references=tuple(Reference(EdgeType.TOUCHES, path) for path in files),
         created=commit.time,
         updated=commit.time,

@@ -35,6 +35,28 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
         os.close(descriptor)
 
 
+def last_run(path: Path) -> float | None:
+    """When the last run began, in seconds since the epoch; None before the first."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def holder(path: Path) -> str:
+    """Who builds the index right now, as a sentence; empty if nobody does. Takes nothing and waits for nobody."""
+    if fcntl is None or not path.exists():
+        return ""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _held_by(path)
+    finally:
+        os.close(descriptor)
+    return ""
+
+
 def _acquire(descriptor: int, path: Path, deadline: float, should_stop: Callable[[], bool]) -> None:
     if fcntl is None:
         return

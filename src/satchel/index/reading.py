@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from satchel import files
-from satchel.clean import clean_text
+from satchel.clean import CLEANING_VERSION, clean_text
 from satchel.index.extract import EXTRACTION_VERSION, dump, extract
 from satchel.index.extraction_cache import ExtractionCache
 from satchel.redact import REDACTION_VERSION, redact
 from satchel.sources.outline import OUTLINE_VERSION, outline_file
 
-READING_VERSION = f"{EXTRACTION_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
+READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes when the same bytes would give other documents: an index of another version is built again."""
 
 TEXT_COMPRESSION = 1

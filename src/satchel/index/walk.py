@@ -17,7 +17,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from types import MappingProxyType
 
 from satchel import git
 from satchel.errors import NoIndexError
@@ -170,8 +169,8 @@ class _Walker:
                 self._skip(_reason_of(error), folder.prefix.rstrip("/"))
         return Walk(
             entries=tuple(sorted(self._entries, key=lambda entry: entry.path)),
-            skipped=MappingProxyType(dict(sorted(self._skipped.items()))),
-            skipped_paths=MappingProxyType({reason: tuple(paths) for reason, paths in sorted(self._examples.items())}),
+            skipped=dict(sorted(self._skipped.items())),
+            skipped_paths={reason: tuple(paths) for reason, paths in sorted(self._examples.items())},
             errors=self._errors,
             notes=tuple(self._notes),
             stopped=self._stopped,

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from satchel.search import bm25, calls, history, mentions
 from satchel.search.bm25 import FloatArray
@@ -74,11 +75,12 @@ def rank(query: Query, store: Store, lexicon: Lexicon) -> Ranking:
     """Score all files and windows of the code lexicon."""
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
-    signals = _file_signals(query, store, lexicon, scores, found)
+    demoted = (lexicon.columns.bundle_secondary > 0) & (not query.asks_for_tests)
+    primary = lexicon.live_bundle & ~demoted
+    signals = _file_signals(query, store, lexicon, scores, found, primary)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
     for name, weight in FILE_WEIGHTS.items():
         file_score += weight * signals[name]
-    demoted = (lexicon.columns.bundle_secondary > 0) & (not query.asks_for_tests)
     file_score[demoted] *= SECONDARY_FACTOR
     file_score[~lexicon.live_bundle] = 0.0
     file_score = _by_maximum(file_score)
@@ -88,7 +90,7 @@ def rank(query: Query, store: Store, lexicon: Lexicon) -> Ranking:
     support = _calls(store, lexicon, scores.document, file_score)
     windows = _ranked_windows(lexicon, scores.window, file_score, file_rank)
     value = np.full(len(lexicon.columns.window_document), -np.inf)
-    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found)
+    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     return Ranking(scores, file_score, signals, file_rank, value, support, found)
 
@@ -99,7 +101,12 @@ def _by_maximum(values: FloatArray) -> FloatArray:
 
 
 def _file_signals(
-    query: Query, store: Store, lexicon: Lexicon, scores: bm25.Scores, found: mentions.Mentions
+    query: Query,
+    store: Store,
+    lexicon: Lexicon,
+    scores: bm25.Scores,
+    found: mentions.Mentions,
+    primary: npt.NDArray[np.bool_],
 ) -> dict[str, FloatArray]:
     owner = lexicon.columns.document_bundle
     total = len(lexicon.columns.bundle_id)
@@ -117,7 +124,13 @@ def _file_signals(
         "symbol mention": symbol,
         "trace": trace,
     }
-    return {name: _by_maximum(np.where(lexicon.live_bundle, values, 0.0)) for name, values in raw.items()}
+    return {name: _by_primary(np.where(lexicon.live_bundle, values, 0.0), primary) for name, values in raw.items()}
+
+
+def _by_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> FloatArray:
+    """Values divided by the largest among primary files, at most 1: a demoted test must not set the scale."""
+    largest = float(values[primary].max(initial=0.0))
+    return np.minimum(values / largest, 1.0) if largest > 0 else _by_maximum(values)
 
 
 def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
@@ -161,12 +174,13 @@ def _window_values(
     file_rank: IntArray,
     support: FloatArray,
     found: mentions.Mentions,
+    primary: npt.NDArray[np.bool_],
 ) -> FloatArray:
     columns = lexicon.columns
     document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
     mentioned = np.minimum(found.symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(found.trace, 1.0)
     comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
-    part_value = VALUE_TITLE * _by_maximum(scores.title) + VALUE_CALLS * support + VALUE_MENTION * mentioned
+    part_value = VALUE_TITLE * _by_primary(scores.title, primary[columns.document_bundle]) + VALUE_CALLS * support + VALUE_MENTION * mentioned
     file_value = (
         VALUE_FILE * file_score
         - VALUE_FILE_RANK * np.log1p(file_rank)
@@ -175,7 +189,7 @@ def _window_values(
     value: FloatArray = (
         file_value[bundle]
         + part_value[document]
-        + VALUE_WINDOW * _by_maximum(scores.window)[windows]
+        + VALUE_WINDOW * _by_primary(scores.window, primary[lexicon.window_bundle])[windows]
         - VALUE_WINDOW_RANK * np.log1p(_rank_within(scores.window[windows], bundle))
         - VALUE_COMMENT * comment_share
     )

@@ -85,7 +85,13 @@ class Query:
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CHECK_BOX = re.compile(r"^\s*[-*+]\s*\[[ xX]?\]")
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
+_HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
+_ENVIRONMENT = re.compile(
+    r"^\s*[-*+]?\s*(?:\*\*)?(?:[\w.]+ )?(?:os|version|browser|platform|operating system|time ?zone|environment|device)"
+    r"(?: version)?(?:\*\*)?\s*[:=].{0,80}$",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>", re.IGNORECASE)
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+")
 _SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)(?:#L(\d+))?")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -150,12 +156,12 @@ def _zones(text: str) -> Iterator[tuple[Zone, str]]:
             continue
         if not line.strip() or _CHECK_BOX.match(line):
             continue
-        line = _URL.sub(" ", line)
+        line = _URL.sub(" ", _IMAGE.sub(" ", line))
         if not titled:
             titled = True
             yield Zone.TITLE, line.lstrip("# ")
             continue
-        if not fenced and _HEADING.match(line):
+        if not fenced and (_HEADING.match(line) or _ENVIRONMENT.match(line)):
             continue
         traced = traced or bool(_TRACE_START.search(line))
         if traced:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from satchel.store.lexicon import Lexicon
 from satchel.store.records import Bundle, DefinitionRow, NewBundle, SkippedFile, Stamp, StoredPart
+from satchel.store.statistics import StoreStatistics
 from satchel.types import EdgeType, Kind
 
 
@@ -96,6 +97,9 @@ class Store(Protocol):
 
     def kinds(self) -> Mapping[Kind, int]:
         """How many visible documents there are of each kind that has any."""
+
+    def statistics(self) -> StoreStatistics:
+        """What the store holds, counted."""
 
     def close(self) -> None:
         """Release the store. Using it afterwards is an error."""

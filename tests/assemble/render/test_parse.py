@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from satchel.assemble.render import RenderRequest, render, sections
-from satchel.assemble.render.layout import file_path
+from satchel.assemble.render.layout import file_path, touches
+from satchel.assemble.render.markdown import GAP_LINE
 from satchel.assemble.render.parse import ParsedItem, parse
 from satchel.types import ContextItem, Detail, Failure, Format, Kind, Location, Omission, Piece
 
@@ -148,8 +150,10 @@ def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, 
     assert len(fences) == len(parsed) == sum(1 for item in ordered if request_.show_code or not file_path(item))
     for fence, item in zip(fences, parsed, strict=True):
         assert item.nonce in fence.info.split(" ") or not item.nonce
-        for part in item.pieces:
-            assert _as_markdown_lines(part.text) in fence.content
+        body = [item.pieces[0].text]
+        for earlier, later in pairwise(item.pieces):
+            body += [later.text] if touches(earlier, later) else [GAP_LINE, later.text]
+        assert fence.content == _as_markdown_lines("\n".join(body) + "\n")
     assert {token.type for token in tokens} <= {
         "heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close", "fence", "hr",
     }  # fmt: skip
@@ -157,7 +161,7 @@ def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, 
 
 def _as_markdown_lines(text: str) -> str:
     """The text with the line ends and the stand-in for NUL that a Markdown parser gives it."""
-    return text.rstrip("\r").replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
 
 
 @given(requests, items_lists)

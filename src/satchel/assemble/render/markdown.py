@@ -1,7 +1,7 @@
 """Markdown: the canonical layout, one heading, range lines and one fence a file; one title and one fence a record.
 
-Costs in o200k tokens besides paths, names and line numbers: 21 for the frame, 3 a section, 14 a file, 2 a further range.
-A text ends with a blank line wherever another begins with a mark, so that the tokens of the parts add up exactly.
+Costs in o200k tokens besides paths, names and line numbers: 21 for the frame, 3 a section, 14 a file, 2 a further
+range. A part ends with a blank line wherever the next begins with a mark, so the tokens of the parts add up exactly.
 """
 
 from __future__ import annotations

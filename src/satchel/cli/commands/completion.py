@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, pass_invocation
 
 INSTALL_HINTS = {
-    "bash": "add to ~/.bashrc:  eval \"$(satchel completion bash)\"",
-    "zsh": "add to ~/.zshrc:  eval \"$(satchel completion zsh)\"",
+    "bash": 'add to ~/.bashrc:  eval "$(satchel completion bash)"',
+    "zsh": 'add to ~/.zshrc:  eval "$(satchel completion zsh)"',
     "fish": "run once:  satchel completion fish > ~/.config/fish/completions/satchel.fish",
 }
 
@@ -27,6 +29,6 @@ def command(invocation: Invocation, shell: str) -> int:
     completion = get_completion_class(shell)
     assert completion is not None
     streams.write(completion(application, {}, PROGRAM, COMPLETE_VARIABLE).source())
-    if streams.is_terminal(streams.sys.stdout):
+    if streams.is_terminal(sys.stdout):
         streams.note(INSTALL_HINTS[shell], color=invocation.color)
     return 0

@@ -13,6 +13,7 @@ from satchel.cli.moment import parse_moment
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.question import read_question
 from satchel.cli.refresh import refresh_first
+from satchel.cli.session import opened
 from satchel.text import is_meaningful, words
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Context, Format
@@ -22,11 +23,13 @@ PARTLY_DONE = 3
 
 
 @click.command("context", context_settings=HELP_OPTIONS)
-@click.argument("question", nargs=-1, required=True)
+@click.argument("question", nargs=-1, required=True, metavar="QUESTION|-")
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
 @click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
 @click.option("--limit", type=int, metavar="N", help="At most so many items of each type.")
-@click.option("--format", "format_", type=click.Choice([*Format]), help="How the context is written.")
+@click.option(
+    "--format", "format_", type=click.Choice([format_.value for format_ in Format]), help="How the context is written."
+)
 @json_option("the context with its items, signals, overflow and usage")
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
 @click.option("--group-by-type", is_flag=True, help="One section for code, one for docs, one for the rest.")
@@ -44,6 +47,7 @@ PARTLY_DONE = 3
 @pass_invocation
 def command(
     invocation: Invocation,
+    /,
     question: Sequence[str],
     *,
     as_json: bool,
@@ -58,9 +62,7 @@ def command(
     """
     asked = engine_options(options)
     text = read_question(question, color=invocation.color)
-    from satchel.engine import Satchel
-
-    with Interrupt() as interrupt, Satchel.open(root=invocation.root) as satchel:
+    with Interrupt() as interrupt, opened(invocation) as satchel:
         request = satchel.request(text, **asked)
         notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
         if interrupt.requested():

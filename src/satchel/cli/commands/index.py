@@ -11,6 +11,7 @@ from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.progress import watch
+from satchel.cli.session import opened
 
 if TYPE_CHECKING:
     from satchel.index.report import IndexReport
@@ -30,9 +31,7 @@ def command(invocation: Invocation, path: str, *, quiet: bool, as_json: bool) ->
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
     Ctrl-C keeps what is done. Ends with 3 when files could not be read.
     """
-    from satchel.engine import Satchel
-
-    with Interrupt() as interrupt, Satchel.open(path, root=invocation.root) as satchel:
+    with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
         with watch(quiet=quiet, color=invocation.color) as progress:
             report = satchel.index(progress=progress, should_stop=interrupt.requested)
         if as_json:

@@ -1,0 +1,1 @@
+"""Source code: which language a file is in, and the outline of a file whose language has a grammar."""

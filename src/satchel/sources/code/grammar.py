@@ -17,6 +17,8 @@ A query file marks what it finds with these captures, one of the first group to 
     @outer          starts where the declaration marked @inner should
 
     @name @body @owner     of the declaration; @declarator where C buries the name (as deep as it likes)
+    @_word                 must match the regular expression of `(#set! when ...)`: the predicates of the binding
+                           read the text in a way that crashes when the file was parsed through a read function
 """
 
 from __future__ import annotations
@@ -74,11 +76,12 @@ class Mark(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A compiled language: `marks[i]` says what pattern i of `query` finds."""
+    """A compiled language: `marks[i]` says what pattern i of `query` finds, `conditions[i]` when."""
 
     language: Language
     query: Query
     marks: tuple[Mark, ...]
+    conditions: tuple[re.Pattern[bytes] | None, ...]
 
 
 _MARK = re.compile(r"@(" + "|".join(sorted((mark.name.lower() for mark in Mark), key=len, reverse=True)) + r")s?\b")
@@ -104,4 +107,6 @@ def grammar(language: str) -> Grammar:
         _mark(data[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)].decode())
         for index in range(query.pattern_count)
     )
-    return Grammar(loaded, query, marks)
+    settings = [query.pattern_settings(index).get("when") for index in range(query.pattern_count)]
+    conditions = tuple(re.compile(setting.encode()) if setting else None for setting in settings)
+    return Grammar(loaded, query, marks, conditions)

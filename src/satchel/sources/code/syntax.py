@@ -6,9 +6,11 @@ Everything is found by query; no tree is walked by recursion, so depth cannot hu
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from satchel.sources.code.grammar import Grammar, Mark
@@ -18,7 +20,7 @@ from satchel.types import EdgeType
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
-type Captures = Mapping[str, Sequence[Node]]
+Captures = Mapping[str, Sequence["Node"]]
 
 MAX_DEPTH = 1_000
 """Deepest tree level at which a pattern may start. Beyond it each step of the query costs as much as the level:
@@ -30,6 +32,18 @@ them: 100,000 stray brackets took 10 s, 10,000 take 0.1 s."""
 
 MAX_PUNCTUATION = 10_000
 """Longest run of bytes that are no word: for the same reason, as some languages accept `[,,,,` without an error."""
+
+TICKS = 1_000
+TICKS_PER_KILOBYTE = 40
+"""Progress reports before the parser is stopped, one for each 100 steps. Code needs at most 22 a kilobyte; error
+recovery in garbage goes on for hundreds, each ten times as slow as usual, and took 20 GB for 300 KB of `a=>`."""
+
+PARSE_SECONDS = 5.0
+"""Wall time for a file, and as much again for each further megabyte, where steps are few but endless. Usual code
+needs 0.1 to 0.2 s a megabyte, so that only a hopeless file on a busy machine ends here."""
+
+_TICKS_PER_LOOK = 64
+"""Progress reports between two looks at the clock: 2 ms apart in usual code."""
 
 _DECLARATOR_STEPS = 50
 """How deep a C declarator may hide its name: `int (*(*f)(void))[3]` needs 6."""
@@ -44,7 +58,8 @@ _WORD = re.compile(rb"\w")
 class Declaration:
     """Something that gets a name. Offsets are in bytes, rows count from 0, `body` is -1 where there is none.
 
-    `owner` is what the text itself names (a Go receiver, the `A` of `A::b`) until `nesting` completes it.
+    `owner` is what the text itself names (a Go receiver, the `A` of `A::b`; `attached` says so) until `nesting`
+    completes it.
     """
 
     mark: Mark
@@ -56,6 +71,7 @@ class Declaration:
     last_row: int
     name_row: int
     body: int = -1
+    attached: bool = False
     parent: Declaration | None = None
     in_function: bool = False
     has_function: bool = False
@@ -90,6 +106,10 @@ class Findings:
         """The number of lines; a line end at the very end starts no line."""
         return len(self.line_starts) - (1 if self.line_starts[-1] == len(self.source) else 0)
 
+    def row_of(self, offset: int) -> int:
+        """The row that holds a byte."""
+        return bisect_right(self.line_starts, offset) - 1
+
     def line(self, row: int) -> bytes:
         """The bytes of a row, without its line end."""
         end = self.line_starts[row + 1] - 1 if row + 1 < len(self.line_starts) else len(self.source)
@@ -107,14 +127,44 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
     if _is_hostile_text(source):
         return None
     parser = Parser(grammar.language)
-    tree = parser.parse(source)
-    if tree.root_node.has_error and _is_hostile_tree(tree):
+    tree = _parse(parser, source)
+    if tree is None:
         return None
     starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
     findings = Findings(source, language, starts, has_error=tree.root_node.has_error)
     _collect(tree, grammar, findings)
     _collect_embedded(parser, grammar, findings)
     return findings
+
+
+def _parse(parser: Parser, source: bytes) -> Tree | None:
+    """The tree, or None where it takes too long or holds an error that no query can get past.
+
+    Only a read function comes with progress reports. The binding never lets go of what it returns, so it gets views
+    that are emptied afterwards.
+    """
+    views: list[memoryview] = []
+    most_ticks = TICKS + TICKS_PER_KILOBYTE * len(source) // 1_000
+    deadline = monotonic() + PARSE_SECONDS * (1 + len(source) / 1_000_000)
+    ticks = 0
+
+    def read(offset: int, _: object) -> memoryview:
+        views.append(memoryview(source)[offset:])
+        return views[-1]
+
+    def is_hopeless(_: int, __: bool) -> bool:
+        nonlocal ticks
+        ticks += 1
+        return ticks > most_ticks or (ticks % _TICKS_PER_LOOK == 0 and monotonic() > deadline)
+
+    try:
+        tree = parser.parse(read, progress_callback=is_hopeless)
+    except ValueError:
+        return None
+    finally:
+        for view in views:
+            view.release()
+    return None if tree.root_node.has_error and _is_hostile_tree(tree) else tree
 
 
 def _is_hostile_text(source: bytes) -> bool:
@@ -147,10 +197,14 @@ def _collect(tree: Tree, grammar: Grammar, findings: Findings) -> None:
 
     cursor = QueryCursor(grammar.query)
     cursor.set_max_start_depth(MAX_DEPTH)
-    marks = grammar.marks
+    marks, conditions = grammar.marks, grammar.conditions
     calls, source, references = Mark.CALL, findings.source, findings.references
     for pattern, captures in cursor.matches(tree.root_node):
-        mark = marks[pattern]
+        mark, condition = marks[pattern], conditions[pattern]
+        if condition is not None:
+            word = captures["_word"][0]
+            if not condition.search(source[word.start_byte : word.end_byte]):
+                continue
         if mark is calls:
             for node in captures["call"]:
                 start = node.start_byte
@@ -180,8 +234,8 @@ def _collect_embedded(parser: Parser, grammar: Grammar, findings: Findings) -> N
         if not ranges:
             return
         parser.included_ranges = ranges
-        tree = parser.parse(findings.source)
-        if tree.root_node.has_error and _is_hostile_tree(tree):
+        tree = _parse(parser, findings.source)
+        if tree is None:
             return
         _collect(tree, grammar, findings)
 
@@ -216,6 +270,7 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
             end_row - 1 if end_column == 0 and end_row > first else end_row,
             name.start_point[0],
             body,
+            attached=bool(owner),
         )
 
 
@@ -234,11 +289,13 @@ def _innermost(node: Node) -> Node:
 def _own_rows(findings: Findings, node: Node) -> range:
     """The rows that hold nothing but this node."""
     (first, _), (last, end_column) = node.start_point, node.end_point
+    starts, source = findings.line_starts, findings.source
+    end = node.end_byte
     if end_column == 0 and last > first:
         last -= 1
-    elif findings.source[node.end_byte : findings.line_starts[last] + len(findings.line(last))].strip():
+    elif source[end : starts[last + 1] if last + 1 < len(starts) else None].strip():
         last -= 1
-    if findings.source[findings.line_starts[first] : node.start_byte].strip():
+    if source[starts[first] : node.start_byte].strip():
         first += 1
     return range(first, last + 1)
 

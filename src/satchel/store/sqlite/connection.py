@@ -52,6 +52,25 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     return connection
 
 
+def damage(path: Path) -> list[str]:
+    """What is wrong with an existing store file, empty if nothing is. Opened for reading only; no schema is changed.
+
+    Raises LockedError when another process keeps the file locked.
+    """
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+            found = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)")]
+        finally:
+            connection.close()
+    except apsw.BusyError as error:
+        raise LockedError(f"another process holds {path}: try again when it is done") from error
+    except apsw.Error as error:
+        return [str(error)]
+    return [] if found == ["ok"] else found
+
+
 _CACHE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS extractions(
     key TEXT PRIMARY KEY, kind TEXT NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL, redacted INTEGER NOT NULL,

@@ -6,5 +6,5 @@
 (command name: (command_name (word) @call))
 
 (comment) @comment
-(command name: (command_name (word) @_source) argument: (_)
-  (#match? @_source "^(source|\\.)$")) @import
+(command name: (command_name (word) @_word) argument: (_)
+  (#set! when "^(source|\\.)$")) @import

@@ -71,9 +71,9 @@
 (import_statement) @import
 (export_statement source: (_)) @import
 (variable_declarator value: (call_expression
-  function: (identifier) @_require arguments: (arguments . (string)))
-  (#eq? @_require "require")) @import
+  function: (identifier) @_word arguments: (arguments . (string)))
+  (#set! when "^require$")) @import
 (program (expression_statement (call_expression
-  function: (identifier) @_require arguments: (arguments . (string))) @import)
-  (#eq? @_require "require"))
+  function: (identifier) @_word arguments: (arguments . (string))) @import)
+  (#set! when "^require$"))
 (call_expression function: (import) arguments: (arguments . (string))) @import

@@ -12,9 +12,9 @@
 (const_element . (name) @constant)
 (property_element name: (variable_name (name) @constant) default_value: (_))
 (enum_case name: (_) @constant)
-(function_call_expression function: (name) @_define
+(function_call_expression function: (name) @_word
   arguments: (arguments . (argument (string (string_content) @constant)))
-  (#eq? @_define "define"))
+  (#set! when "^define$"))
 
 (base_clause [(name) @inherit (qualified_name (name) @inherit .)])
 (class_interface_clause [(name) @inherit (qualified_name (name) @inherit .)])

@@ -9,18 +9,18 @@
 (assignment left: (constant) @name right: (call block: (do_block body: (_ [(method) (singleton_method)])) @body)) @class
 
 (assignment left: (constant) @constant)
-(call method: (identifier) @_attribute arguments: (argument_list (simple_symbol) @constant)
-  (#match? @_attribute "^attr_(reader|writer|accessor)$"))
+(call method: (identifier) @_word arguments: (argument_list (simple_symbol) @constant)
+  (#set! when "^attr_(reader|writer|accessor)$"))
 
 (superclass [(constant) @inherit (scope_resolution name: (constant) @inherit)])
-(call method: (identifier) @_include
+(call method: (identifier) @_word
   arguments: (argument_list [(constant) @inherit (scope_resolution name: (constant) @inherit)])
-  (#match? @_include "^(include|extend|prepend)$"))
+  (#set! when "^(include|extend|prepend)$"))
 
 (call method: [(identifier) (constant)] @call)
-(call receiver: [(constant) @call (scope_resolution name: (constant) @call)] method: (identifier) @_new
-  (#eq? @_new "new"))
+(call receiver: [(constant) @call (scope_resolution name: (constant) @call)] method: (identifier) @_word
+  (#set! when "^new$"))
 
 (comment) @comment
-(call !receiver method: (identifier) @_require arguments: (argument_list (string))
-  (#match? @_require "^(require|require_relative|load|autoload)$")) @import
+(call !receiver method: (identifier) @_word arguments: (argument_list (string))
+  (#set! when "^(require|require_relative|load|autoload)$")) @import

@@ -1,0 +1,121 @@
+"""`satchel config`: the settings in force, where each comes from, and where they are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli import streams
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+
+if TYPE_CHECKING:
+    from satchel.config import Folders, LoadedSettings
+
+
+@click.group("config", context_settings=HELP_OPTIONS)
+@common_options
+def command() -> None:
+    """Show the settings in force and where they come from.
+
+    Later wins: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings only), SATCHEL_...
+    variables, options.
+    """
+
+
+@command.command("show")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+@json_option("the settings")
+@common_options
+@pass_invocation
+def show(invocation: Invocation, *, origin: bool, as_json: bool) -> int:
+    """Show the value of every setting."""
+    from satchel.settings import SETTINGS
+
+    loaded, _ = _load(invocation)
+    if as_json:
+        streams.write_json(
+            {
+                "settings": {
+                    key: {
+                        "value": plain(loaded.settings.value(key)),
+                        "origin": loaded.origins[key],
+                        "meaning": row.meaning,
+                        "allowed": row.allowed,
+                    }
+                    for key, row in SETTINGS.items()
+                }
+            }
+        )
+    else:
+        streams.write_line("\n".join(setting_lines(loaded, origin=origin)))
+    for note in loaded.notes:
+        streams.failure(note, color=invocation.color)
+    return 0
+
+
+@command.command("path")
+@json_option("the folders")
+@common_options
+@pass_invocation
+def path(invocation: Invocation, *, as_json: bool) -> int:
+    """Show where your settings, memories, marks and indexes lie."""
+    _, folders = _load(invocation)
+    from satchel.config import user_file
+
+    named = {
+        "settings": user_file(folders),
+        "config": folders.config,
+        "data": folders.data,
+        "state": folders.state,
+        "cache": folders.cache,
+    }
+    if as_json:
+        streams.write_json({name: str(place) for name, place in named.items()})
+    else:
+        streams.write_line("\n".join(f"{name:<9} {place}" for name, place in named.items()))
+    return 0
+
+
+def _load(invocation: Invocation) -> tuple[LoadedSettings, Folders]:
+    """The settings for the root, or without a repository's where there is no root."""
+    import os
+    from pathlib import Path
+
+    from satchel.config import Folders, load_settings
+    from satchel.errors import NoIndexError
+    from satchel.roots import find_root
+
+    folders = Folders.from_environment()
+    try:
+        root = find_root(Path(), invocation.root)
+    except NoIndexError:
+        if invocation.root is not None:
+            raise
+        root = None
+    loaded = load_settings(root, os.environ, {}, folders)
+    invocation.color = invocation.color or loaded.settings.ui_color
+    return loaded, folders
+
+
+def setting_lines(loaded: LoadedSettings, *, origin: bool) -> list[str]:
+    """`budget.max_tokens = 4000`, and behind it the origin where that is asked for, in one column."""
+    from satchel.settings import SETTINGS
+
+    lines = [f"{key} = {written(loaded.settings.value(key))}" for key in SETTINGS]
+    if not origin:
+        return lines
+    width = max(map(len, lines))
+    return [f"{line:<{width}}  # {loaded.origins[key]}" for line, key in zip(lines, SETTINGS, strict=True)]
+
+
+def written(value: Any) -> str:
+    """A value as the settings file has it: TOML, `auto` for none."""
+    if value is None:
+        return '"auto"'
+    return streams.json_text(plain(value))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value

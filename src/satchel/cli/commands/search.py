@@ -1,0 +1,71 @@
+"""`satchel search`: the best matches for a question, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from satchel.clean import clean_field
+from satchel.cli import streams
+from satchel.cli.interrupt import Interrupt
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.question import read_question
+from satchel.cli.refresh import refresh_first
+from satchel.cli.session import opened
+from satchel.types import CONTEXT_TYPES
+
+if TYPE_CHECKING:
+    from satchel.types import Hit
+
+DEFAULT_LIMIT = 10
+"""Of each type: what fits on a screen."""
+
+
+@click.command("search", context_settings=HELP_OPTIONS)
+@click.argument("question", nargs=-1, required=True, metavar="QUESTION|-")
+@click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
+@click.option("-n", "limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="At most so many of each type.")
+@click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
+@json_option("the matches with their signals")
+@common_options
+@pass_invocation
+def command(
+    invocation: Invocation, question: Sequence[str], types: Sequence[str], *, limit: int, refresh: bool, as_json: bool
+) -> int:
+    """List the best matches for a question.
+
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input.
+    """
+    text = read_question(question, color=invocation.color)
+    asked = [name for listed in types for name in listed.split(",")]
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        satchel.request(text, types=asked, limit=limit)
+        notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
+        if interrupt.requested():
+            return interrupt.exit_code
+        hits = satchel.search(text, types=asked, limit=limit, refresh=False)
+        if as_json:
+            from satchel.envelope import search_envelope
+
+            streams.write_json(search_envelope(text, hits, notes, satchel.store.revision))
+            return 0
+    for hit in hits:
+        streams.write_line(hit_line(hit))
+    if not hits:
+        streams.note("nothing here matches the question", color=invocation.color)
+    for failure in notes:
+        streams.failure(failure, color=invocation.color)
+    return 0
+
+
+def hit_line(hit: Hit) -> str:
+    """`src/a.py:10-20  0.83  C.method`, the way editors and terminals link places; a record has its id first."""
+    document = hit.document
+    location = document.location
+    if location is None:
+        return f"{clean_field(document.id)}  {hit.relevance:.2f}  {clean_field(document.title)}"
+    title = clean_field(document.title)
+    place = f"{clean_field(location.path)}:{location.start_line}-{location.end_line}  {hit.relevance:.2f}"
+    return place if title == location.path else f"{place}  {title}"

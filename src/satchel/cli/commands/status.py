@@ -1,0 +1,117 @@
+"""`satchel status`: what is indexed, how fresh it is, what was left out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli import streams
+from satchel.cli.interrupt import Interrupt
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.session import opened
+from satchel.cli.sizes import age_text, size_text
+
+if TYPE_CHECKING:
+    from satchel.index.status import Freshness, Status
+
+HEAD_CHARACTERS = 10
+"""Of a commit id: unique in any repository that a person works on."""
+
+
+@click.command("status", context_settings=HELP_OPTIONS)
+@json_option("the state")
+@common_options
+@pass_invocation
+def command(invocation: Invocation, *, as_json: bool) -> int:
+    """Show what is indexed, how fresh it is and what was left out.
+
+    Looks at the tree, but reads no file and changes nothing.
+    """
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        status = satchel.status(should_stop=interrupt.requested)
+        if interrupt.requested():
+            return interrupt.exit_code
+    if as_json:
+        streams.write_json(status_data(status))
+    else:
+        streams.write_line("\n".join(status_lines(status, time.time())))
+    for failure in status.failures:
+        streams.failure(failure, color=invocation.color)
+    return 0
+
+
+def status_data(status: Status) -> dict[str, Any]:
+    """The state as plain JSON values."""
+    held, fresh = status.statistics, status.freshness
+    return {
+        "root": str(status.root),
+        "index": str(status.index),
+        "revision": status.revision,
+        "building": status.building,
+        "documents": dict(held.documents),
+        "bundles": dict(held.bundles),
+        "hidden": dict(held.hidden),
+        "languages": dict(held.languages),
+        "edges": dict(held.edges),
+        "windows": dict(held.windows),
+        "definitions": held.definitions,
+        "text_bytes": held.text_bytes,
+        "sizes": dict(status.sizes),
+        "freshness": {
+            "is_fresh": fresh.is_fresh,
+            "checked": fresh.checked,
+            "new": fresh.new,
+            "changed": fresh.changed,
+            "gone": fresh.gone,
+            "head": fresh.head,
+            "indexed_head": fresh.indexed_head,
+        },
+        "skipped": dict(status.skipped),
+        "failures": [{"source": f.source, "message": f.message, "hint": f.hint} for f in status.failures],
+    }
+
+
+def status_lines(status: Status, now: float) -> list[str]:
+    """The state as lines: a label, then the values, most first."""
+    held = status.statistics
+    rows = [
+        ("root", str(status.root)),
+        ("index", f"{status.index} (revision {status.revision})"),
+        ("sizes", ", ".join(f"{name} {size_text(size)}" for name, size in status.sizes.items() if size)),
+        ("fresh", freshness_text(status.freshness, now)),
+        ("building", status.building),
+        ("documents", _counts(held.documents)),
+        ("files", _counts(held.languages)),
+        ("edges", _counts(held.edges)),
+        ("windows", _counts(held.windows)),
+        ("out of sight", _counts(held.hidden)),
+        ("left out", _counts(status.skipped)),
+    ]
+    return [f"{label:<13} {value}" for label, value in rows if value]
+
+
+def freshness_text(fresh: Freshness, now: float) -> str:
+    """Whether the index is up to date, and what has happened since."""
+    if fresh.checked is None:
+        return "never indexed: the first question does it, or `satchel index`"
+    ago = f"checked {age_text(now - fresh.checked)} ago"
+    changes = [
+        f"{count:,} {what}"
+        for count, what in ((fresh.new, "new"), (fresh.changed, "changed"), (fresh.gone, "gone"))
+        if count
+    ]
+    if fresh.head != fresh.indexed_head:
+        was, now_at = (head[:HEAD_CHARACTERS] or "none" for head in (fresh.indexed_head, fresh.head))
+        changes.append(f"HEAD moved from {was} to {now_at}")
+    if changes:
+        return f"{ago}; since then: {', '.join(changes)}"
+    at = f", HEAD is {fresh.head[:HEAD_CHARACTERS]}" if fresh.head else ""
+    return f"up to date, {ago}{at}"
+
+
+def _counts(counts: Mapping[Any, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda row: (-row[1], str(row[0])))
+    return ", ".join(f"{name} {count:,}" for name, count in ordered if count)

@@ -1,0 +1,270 @@
+"""Where satchel keeps things, and which settings are in force and why.
+
+Later wins: defaults, the user's `satchel.toml`, the `.satchel.toml` of a repository (safe settings only), environment,
+flags. A repository is not trusted: whatever is wrong with its file becomes a note and changes nothing, so that a
+hostile one can neither break a command nor reach what is not its own. The user's own mistakes are errors that name
+the place, the value and what is allowed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from satchel.clean import clean_field
+from satchel.errors import ConfigError
+from satchel.files import Skipped, SkipReason, read_bytes
+from satchel.settings import SETTINGS, Setting, Settings, attribute
+from satchel.types import Failure
+
+__all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load_settings", "user_file"]
+
+PROJECT_FILE = ".satchel.toml"
+HOME_VARIABLE = "SATCHEL_HOME"
+
+PROJECT_FILE_BYTES = 64_000
+"""A settings file by hand has 1,000; a larger one from a repository is not read."""
+
+PROJECT_LINE_DOTS = 100
+"""Dots in a line of such a file: `tomllib` takes seconds for a key of 20,000 names, and none has more than three."""
+
+PROJECT_NOTES = 10
+"""Notes about one file of a repository; the rest is counted, so that it cannot flood an answer."""
+
+_DEEPEST_KEY = max(key.count(".") for key in SETTINGS)
+_SECTIONS = frozenset(key.split(".")[0] for key in SETTINGS)
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The four homes, none of which needs to exist: what the user writes, memories, marks and logs, derived data."""
+
+    config: Path
+    data: Path
+    state: Path
+    cache: Path
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Folders:
+        """Take `SATCHEL_HOME` with a folder for each, else the XDG folders (on macOS as well).
+
+        As the XDG rules say, a relative path in an XDG variable is ignored. Raises ConfigError without a home folder.
+        """
+        home = Path(environ["HOME"]) if environ.get("HOME") else _home_of_user()
+        if own := environ.get(HOME_VARIABLE):
+            base = home / own[2:] if own.startswith("~/") else Path(own).absolute()
+            return cls(base / "config", base / "data", base / "state", base / "cache")
+
+        def folder(variable: str, default: str) -> Path:
+            given = environ.get(variable, "")
+            return (Path(given) if given.startswith("/") else home / default) / "satchel"
+
+        return cls(
+            config=folder("XDG_CONFIG_HOME", ".config"),
+            data=folder("XDG_DATA_HOME", ".local/share"),
+            state=folder("XDG_STATE_HOME", ".local/state"),
+            cache=folder("XDG_CACHE_HOME", ".cache"),
+        )
+
+
+def _home_of_user() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise ConfigError(f"there is no home folder: set HOME or {HOME_VARIABLE}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """The settings in force, for every key where its value came from, and what was ignored.
+
+    An origin is `default`, the path of a file, the name of an environment variable, or `flag`.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    notes: tuple[Failure, ...] = ()
+
+
+def user_file(folders: Folders) -> Path:
+    """The settings file of the user, which may be missing."""
+    return folders.config / "satchel.toml"
+
+
+def load_settings(
+    root: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    overrides: Mapping[str, Any] | None = None,
+    folders: Folders | None = None,
+) -> LoadedSettings:
+    """Bring all settings together. `overrides` are dotted keys from flags; None among them means "not given".
+
+    Raises ConfigError for impossible values from the user (file, environment, flags), an unreadable file of the user,
+    and an unknown key among the overrides. Everything else that is wrong becomes a note.
+    """
+    collected = _Collected()
+    own = user_file(folders or Folders.from_environment(environ))
+    for key, value in _flat(_user_table(own)):
+        if key in SETTINGS:
+            collected.set(SETTINGS[key], value, str(own))
+        else:
+            collected.note(f"{own}: unknown setting {key}", _meant(key))
+    if root is not None:
+        collected.read_project(root)
+    collected.read_environment(environ)
+    for key, value in (overrides or {}).items():
+        if key not in SETTINGS:
+            raise ConfigError(f"unknown setting {key!r}{_after_colon(_meant(key))}")
+        if value is not None:
+            collected.set(SETTINGS[key], value, "flag")
+    values = {attribute(key): value for key, value in collected.values.items()}
+    origins = {key: collected.origins.get(key, "default") for key in SETTINGS}
+    return LoadedSettings(Settings(**values), origins, tuple(collected.notes))
+
+
+class _Collected:
+    """What the sources said so far, the later ones over the earlier ones."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.origins: dict[str, str] = {}
+        self.notes: list[Failure] = []
+
+    def set(self, setting: Setting, value: object, origin: str) -> None:
+        """Take a value of the user. Raises ConfigError if it is impossible."""
+        try:
+            self.values[setting.key] = setting.checked(value)
+        except ValueError as error:
+            raise ConfigError(f"{origin}: {setting.key} is {value!r}, but must be {error}") from error
+        self.origins[setting.key] = origin
+
+    def note(self, message: str, hint: str = "") -> None:
+        self.notes.append(Failure("config", message, hint))
+
+    def read_project(self, root: Path) -> None:
+        """Take what a repository may set; say what was ignored."""
+        first, surplus = len(self.notes), 0
+        try:
+            for key, value in _flat(_project_table(root)):
+                if not self._took_from_project(key, value):
+                    if len(self.notes) - first < PROJECT_NOTES:
+                        self._explain_project(key)
+                    else:
+                        surplus += 1
+        except ValueError as error:
+            self.note(f"{PROJECT_FILE} is ignored: {error}")
+        if surplus:
+            self.note(f"{PROJECT_FILE}: {surplus} more settings are ignored")
+
+    def _took_from_project(self, key: str, value: object) -> bool:
+        setting = SETTINGS.get(key)
+        if setting is None or not setting.safe:
+            return False
+        try:
+            self.values[key] = setting.checked(value)
+        except ValueError:
+            return False
+        self.origins[key] = PROJECT_FILE
+        return True
+
+    def _explain_project(self, key: str) -> None:
+        setting = SETTINGS.get(key)
+        if setting is None:
+            self.note(f"{PROJECT_FILE}: unknown setting {clean_field(key, 60)} is ignored", _meant(key))
+        elif setting.safe:
+            self.note(f"{PROJECT_FILE}: {key} is ignored, because it must be {setting.allowed}")
+        else:
+            hint = f"to accept it, write it into your own satchel.toml or set {setting.variable}"
+            self.note(f"{PROJECT_FILE}: {key} is ignored, because only the user may set it", hint)
+
+    def read_environment(self, environ: Mapping[str, str]) -> None:
+        """Take `SATCHEL_*`; an empty variable counts as unset."""
+        known = {setting.variable: setting for setting in SETTINGS.values()}
+        for variable in sorted(name for name in environ if name.startswith("SATCHEL_") and environ[name]):
+            if setting := known.get(variable):
+                self.set(setting, _from_text(setting, environ[variable]), variable)
+            elif variable.split("_")[1].lower() in _SECTIONS:
+                self.note(f"unknown setting {variable} in the environment", _meant(variable, known))
+
+
+def _user_table(path: Path) -> Mapping[str, Any]:
+    try:
+        raw = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        return _parsed(raw)
+    except ValueError as error:
+        raise ConfigError(f"{path} cannot be understood: {error}") from error
+
+
+def _project_table(root: Path) -> Mapping[str, Any]:
+    """The table of a repository's file. Raises ValueError saying why there is none."""
+    try:
+        raw = read_bytes(root, PROJECT_FILE, limit=PROJECT_FILE_BYTES).raw
+    except Skipped as skipped:
+        if skipped.reason is SkipReason.VANISHED:
+            return {}
+        raise ValueError(f"it is not read ({skipped.reason})") from skipped
+    if any(line.count(b".") > PROJECT_LINE_DOTS for line in raw.split(b"\n")):
+        raise ValueError(f"a line has more than {PROJECT_LINE_DOTS} dots")
+    return _parsed(raw)
+
+
+def _parsed(raw: bytes) -> Mapping[str, Any]:
+    import tomllib  # here, because most runs find no file
+
+    try:
+        return tomllib.loads(raw.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and their values. What lies deeper than any setting counts as one unknown key."""
+    for name, value in table.items():
+        key = f"{above}{name}"
+        if isinstance(value, dict) and key not in SETTINGS and key.count(".") < _DEEPEST_KEY:
+            yield from _flat(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _from_text(setting: Setting, text: str) -> object:
+    """What an environment variable means; a text that means nothing is left to the check.
+
+    A list is separated by commas, or written as in TOML where an entry holds a comma.
+    """
+    if setting.type is bool:
+        return _TRUTH.get(text.lower(), text)
+    if setting.type is tuple:
+        if text.startswith("["):
+            try:
+                return _parsed(f"list = {text}".encode())["list"]
+            except ValueError:
+                return text
+        return [entry.strip() for entry in text.split(",") if entry.strip()]
+    if setting.type in (int, float):
+        try:
+            return setting.type(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _meant(key: str, known: Mapping[str, object] = SETTINGS) -> str:
+    """A hint at the nearest known name, empty where none is near."""
+    from difflib import get_close_matches  # here, because nearly no run has a mistake
+
+    near = get_close_matches(key[:100], known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else ""

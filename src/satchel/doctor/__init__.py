@@ -1,0 +1,1 @@
+"""Checks of everything that satchel needs. Looking changes nothing, not even a folder is made."""

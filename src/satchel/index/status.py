@@ -1,0 +1,114 @@
+"""What an index holds, how large it is, and how far the tree has moved on since. Looking changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel import git
+from satchel.errors import GitError
+from satchel.index.build import FILE_KINDS
+from satchel.index.lock import holder, last_run
+from satchel.index.walk import WalkOptions, walk
+from satchel.store.protocol import Store
+from satchel.store.statistics import StoreStatistics
+from satchel.types import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How the tree differs from the index, in files. `checked` is when the last run began, None before the first.
+
+    A changed file is one whose size or times differ; its content may be the same. Heads are commit ids, empty where
+    there is no commit.
+    """
+
+    checked: float | None
+    new: int
+    changed: int
+    gone: int
+    head: str
+    indexed_head: str
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether an index run would find nothing to do."""
+        return not (self.new or self.changed or self.gone) and self.head == self.indexed_head
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of one index. `sizes` are bytes on disk, `skipped` counts files and folders by reason.
+
+    `building` says who builds the index right now, empty if nobody does.
+    """
+
+    root: Path
+    index: Path
+    revision: str
+    statistics: StoreStatistics
+    sizes: Mapping[str, int]
+    freshness: Freshness
+    skipped: Mapping[str, int]
+    building: str
+    failures: tuple[Failure, ...] = ()
+
+
+def look(
+    store: Store,
+    root: Path,
+    index: Path,
+    options: WalkOptions,
+    stores: Mapping[str, Path],
+    should_stop: Callable[[], bool],
+) -> Status:
+    """The state of the index in the folder `index`. `stores` are the store files to measure, by name."""
+    found = walk(root, options, should_stop=should_stop)
+    stamps = {path: stamp for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
+    known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, stamp in stamps.items()}
+    known |= store.skipped_stamps()
+    present = {entry.path: (entry.size, entry.mtime_ns, entry.changed_ns) for entry in found.entries}
+    head, failures = _head(root)
+    freshness = Freshness(
+        checked=last_run(index / "index.lock"),
+        new=sum(path not in known for path in present),
+        changed=sum(path in known and known[path] != stamp for path, stamp in present.items()),
+        gone=sum(path not in present for path in known),
+        head=head,
+        indexed_head=_indexed_head(store),
+    )
+    skipped = Counter(found.skipped) + Counter(store.skipped_reasons())
+    return Status(
+        root=root,
+        index=index,
+        revision=store.revision,
+        statistics=store.statistics(),
+        sizes={name: file_bytes(path) for name, path in stores.items()},
+        freshness=freshness,
+        skipped=dict(sorted(skipped.items(), key=lambda row: (-row[1], row[0]))),
+        building=holder(index / "index.lock"),
+        failures=failures,
+    )
+
+
+def file_bytes(path: Path) -> int:
+    """Bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
+    parts = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
+    return sum(part.stat().st_size for part in parts if part.is_file())
+
+
+def _head(root: Path) -> tuple[str, tuple[Failure, ...]]:
+    repository = git.find_repository(root)
+    try:
+        return (git.head(repository) or "" if repository is not None else ""), ()
+    except GitError as error:
+        return "", (Failure("commits", str(error)),)
+
+
+def _indexed_head(store: Store) -> str:
+    """HEAD of the last run that read the history."""
+    noted = store.meta("history")
+    return str(json.loads(noted)[0]) if noted else ""

@@ -1,0 +1,247 @@
+"""Import statements, read from the syntax tree, one reader per language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from satchel.types import Import
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from satchel.sources.code.syntax import Findings
+
+Binding = tuple[str, tuple[str, ...]]
+Reader = Callable[["Node", "Source"], Iterator[Binding]]
+
+MAX_NAMES = 200
+"""Most names of one import."""
+
+
+def read_imports(findings: Findings) -> list[Import]:
+    """The imports of a file in line order; a statement that names several modules gives one for each."""
+    reader = _READERS[findings.language]
+    source = Source(findings.source)
+    found = []
+    for node in sorted(findings.imports, key=lambda one: one.start_byte):
+        start, end = node.start_point[0] + 1, node.end_point[0] + (1 if node.end_point[1] else 0)
+        for target, names in reader(node, source):
+            found.append(Import(target, names[:MAX_NAMES], start, end))
+    return found
+
+
+class Source:
+    """The text behind the nodes of one file."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def text(self, node: Node | None) -> str:
+        """The text of a node, empty for None."""
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
+
+    def unquoted(self, node: Node | None) -> str:
+        """The text of a node without the quotes around it."""
+        return self.text(node).strip("'\"`")
+
+    def bound(self, node: Node) -> str:
+        """The name that `a` or `a as b` binds."""
+        return self.text(_field(node, "alias") or _field(node, "name") or node)
+
+
+def _field(node: Node, name: str) -> Node | None:
+    return node.child_by_field_name(name)
+
+
+def _python(node: Node, source: Source) -> Iterator[Binding]:
+    names = node.children_by_field_name("name")
+    if node.type == "import_statement":
+        for name in names:
+            target = source.text(_field(name, "name") or name)
+            alias = _field(name, "alias")
+            yield target, (source.text(alias) if alias else target.partition(".")[0],)
+        return
+    target = "__future__" if node.type == "future_import_statement" else source.text(_field(node, "module_name"))
+    star = any(child.type == "wildcard_import" for child in node.named_children)
+    yield target, ("*",) if star else tuple(map(source.bound, names))
+
+
+def _ecmascript(node: Node, source: Source) -> Iterator[Binding]:
+    if node.type in {"variable_declarator", "call_expression"}:
+        call = _field(node, "value") if node.type == "variable_declarator" else node
+        arguments = _field(call, "arguments") if call else None
+        if arguments is not None and arguments.named_child_count:
+            yield source.unquoted(arguments.named_children[0]), tuple(_pattern_names(_field(node, "name"), source))
+        return
+    names: list[str] = []
+    origin = _field(node, "source")
+    for child in node.named_children:
+        if child.type == "import_clause":
+            names += _clause_names(child, source)
+        elif child.type == "export_clause":
+            names += map(source.bound, child.named_children)
+        elif child.type in {"namespace_import", "namespace_export"}:
+            names += map(source.text, child.named_children)
+        elif child.type == "import_require_clause":
+            names.append(source.text(child.named_children[0]))
+            origin = _field(child, "source")
+    if node.type == "export_statement" and not names:
+        names = ["*"]
+    if origin is not None:
+        yield source.unquoted(origin), tuple(names)
+
+
+def _clause_names(clause: Node, source: Source) -> Iterator[str]:
+    for child in clause.named_children:
+        if child.type == "named_imports":
+            yield from (source.bound(one) for one in child.named_children if one.type == "import_specifier")
+        else:
+            yield source.text(child.named_children[0] if child.named_child_count else child)
+
+
+def _pattern_names(pattern: Node | None, source: Source) -> Iterator[str]:
+    """The names that `a`, `{ a, b: c }` bind; what nests deeper is left out."""
+    if pattern is None:
+        return
+    if pattern.type == "identifier":
+        yield source.text(pattern)
+    for child in pattern.named_children:
+        bound = _field(child, "value") if child.type == "pair_pattern" else child
+        if bound is not None and bound.type in {"identifier", "shorthand_property_identifier_pattern"}:
+            yield source.text(bound)
+
+
+def _go(node: Node, source: Source) -> Iterator[Binding]:
+    target = source.unquoted(_field(node, "path"))
+    name = _field(node, "name")
+    parts = [part for part in target.split("/") if part]
+    if len(parts) > 1 and parts[-1][0] == "v" and parts[-1][1:].isdigit():
+        parts.pop()
+    yield target, (source.text(name) if name else parts[-1] if parts else "",)
+
+
+def _rust(node: Node, source: Source) -> Iterator[Binding]:
+    if node.type == "mod_item":
+        name = source.text(_field(node, "name"))
+        yield f"self::{name}", (name,)
+    elif node.type == "extern_crate_declaration":
+        yield source.text(_field(node, "name")), (source.bound(node),)
+    else:
+        argument = _field(node, "argument")
+        if argument is not None:
+            yield from _rust_tree(argument, source)
+
+
+def _rust_tree(argument: Node, source: Source) -> Iterator[Binding]:
+    """`a::{b, c::{d, e as f}}` -> (`a`, b), (`a::c`, d f)."""
+    pending = [("", argument)]
+    while pending:
+        prefix, node = pending.pop(0)
+        if node.type == "scoped_use_list":
+            path = source.text(_field(node, "path"))
+            inner = _field(node, "list")
+            pending[:0] = [(f"{prefix}{path}::" if path else prefix, inner)] if inner is not None else []
+        elif node.type == "use_list":
+            leaves = [child for child in node.named_children if child.type in _RUST_LEAVES]
+            if leaves:
+                yield prefix.removesuffix("::"), tuple(_rust_name(leaf, prefix, source) for leaf in leaves)
+            pending[:0] = [(prefix, child) for child in node.named_children if child.type in _RUST_BRANCHES]
+        elif node.type == "use_as_clause":
+            yield prefix + source.text(_field(node, "path")), (source.text(_field(node, "alias")),)
+        elif node.type == "use_wildcard":
+            yield (prefix + source.text(node).removesuffix("*")).removesuffix("::"), ("*",)
+        elif node.is_named:
+            path = prefix + source.text(node)
+            yield path, (path.rpartition("::")[2],)
+
+
+_RUST_LEAVES = frozenset({"identifier", "self", "crate", "super"})
+_RUST_BRANCHES = frozenset({"scoped_use_list", "use_list", "scoped_identifier", "use_as_clause", "use_wildcard"})
+
+
+def _rust_name(leaf: Node, prefix: str, source: Source) -> str:
+    """`self` in a list binds the name of the module before it."""
+    name = source.text(leaf)
+    return prefix.removesuffix("::").rpartition("::")[2] if name == "self" else name
+
+
+def _java(node: Node, source: Source) -> Iterator[Binding]:
+    children = [child for child in node.named_children if child.type in {"scoped_identifier", "identifier", "asterisk"}]
+    if not children:
+        return
+    target = source.text(children[0])
+    yield target, ("*",) if children[-1].type == "asterisk" else (target.rpartition(".")[2],)
+
+
+def _c(node: Node, source: Source) -> Iterator[Binding]:
+    path = source.text(_field(node, "path"))
+    yield path if path.startswith("<") else path.strip('"'), ()
+
+
+def _csharp(node: Node, source: Source) -> Iterator[Binding]:
+    alias = _field(node, "name")
+    targets = [child for child in node.named_children if child != alias]
+    if targets:
+        yield source.text(targets[-1]), (source.text(alias),) if alias else ()
+
+
+def _ruby(node: Node, source: Source) -> Iterator[Binding]:
+    arguments = _field(node, "arguments")
+    strings = [child for child in arguments.named_children if child.type == "string"] if arguments else []
+    method = source.text(_field(node, "method"))
+    for string in strings:
+        target = source.unquoted(string)
+        if method == "require_relative" and not target.startswith("."):
+            target = f"./{target}"
+        first = arguments.named_children[0] if arguments else None
+        yield target, (source.text(first).lstrip(":"),) if method == "autoload" else ()
+
+
+def _php(node: Node, source: Source) -> Iterator[Binding]:
+    if node.type != "namespace_use_declaration":
+        strings = [one for one in _descendants(node, "string_content", "encapsed_string") if one.named_child_count == 0]
+        if strings:
+            yield source.text(strings[-1]).lstrip("/"), ()
+        return
+    prefix = next((source.text(child) for child in node.named_children if child.type == "namespace_name"), "")
+    for clause in _descendants(node, "namespace_use_clause"):
+        alias = _field(clause, "alias")
+        target = source.text(clause.named_children[0]) if clause.named_child_count else ""
+        target = f"{prefix}\\{target}" if prefix else target
+        yield target, (source.text(alias) if alias else target.rpartition("\\")[2],)
+
+
+def _descendants(node: Node, *types: str) -> list[Node]:
+    """The descendants of some types in document order, without what is inside them."""
+    found, pending = [], [node]
+    while pending:
+        current = pending.pop()
+        if current.type in types:
+            found.append(current)
+        else:
+            pending.extend(reversed(current.named_children))
+    return found
+
+
+def _bash(node: Node, source: Source) -> Iterator[Binding]:
+    arguments = node.children_by_field_name("argument")
+    if arguments:
+        yield source.unquoted(arguments[0]), ()
+
+
+_READERS: dict[str, Reader] = {
+    "bash": _bash,
+    "c": _c,
+    "cpp": _c,
+    "csharp": _csharp,
+    "go": _go,
+    "java": _java,
+    "javascript": _ecmascript,
+    "php": _php,
+    "python": _python,
+    "ruby": _ruby,
+    "rust": _rust,
+    "tsx": _ecmascript,
+    "typescript": _ecmascript,
+}

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from satchel.cli import streams
+
+
+class Terminal(io.StringIO):
+    """A stream that a person looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("choice", "environment", "terminal", "expected"),
+    [
+        ("auto", {}, True, True),
+        ("auto", {}, False, False),
+        ("auto", {"NO_COLOR": "1"}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, True),
+        ("auto", {"FORCE_COLOR": "1"}, False, True),
+        ("auto", {"FORCE_COLOR": "0"}, False, False),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ("auto", {"TERM": "dumb"}, True, False),
+        ("always", {"NO_COLOR": "1", "TERM": "dumb"}, False, True),
+        ("never", {"FORCE_COLOR": "1"}, True, False),
+    ],
+)
+def test_colour_follows_the_option_then_the_environment_then_the_stream(
+    choice: str, environment: dict[str, str], terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert streams.wants_color(Terminal() if terminal else io.StringIO(), choice) is expected
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert not streams.can_redraw(Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    assert streams.can_redraw(Terminal())
+
+
+def test_text_that_was_counted_is_written_byte_for_byte(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    streams.write_text("größe 日本")
+    assert capfdbinary.readouterr().out == "größe 日本".encode()
+
+
+def test_an_empty_text_writes_nothing(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    streams.write_text("")
+    assert capfdbinary.readouterr().out == b""
+
+
+def test_json_keeps_its_letters_unless_they_cannot_be_written() -> None:
+    assert streams.json_text({"a": "ü"}) == '{"a": "ü"}'
+    half = {"a": "\ud83d"}
+    assert json.loads(streams.json_text(half)) == half
+    streams.json_text(half).encode("utf-8")
+
+
+def test_a_closed_standard_output_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(streams.OutputError, match="standard output is closed"):
+        streams.write("x")
+
+
+def test_a_full_disk_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    raw = os.fdopen(os.open("/dev/full", os.O_WRONLY), "wb", buffering=0)
+    with io.TextIOWrapper(io.BufferedWriter(raw), write_through=True) as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(streams.OutputError, match="No space left"):
+            streams.write("x" * 100_000)
+        streams.abandon()
+
+
+def test_what_standard_error_does_not_take_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    streams.error("nobody reads this")
+    streams.note("nor this")
+    monkeypatch.setattr(sys, "stderr", None)
+    streams.say("nor this")
+
+
+def test_lines_after_the_first_of_an_error_are_hints(capsys: pytest.CaptureFixture[str]) -> None:
+    streams.error("it broke\nmend it")
+    assert capsys.readouterr().err == "error: it broke\n  mend it\n"
+
+
+def test_colour_is_in_the_label_only(capsys: pytest.CaptureFixture[str]) -> None:
+    streams.error("it broke", color="always")
+    assert capsys.readouterr().err == "\x1b[31m\x1b[1merror:\x1b[0m it broke\n"
