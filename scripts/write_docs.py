@@ -8,6 +8,7 @@ is written, and the exit status is 1 when a page differs from what would be writ
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 WIDTH = 100
 """Columns of the help texts, so that the page does not depend on who writes it."""
+
+TABLE_BEGIN = "<!-- settings: begin, written by `make docs` -->"
+TABLE_END = "<!-- settings: end -->"
 
 CLI_HEAD = """# Command line
 
@@ -53,9 +57,29 @@ def cli_page() -> str:
     return "\n".join(parts)
 
 
+def settings_table() -> str:
+    """Every setting as a row of a table."""
+    from satchel.settings import SETTINGS
+
+    rows = ["| setting | default | allowed | what it means, and why |", "|---|---|---|---|"]
+    for row in SETTINGS.values():
+        default = "auto" if row.default is None else json.dumps(row.default, ensure_ascii=False)
+        mark = "" if row.safe else " \\*"
+        rows.append(f"| `{row.key}`{mark} | `{default}` | {row.allowed} | {row.meaning}: {row.reason} |")
+    return "\n".join(rows)
+
+
+def configuration_page() -> str:
+    """docs/configuration.md as it is, with a new table between the marks."""
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(TABLE_BEGIN)
+    _, _, after = rest.partition(TABLE_END)
+    return f"{before}{TABLE_BEGIN}\n\n{settings_table()}\n\n{TABLE_END}{after}"
+
+
 def main() -> int:
     """Write or check every generated page."""
-    pages = {DOCS / "cli.md": cli_page()}
+    pages = {DOCS / "cli.md": cli_page(), DOCS / "configuration.md": configuration_page()}
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         name = path.relative_to(DOCS.parent)

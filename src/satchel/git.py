@@ -298,7 +298,9 @@ def _mode(path: Path) -> int:
         return 0
 
 
-_PROMISE = re.compile(r"^\s*(?:promisor\s*=\s*(?:true|yes|on|1)|partialclone\s*=)", re.MULTILINE | re.IGNORECASE)
+_PROMISE = re.compile(
+    r"^[ \t]*(?:promisor[ \t]*=[ \t]*(?:true|yes|on|1)|partialclone[ \t]*=)", re.MULTILINE | re.IGNORECASE
+)
 
 
 def _is_partial(common_dir: Path) -> bool:

@@ -224,9 +224,9 @@ class Fitter:
         return known
 
 
-def by_density(candidates: Sequence[Candidate], exponent: float = COST_EXPONENT) -> list[Candidate]:
+def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates in the order in which they are tried: value over a power of the cost, ties by id and place."""
     return sorted(
         candidates,
-        key=lambda c: (-c.density(exponent, COST_OFFSET), c.document.id, c.steps[0].ranges),
+        key=lambda c: (-c.density(COST_EXPONENT, COST_OFFSET), c.document.id, c.steps[0].ranges),
     )

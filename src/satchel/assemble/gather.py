@@ -32,9 +32,13 @@ def gather(
     Without an executor, or for a single section, the sections are asked one after the other in this thread.
     """
     if executor is None or len(plan) < 2:
-        return _collect(plan, [lambda _, s=section: ask(s) for section in plan], deadline_seconds)
+        return _collect(plan, [_caller(ask, section) for section in plan], deadline_seconds)
     futures = [executor.submit(ask, section) for section in plan]
     return _collect(plan, [_awaiter(future) for future in futures], deadline_seconds)
+
+
+def _caller(ask: Ask, section: PlannedSection) -> Callable[[float], SearchResult]:
+    return lambda _seconds: ask(section)
 
 
 def _awaiter(future: Future[SearchResult]) -> Callable[[float], SearchResult]:

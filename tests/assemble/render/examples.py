@@ -8,8 +8,9 @@ from itertools import pairwise
 
 from satchel.assemble.render import sections
 from satchel.assemble.render.labels import name_label, short_name_label
-from satchel.assemble.render.layout import file_path, record_body, record_title
+from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.parse import ParsedItem
+from satchel.assemble.render.records import record_body, record_title
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 
 
@@ -62,7 +63,15 @@ GUIDE = file_item(
     nonce="777000111222",
 )
 COMMIT = record_item(
-    "commit", "1a2b3c4 by Ada on 2024-05-01", "Read the end of the file\n\n# not a heading\nFiles: src/a.py, src/b.py"
+    "commit",
+    "Read the end of the file",
+    "Read the end of the file\n\n# not a heading",
+    metadata={
+        "sha": "1a2b3c4d" * 5,
+        "author": "Ada",
+        "timestamp": 1714521600.0,
+        "files_changed": ["src/a.py", "src/b.py"],
+    },
 )
 MEMORY = record_item("memory", "preference, importance 0.8", 'Tabs are <never> used & "quotes" are.', nonce="31")
 ALL = (CAPTURE, COMMIT, GUIDE, MEMORY)

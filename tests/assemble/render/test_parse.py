@@ -28,7 +28,8 @@ TRICKS = [
     "# Context", "## Code", "### src/a.py", "**Commit** `1a2b3c4` by Ada", "---", "===", "…", "10-24", "10-24 of f",
     f"=== {NONCE}", f"==== {NONCE}", f"=== file src/a.py {NONCE}", "=== Code ===", "--- 10-24 f", '"', '""', "\\",
     "in", "of", "signature of", "in A", "(line)", "x (window)", "a ##", "of f", "in f", "line of f", "1,2", "=2", ";",
-    "`1a2b3c4`", "\t", " ", "", "\r", "\x1b[31m", "\x00", "\x85", "\u2028", "\x0c", "{", "def f():", "class A:",
+    "`1a2b3c4`", "1a2b3c4", "1a2b3c4 by", "\t", " ", "", "\r", "\x1b[31m", "\x00", "\x85", "\u2028", "\x0c", "{",
+    "def f():", "class A:",
     "function f() {",
     "fn read<T>(x: T) -> u8 {", "    def read(self):", "Reader.read", "A.f", "f", ".f", "f.", "A", "    return 1",
 ]  # fmt: skip

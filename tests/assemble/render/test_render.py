@@ -115,6 +115,27 @@ def test_a_file_below_full_detail_says_so_in_its_header_and_a_record_in_its_titl
     assert render_item(cut, Format.MARKDOWN).startswith("**Commit** `1a2b3c4` by Ada on 2024-05-01 (window)\n```")
 
 
+def test_a_commit_names_five_files_and_counts_the_rest() -> None:
+    metadata = {**COMMIT.metadata, "files_changed": [f"{number}.py" for number in range(7)], "file_count": 40}
+    shown = render_item(replace(COMMIT, metadata=metadata), Format.PLAIN)
+    assert "\nFiles: 0.py, 1.py, 2.py, 3.py, 4.py and 35 more\n" in shown
+    assert "Files" not in render_item(replace(COMMIT, metadata=metadata, detail=Detail.LINE), Format.PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "title"),
+    [
+        ({"sha": "1a2b3c4d5e", "author": "Ada", "timestamp": "2024-05-01T08:00:00"}, "1a2b3c4 by Ada on 2024-05-01"),
+        ({"sha": "1a2b3c4d5e", "timestamp": 0}, "1a2b3c4 on 1970-01-01"),
+        ({"sha": "1a2b3c4d5e"}, "1a2b3c4"),
+        ({}, "Subject"),
+    ],
+)
+def test_a_commit_is_titled_by_what_is_known_of_it(metadata: dict[str, object], title: str) -> None:
+    shown = render_item(record_item("commit", "Subject", "Subject", metadata=metadata), Format.PLAIN)
+    assert shown.startswith(f"=== Commit {title} 120045006780\n")
+
+
 def test_an_item_that_has_a_location_but_no_pieces_is_a_record() -> None:
     note = record_item("note", "Plans", "text", location=Location("notes/plans.md", 1, 3))
     assert render_item(note, Format.MARKDOWN) == "**Note** Plans\n```120045006780\ntext\n```\n\n"

@@ -13,9 +13,8 @@ from satchel.assemble.render.layout import (
     counts_line,
     file_path,
     notes,
-    record_body,
-    record_title,
 )
+from satchel.assemble.render.records import record_body, record_title
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 

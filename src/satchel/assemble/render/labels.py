@@ -104,7 +104,8 @@ def short_name_label(piece: Piece) -> str:
     if not piece.name:
         return quote("")
     owner, dot, last = piece.name.rpartition(".")
-    if last != declared or (dot and not owner):
+    # Several names in one label ("Reader.read, Reader.close") have no single owner.
+    if last != declared or (dot and not owner) or " " in owner:
         return label
     return f"in {quote(owner)}" if owner else ""
 

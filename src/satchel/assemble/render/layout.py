@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from satchel.assemble.render.labels import quote
+from satchel.assemble.render.records import record_title
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import CONTEXT_TYPES, ContextItem, Failure, Kind, Omission, Piece
 
@@ -97,21 +98,6 @@ def _group(item: ContextItem) -> str:
 def file_path(item: ContextItem) -> str:
     """The path of an item that shows lines of a file, empty for a record."""
     return item.location.path if item.location is not None and item.pieces else ""
-
-
-def kind_label(item: ContextItem) -> str:
-    """The word before the title of a record: `Commit`."""
-    return item.source.capitalize()
-
-
-def record_title(item: ContextItem) -> str:
-    """The whole title of a record in plain words: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
-    return f"{kind_label(item)} {item.title}" if item.title else kind_label(item)
-
-
-def record_body(item: ContextItem) -> str:
-    """What a record shows: its pieces one below the other, else its content."""
-    return "\n".join(piece.text for piece in item.pieces) if item.pieces else item.content
 
 
 def touches(earlier: Piece, later: Piece) -> bool:

@@ -15,11 +15,10 @@ from satchel.assemble.render.layout import (
     NOTICE,
     counts_line,
     file_path,
-    kind_label,
     note_lines,
-    record_body,
     touches,
 )
+from satchel.assemble.render.records import kind_label, record_body, record_name
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 
@@ -63,7 +62,8 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 def _title_line(item: ContextItem) -> str:
     label = f"**{kind_label(item)}**"
     # A leading commit hash becomes code; a title that begins with code of its own is quoted and cannot be confused.
-    title = _LEADING_HASH.sub(r"`\1`", quote(item.title)) if item.title else ""
+    name = record_name(item)
+    title = _LEADING_HASH.sub(r"`\1`", quote(name)) if name else ""
     mark = "" if item.detail is Detail.FULL else f"({item.detail})"
     return " ".join(part for part in (label, title, mark) if part)
 

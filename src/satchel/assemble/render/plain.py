@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from satchel.assemble.render.labels import line_range, name_label, quote, shown_range
-from satchel.assemble.render.layout import NOTICE, counts_line, file_path, note_lines, record_body, record_title
+from satchel.assemble.render.layout import NOTICE, counts_line, file_path, note_lines
+from satchel.assemble.render.records import record_body, record_title
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 

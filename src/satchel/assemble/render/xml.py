@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from satchel.assemble.render.labels import line_range
-from satchel.assemble.render.layout import NOTICE, counts_line, file_path, notes, record_body, record_title
+from satchel.assemble.render.layout import NOTICE, counts_line, file_path, notes
+from satchel.assemble.render.records import record_body, record_title
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 

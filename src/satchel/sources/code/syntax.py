@@ -291,9 +291,8 @@ def _own_rows(findings: Findings, node: Node) -> range:
     (first, _), (last, end_column) = node.start_point, node.end_point
     starts, source = findings.line_starts, findings.source
     end = node.end_byte
-    if end_column == 0 and last > first:
-        last -= 1
-    elif source[end : starts[last + 1] if last + 1 < len(starts) else None].strip():
+    after = starts[last + 1] if last + 1 < len(starts) else None
+    if (end_column == 0 and last > first) or source[end:after].strip():
         last -= 1
     if source[starts[first] : node.start_byte].strip():
         first += 1

@@ -1,0 +1,35 @@
+"""The one door: from a path and its text to a kind and an outline."""
+
+from __future__ import annotations
+
+from satchel.sources.chunks import chunks
+from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
+from satchel.sources.line_comments import comment_lines
+from satchel.types import Kind, Outline, Role
+
+OUTLINE_VERSION = "1"
+"""Part of every cache key: change it when the same text gives another outline."""
+
+HEAD = 4_000
+"""Characters of the text that may decide its language."""
+
+
+def outline_file(path: str, text: str) -> tuple[Kind, Outline]:
+    """Kind and outline of a file. `text` has plain line feeds; its parts tile it (an empty text has none)."""
+    language = language_of(path, text[:HEAD])
+    kind = kind_of(path, language)
+    if language in GRAMMARS:
+        from satchel.sources.code.outline import outline
+
+        return kind, outline(text, language)
+    if kind is Kind.CODE and language not in _SECTIONED_CODE:
+        lines = text.split("\n")
+        name = language or ""
+        return kind, Outline(name, chunks(lines, Role.GAP), comment_lines=comment_lines(lines, name))
+    from satchel.sources.docs import outline_document
+
+    return kind, outline_document(text, language or "text")
+
+
+_SECTIONED_CODE = frozenset({"dockerfile", "make"})
+"""Code that reads like a document: its targets and stages are sections."""

@@ -1,0 +1,98 @@
+"""What a file is there for, judged by the segments of its path, never by a part of a word."""
+
+from __future__ import annotations
+
+import re
+
+_FOLDERS: dict[str, str] = {
+    "bench": "benchmark",
+    "benches": "benchmark",
+    "benchmark": "benchmark",
+    "benchmarks": "benchmark",
+    "doc": "doc",
+    "docs": "doc",
+    "documentation": "doc",
+    "demo": "example",
+    "demos": "example",
+    "example": "example",
+    "examples": "example",
+    "sample": "example",
+    "samples": "example",
+    "__fixtures__": "fixture",
+    "fixture": "fixture",
+    "fixtures": "fixture",
+    "testdata": "fixture",
+    "test-data": "fixture",
+    "test_data": "fixture",
+    "__mocks__": "test",
+    "__snapshots__": "fixture",
+    "__tests__": "test",
+    "e2e": "test",
+    "spec": "test",
+    "specs": "test",
+    "test": "test",
+    "testing": "test",
+    "tests": "test",
+    "unittests": "test",
+    "__generated__": "generated",
+    "generated": "generated",
+    "node_modules": "vendor",
+    "third_party": "vendor",
+    "third-party": "vendor",
+    "vendor": "vendor",
+}
+"""Folder name -> role of what is inside. The outermost one that applies decides."""
+
+_TEST_FOLDER = re.compile(r"[^/]+[_-]tests?")
+"""`integration_tests`, `runtime-tests`."""
+
+_PACKAGE_ROOTS = frozenset({"src", "lib"})
+"""Below these stands the shipped package."""
+
+_SHIPPED_NAMES = frozenset({"testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"})
+"""Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
+
+_FILES = (
+    (
+        re.compile(r"conftest\.py|test_[^/]*|[^/]*_test\.[^/]+|[^/]*[.-]tests?\.[^/]+|[^/]*\.(?:spec|e2e)\.[^/]+"),
+        "test",
+    ),
+    (re.compile(r"[^/]*_spec\.rb|[^/]*_unittest\.[^./]+|(?:test|spec)_?helper\.[^./]+"), "test"),
+    (re.compile(r"[^/]*(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.designer\.cs)"), "generated"),
+    (re.compile(r"[^/]*(?:[._]generated\.[^./]+|\.min\.(?:js|css))"), "generated"),
+)
+_CAMEL_TEST = re.compile(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
+
+SECONDARY = frozenset({"test", "doc", "example", "benchmark", "fixture", "generated", "vendor"})
+"""Roles that rank below sources."""
+
+
+def file_role(path: str) -> str:
+    """`source`, or one of `SECONDARY`. `path` is relative to the root, with forward slashes.
+
+    `src/_pytest/` and `src/flask/testing.py` are sources, `testing/` at the top is tests, and so is
+    `src/test/java/`: names that also stand for something a library ships count only outside a package.
+    """
+    *folders, name = path.split("/")
+    for position, folder in enumerate(folders):
+        role = "test" if _TEST_FOLDER.fullmatch(folder.lower()) else _FOLDERS.get(folder.lower())
+        if role is not None and not _is_shipped(folders, position):
+            return role
+    if _CAMEL_TEST.fullmatch(name):
+        return "test"
+    for pattern, role in _FILES:
+        if pattern.fullmatch(name.lower()):
+            return role
+    return "source"
+
+
+def _is_shipped(folders: list[str], position: int) -> bool:
+    """Whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
+    if folders[position].lower() not in _SHIPPED_NAMES:
+        return False
+    return any(folder.lower() in _PACKAGE_ROOTS for folder in folders[:position])
+
+
+def is_secondary(path: str) -> bool:
+    """Whether a file supports the sources instead of being one; such files rank lower unless they are asked for."""
+    return file_role(path) in SECONDARY
