@@ -15,7 +15,6 @@ BASE := .venv-base/bin
 INSTALLED := .venv/.installed
 BASE_INSTALLED := .venv-base/.installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-DEMO_QUESTION ?= How does the packer fill the token budget without going over it?
 SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 
 .PHONY: help demo check format lint types base test bench fuzz docs clean
@@ -23,9 +22,10 @@ SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
 
+# The question stands in a hidden file, which is not indexed: here it would be its own best answer.
 demo: $(INSTALLED) ## install, index this repository, and answer a question about it with a packed context
 	$(BIN)/satchel index .
-	$(BIN)/satchel context "$(DEMO_QUESTION)" --max-tokens 2000
+	$(BIN)/satchel context - --max-tokens 2000 < .demo-question
 
 check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage
 

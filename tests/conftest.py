@@ -1,4 +1,4 @@
-"""What every test shares: pinned randomness, folders of its own, no network, and the measuring data where it is.
+"""What every test shares: pinned randomness, folders of its own, and no network.
 
 `SATCHEL_HYPOTHESIS=fuzz` chooses the long profile (`SATCHEL_FUZZ_EXAMPLES` examples a property); `SATCHEL_NO_SKIPS=1`
 makes a skipped test a failure, for machines that were set up so that nothing has to be skipped.
@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-REPOSITORY = Path(__file__).resolve().parents[1]
 
 CI_EXAMPLES = 50
 """Examples a property in an ordinary run: the same ones every time, so that a run can be repeated."""
@@ -68,13 +65,11 @@ def no_network() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def eval_folder() -> Path:
-    """The folder with the measuring data: `SATCHEL_EVAL`, else `../shared/eval` beside the repository."""
-    folder = Path(os.environ.get("SATCHEL_EVAL") or REPOSITORY.parent / "shared" / "eval")
-    if not folder.is_dir():
-        pytest.skip(f"the measuring data is not at {folder}: set SATCHEL_EVAL")
-    return folder
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave coverage out of the processes that a test starts, so that what they import is their own."""
+    for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.hookimpl(wrapper=True)

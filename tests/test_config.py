@@ -305,6 +305,7 @@ def test_an_unknown_key_has_no_value() -> None:
         Settings().value("context.weights")
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_loading_settings_imports_nothing_heavy(tmp_path: Path) -> None:
     program = (
         "import sys; from satchel.config import load_settings; load_settings(None, {'HOME': '/nowhere'});"

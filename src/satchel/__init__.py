@@ -1,10 +1,10 @@
 """Everything your agent should know, packed to fit.
 
-    from satchel import Satchel
+from satchel import Satchel
 
-    with Satchel.open(".") as satchel:
-        context = satchel.assemble("why is the session closed twice?", max_tokens=4000)
-        print(context.markdown)
+with Satchel.open(".") as satchel:
+    context = satchel.assemble("why is the session closed twice?", max_tokens=4000)
+    print(context.markdown)
 """
 
 from __future__ import annotations

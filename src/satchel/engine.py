@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config, roots
 from satchel.assemble.read import FileLines
@@ -27,15 +27,16 @@ from satchel.git import find_repository
 from satchel.index.build import BuildOptions, build
 from satchel.index.lock import index_lock
 from satchel.index.reading import ReadingOptions
-from satchel.index.removal import remove_everything, remove_index
 from satchel.index.report import IndexReport, Progress, Quiet
-from satchel.index.status import Status, look
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
+
+if TYPE_CHECKING:
+    from satchel.index.status import Status
 
 REFRESH_PAUSE_SECONDS = 2.0
 """A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
@@ -101,6 +102,8 @@ def clean(
 
     Raises NoIndexError, and LockedError while another process builds an index.
     """
+    from satchel.index.removal import remove_everything, remove_index
+
     folders = config.Folders.from_environment(os.environ if environ is None else environ)
     if everything:
         return Removal(folders.cache, remove_everything(folders.cache, wait_seconds))
@@ -208,6 +211,8 @@ class Satchel:
 
     def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
         """What is indexed, how large it is and how far the tree has moved on since. Nothing is read or changed."""
+        from satchel.index.status import look
+
         stores = {"index": self.places.index / INDEX_NAME, "memory": self.places.memory}
         if self.places.cache is not None:
             stores["extraction"] = self.places.cache

@@ -27,15 +27,18 @@ _VOWELS = frozenset("aeiouy")
 _MEMO_LIMIT = 200_000
 _memo: dict[str, tuple[str, ...]] = {}
 
-STOP_WORDS = frozenset(
-    "a about above after again all also am an and any are as at be because been before being below between both but "
-    "by can cannot could did do does doing done down during each either else etc few for from further get gets getting "
-    "give given go goes got had has have having he her here hers him his how however i if in into is it its itself "
-    "just let like made make makes many may me might more most much must my no nor not now of off on once one only or "
-    "other our ours out over own please same seem seems she should show since so some still such than thank thanks "
-    "that the their theirs them then there these they this those through to too under until up us very via want was "
-    "way we well were what when where whether which while who whom why will with within without would you your yours".split()
-)
+_STOP_WORDS = """
+    a about above after again all also am an and any are as at be because been before being below between both but
+    by can cannot could did do does doing done down during each either else etc few for from further get gets
+    getting give given go goes got had has have having he her here hers him his how however i if in into is it its
+    itself just let like made make makes many may me might more most much must my no nor not now of off on once one
+    only or other our ours out over own please same seem seems she should show since so some still such than thank
+    thanks that the their theirs them then there these they this those through to too under until up us very via
+    want was way we well were what when where whether which while who whom why will with within without would you
+    your yours
+"""
+
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Query words that carry no meaning. Only queries drop them; their idf makes them harmless in the index."""
 
 

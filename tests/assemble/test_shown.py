@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ def lines(spans: list[tuple[int, int]]) -> set[int]:
 def test_joined_ranges_cover_what_went_in_and_stay_apart(spans: list[tuple[int, int]]) -> None:
     merged = joined(spans)
     assert lines(spans) <= lines(merged)
-    assert all(second[0] - first[1] > JOIN_LINES + 1 for first, second in zip(merged, merged[1:], strict=False))
+    assert all(second[0] - first[1] > JOIN_LINES + 1 for first, second in pairwise(merged))
     assert all(any(start in lines([span]) for span in spans) for start, _ in merged)
 
 

@@ -42,12 +42,12 @@ PRICES = '''def discount(price: float, percent: float) -> float:
     """The price after a discount."""
     return price * (1 - percent / 100)
 '''
-TESTS = '''from shop.client import backoff
+TESTS = """from shop.client import backoff
 
 
 def test_backoff_doubles() -> None:
     assert backoff(1) == 2 * backoff(0)
-'''
+"""
 GUIDE = """# Guide
 
 ## Retrying

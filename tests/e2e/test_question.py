@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_shown_spans_are_the_real_lines_of_the_real_file(satchel: Satchel) -> No
 
 def test_source_ranks_before_the_tests_that_share_its_words(satchel: Satchel) -> None:
     context = satchel.assemble("backoff doubles", types=["code"], max_tokens=2000)
-    assert [item.title for item in context.items][0] == "shop/client.py"
+    assert context.items[0].title == "shop/client.py"
     assert "tests/test_client.py" in [item.title for item in context.items]
 
 
@@ -99,9 +100,7 @@ def test_the_same_question_gives_the_same_bytes(satchel: Satchel, repository: Ti
         assert other.assemble(QUESTION).text == first.text
 
 
-def test_commits_after_head_are_invisible_with_all_their_signals(
-    satchel: Satchel, repository: TinyRepository
-) -> None:
+def test_commits_after_head_are_invisible_with_all_their_signals(satchel: Satchel, repository: TinyRepository) -> None:
     before = repository.commit("Rename nothing")
     with_history = satchel.assemble("hammered the server", types=["commits", "code"])
     assert "hammered" in with_history.text
@@ -116,7 +115,9 @@ def test_commits_after_head_are_invisible_with_all_their_signals(
     assert satchel.assemble("hammered the server", types=["commits", "code"]).text == with_history.text
 
 
-def test_an_incremental_index_answers_like_a_fresh_one(tmp_path: Path, satchel: Satchel, repository: TinyRepository) -> None:
+def test_an_incremental_index_answers_like_a_fresh_one(
+    tmp_path: Path, satchel: Satchel, repository: TinyRepository
+) -> None:
     satchel.index()
     repository.commit("Round prices", {"shop/prices.py": "def discount(price):\n    return round(price)\n"})
     satchel.index()
@@ -143,7 +144,7 @@ def test_an_incremental_index_answers_like_a_fresh_one(tmp_path: Path, satchel: 
     ],
 )
 def test_bad_input_is_answered_with_what_would_be_right(
-    satchel: Satchel, options: dict[str, object], error: type[Exception], message: str
+    satchel: Satchel, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         satchel.assemble(QUESTION, **options)

@@ -34,7 +34,7 @@ ITEM_SHARE = 0.25
 """Of the budget of a kind, one item takes at most this much while kinds compete."""
 
 SAFE_ESTIMATE = 0.3
-"""The real cost of a candidate is never below this share of its estimated size: blank runs pack 12 characters a token."""
+"""The real cost of a candidate is never below this share of its estimated size: blanks pack 12 a token."""
 
 MOST_REFILLS = 6
 """Rounds of counting the rendered text and filling what is left; the rest is under one item then."""

@@ -180,7 +180,11 @@ def _window_values(
     document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
     mentioned = np.minimum(found.symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(found.trace, 1.0)
     comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
-    part_value = VALUE_TITLE * _by_primary(scores.title, primary[columns.document_bundle]) + VALUE_CALLS * support + VALUE_MENTION * mentioned
+    part_value = (
+        VALUE_TITLE * _by_primary(scores.title, primary[columns.document_bundle])
+        + VALUE_CALLS * support
+        + VALUE_MENTION * mentioned
+    )
     file_value = (
         VALUE_FILE * file_score
         - VALUE_FILE_RANK * np.log1p(file_rank)

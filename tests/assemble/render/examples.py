@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 from satchel.assemble.render import sections
-from satchel.assemble.render.labels import name_label, short_name_label
+from satchel.assemble.render.labels import joined_pieces
 from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.parse import ParsedItem
 from satchel.assemble.render.records import record_body, record_title
@@ -99,29 +98,11 @@ def expected(
 
 
 def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool) -> list[Piece]:  # noqa: A002
-    if format is Format.MARKDOWN:
-        pieces = _joined(pieces, show_code=show_code)
+    if format is Format.MARKDOWN and show_code:
+        pieces = joined_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
         pieces = [
             replace(piece, detail=Detail.FULL) if piece.detail is Detail.WINDOW and not piece.name else piece
             for piece in pieces
         ]
     return [piece if show_code else replace(piece, text="") for piece in pieces]
-
-
-def _joined(pieces: Sequence[Piece], *, show_code: bool) -> list[Piece]:
-    """Neighbours that touch and have the same label as one piece, named after the first that has a name."""
-    label_of = short_name_label if show_code else name_label
-    joined = list(pieces[:1])
-    for earlier, later in pairwise(pieces):
-        exact = not show_code or (_is_exact(earlier) and _is_exact(later))
-        if earlier.start and later.start == earlier.end + 1 and exact and label_of(earlier) == label_of(later):
-            last = joined[-1]
-            joined[-1] = replace(last, end=later.end, text=f"{last.text}\n{later.text}", name=last.name or later.name)
-        else:
-            joined.append(later)
-    return joined
-
-
-def _is_exact(piece: Piece) -> bool:
-    return piece.text.count("\n") == piece.end - piece.start

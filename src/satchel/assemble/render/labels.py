@@ -9,7 +9,7 @@ A range line is one or more ranges and what they share:
     10-11 signature of R.read  its declaration only; `line of` is one line about it
     10-24=2                    a range shown on another number of lines than it spans
 
-Two pieces that touch and have the same label are one range (`40-71 in Reader` is two methods).
+Pieces that touch are one range where one label says enough (`40-71 in Reader` may be two methods).
 
 A field that could be misread (line breaks, a leading quote, one of the words above) is written as a JSON string.
 """
@@ -24,6 +24,8 @@ from typing import NamedTuple
 
 from satchel.assemble.render.declaration import declared_name
 from satchel.types import Detail, Piece
+
+_LINE_END = "\n"
 
 # C1 controls and the separators would break lines for some readers, a lone surrogate cannot be written as UTF-8.
 _UNSAFE = "\x7f-\x9f\u2028\u2029\ud800-\udfff"
@@ -49,11 +51,6 @@ class LineRange(NamedTuple):
     end: int
     shown: int
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether each line is shown as one line."""
-        return self.shown == self.end - self.start + 1
-
 
 def quote(text: str) -> str:
     """The text on one line: itself if it can be read back as it is, else a JSON string."""
@@ -74,16 +71,17 @@ def line_range(piece: Piece) -> str:
 
 def shown_range(piece: Piece) -> str:
     """The lines of a piece whose text follows: `10-24=2` if that text has another number of lines."""
-    return _written(_shown_lines(piece))
+    return line_range(piece) if _is_exact(piece) else f"{line_range(piece)}={piece.text.count(_LINE_END) + 1}"
 
 
-def _shown_lines(piece: Piece) -> LineRange:
-    return LineRange(piece.start, piece.end, piece.text.count("\n") + 1)
+def _is_exact(piece: Piece) -> bool:
+    """Whether each line is shown as one line."""
+    return piece.text.count(_LINE_END) == piece.end - piece.start
 
 
-def _written(lines: LineRange) -> str:
-    label = f"{lines.start}-{lines.end}" if lines.end != lines.start else str(lines.start)
-    return label if lines.is_exact else f"{label}={lines.shown}"
+def touches(earlier: Piece, later: Piece) -> bool:
+    """Whether no line is missing between two neighbouring pieces."""
+    return later.start == earlier.end + 1
 
 
 def name_label(piece: Piece) -> str:
@@ -110,28 +108,37 @@ def short_name_label(piece: Piece) -> str:
     return f"in {quote(owner)}" if owner else ""
 
 
-def range_lines(pieces: Iterable[Piece], *, shown: bool) -> Iterator[str]:
-    """The range lines of one file. `shown`: the text follows.
+def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
+    """The pieces, with one for all that touch and need no label of their own: named after the first that has a name.
 
-    Neighbours that share their name stand on one line, and as one range if no line is missing between them.
+    That is so for the same label (two methods of `Reader`) and for a unit inside the one before (a method after the
+    header of its class). Lines of no file and pieces shown on another number of lines stay alone.
     """
-    label_of = short_name_label if shown else name_label
-    for label, group in groupby(pieces, key=label_of):
-        ranges = ",".join(map(_written, _joined_ranges(group, shown=shown)))
-        yield f"{ranges} {label}" if label else ranges
-
-
-def _joined_ranges(pieces: Iterable[Piece], *, shown: bool) -> list[LineRange]:
-    """The ranges of the pieces, those that touch as one; a range of no file (line 0) or of other lines stays alone."""
-    ranges: list[LineRange] = []
+    joined: list[Piece] = []
     for piece in pieces:
-        lines = _shown_lines(piece) if shown else LineRange(piece.start, piece.end, piece.end - piece.start + 1)
-        last = ranges[-1] if ranges else None
-        if last and last.start and last.end + 1 == lines.start and last.is_exact and lines.is_exact:
-            ranges[-1] = LineRange(last.start, lines.end, last.shown + lines.shown)
-        else:
-            ranges.append(lines)
-    return ranges
+        last = joined[-1] if joined else None
+        if last is None or not _continues(last, piece):
+            joined.append(piece)
+            continue
+        named = last if last.name else piece
+        joined[-1] = Piece(last.start, piece.end, named.name, f"{last.text}\n{piece.text}", named.detail)
+    return joined
+
+
+def _continues(last: Piece, piece: Piece) -> bool:
+    if not (last.start and touches(last, piece) and _is_exact(last) and _is_exact(piece)):
+        return False
+    if last.name and piece.name.startswith(f"{last.name}.") and last.detail is piece.detail is Detail.FULL:
+        return True
+    return short_name_label(last) == short_name_label(piece)
+
+
+def range_lines(pieces: Iterable[Piece], *, shown: bool) -> Iterator[str]:
+    """The range lines of one file, neighbours with the same label on one line. `shown`: the text follows."""
+    label_of, range_of = (short_name_label, shown_range) if shown else (name_label, line_range)
+    for label, group in groupby(pieces, key=label_of):
+        ranges = ",".join(map(range_of, group))
+        yield f"{ranges} {label}" if label else ranges
 
 
 def read_ranges(written: str) -> list[LineRange]:

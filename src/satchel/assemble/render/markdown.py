@@ -10,13 +10,12 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from satchel.assemble.render.labels import quote, range_lines
+from satchel.assemble.render.labels import joined_pieces, quote, range_lines, touches
 from satchel.assemble.render.layout import (
     NOTICE,
     counts_line,
     file_path,
     note_lines,
-    touches,
 )
 from satchel.assemble.render.records import kind_label, record_body, record_name
 from satchel.assemble.render.request import RenderRequest
@@ -49,9 +48,10 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     path = file_path(item)
     if not path:
         return f"{_title_line(item)}\n{_fenced(item, record_body(item))}\n\n"
-    lines = "\n".join(range_lines(item.pieces, shown=show_code))
+    pieces = joined_pieces(item.pieces) if show_code else item.pieces
+    lines = "\n".join(range_lines(pieces, shown=show_code))
     header = f"### {quote(path)}\n{lines}\n"
-    return f"{header}{_fenced(item, _joined(item.pieces))}\n\n" if show_code else f"{header}\n"
+    return f"{header}{_fenced(item, _texts(pieces))}\n\n" if show_code else f"{header}\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -68,7 +68,7 @@ def _title_line(item: ContextItem) -> str:
     return " ".join(part for part in (label, title, mark) if part)
 
 
-def _joined(pieces: Sequence[Piece]) -> str:
+def _texts(pieces: Sequence[Piece]) -> str:
     """The texts of the pieces with a gap line wherever lines are missing."""
     texts = [pieces[0].text]
     for earlier, later in pairwise(pieces):

@@ -5,7 +5,7 @@
 
 What is not in the text does not come back: JSON has no section titles unless grouped (they follow from the kinds),
 lines that were not shown are empty, a nameless window has no detail in Markdown and plain text, because there is no
-whole that it could be a part of, and in Markdown neighbouring pieces that touch and are labelled alike are one piece.
+whole that it could be a part of, and in Markdown pieces that touch come back as one where they had one label.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def read_imports(findings: Findings) -> list[Import]:
     reader = _READERS[findings.language]
     source = Source(findings.source)
     found = []
-    for node in sorted(findings.imports, key=lambda one: one.start_byte):
+    for _, node in sorted(findings.imports.items()):
         start, end = node.start_point[0] + 1, node.end_point[0] + (1 if node.end_point[1] else 0)
         for target, names in reader(node, source):
             found.append(Import(target, names[:MAX_NAMES], start, end))

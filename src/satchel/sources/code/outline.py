@@ -10,9 +10,10 @@ from satchel.sources.chunks import chunks
 from satchel.sources.code import comments
 from satchel.sources.code.grammar import Mark, grammar
 from satchel.sources.code.imports import read_imports
+from satchel.sources.code.parse import find
 from satchel.sources.code.parts import Stretch, nesting, tile
 from satchel.sources.code.signature import signature
-from satchel.sources.code.syntax import Declaration, Findings, find
+from satchel.sources.code.syntax import Declaration, Findings
 from satchel.types import Definition, EdgeType, Outline, Part, Reference, Role
 
 MAX_REFERENCES = 200

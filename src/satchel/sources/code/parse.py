@@ -1,0 +1,157 @@
+"""From the text of a file to findings: parse, query, read again what the first reading could not see.
+
+Files that would take for ever are given up: none of the limits is reached by code that people wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from satchel.sources.code.conditionals import first_branches
+from satchel.sources.code.grammar import Grammar
+from satchel.sources.code.recovery import BRACED, recover
+from satchel.sources.code.syntax import Findings, collect
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser, Tree
+
+MAX_SIBLINGS = 10_000
+"""Most children of a node that holds a syntax error. The query looks past nameless siblings one by one, for each of
+them: 100,000 stray brackets took 10 s, 10,000 take 0.1 s."""
+
+MAX_PUNCTUATION = 10_000
+"""Longest run of bytes that are no word: for the same reason, as some languages accept `[,,,,` without an error."""
+
+TICKS = 1_000
+TICKS_PER_KILOBYTE = 40
+"""Progress reports before the parser is stopped, one for each 100 steps. Code needs at most 22 a kilobyte; error
+recovery in garbage goes on for hundreds, each ten times as slow as usual, and took 20 GB for 300 KB of `a=>`."""
+
+PARSE_SECONDS = 3.0
+"""Wall time for a file, and as much again for each further megabyte, where steps are few but endless. Usual code
+needs 0.1 to 0.2 s a megabyte, so that only a hopeless file on a busy machine ends here."""
+
+_TICKS_PER_LOOK = 64
+"""Progress reports between two looks at the clock: 2 ms apart in usual code."""
+
+_EMBEDDED_ROUNDS = 3
+"""How deep macros that hold items may nest: `cfg_net! { cfg_unix! { fn a() {} } }` needs 2."""
+
+_PREPROCESSED = frozenset({"c", "cpp"})
+
+_WORD = re.compile(rb"\w")
+
+
+def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
+    """Parse and query one file. None where its shape would make that take for ever."""
+    from tree_sitter import Parser
+
+    if _is_hostile_text(source):
+        return None
+    parser = Parser(grammar.language)
+    tree = _parse(parser, source)
+    if tree is not None and tree.root_node.has_error and language in _PREPROCESSED:
+        tree = _parse(parser, first_branches(source)) or tree
+    if tree is None:
+        return None
+    starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
+    findings = Findings(source, language, starts, has_error=tree.root_node.has_error)
+    collect(tree, grammar, findings)
+    _read_embedded(parser, grammar, findings)
+    if findings.has_error and language in BRACED:
+        recover(findings, lambda first, end: _read_rows(parser, grammar, findings, first, end))
+    return findings
+
+
+def _parse(parser: Parser, source: bytes) -> Tree | None:
+    """The tree, or None where it takes too long or holds an error that no query can get past.
+
+    Only a read function comes with progress reports. The binding never lets go of what it returns, so it gets views
+    that are emptied afterwards.
+    """
+    views: list[memoryview] = []
+    most_ticks = TICKS + TICKS_PER_KILOBYTE * len(source) // 1_000
+    deadline = monotonic() + PARSE_SECONDS * (1 + len(source) / 1_000_000)
+    ticks = 0
+
+    def read(offset: int, _: object) -> memoryview:
+        views.append(memoryview(source)[offset:])
+        return views[-1]
+
+    def is_hopeless(_: int, __: bool) -> bool:
+        nonlocal ticks
+        ticks += 1
+        return ticks > most_ticks or (ticks % _TICKS_PER_LOOK == 0 and monotonic() > deadline)
+
+    try:
+        tree = parser.parse(read, progress_callback=is_hopeless)
+    except ValueError:
+        return None
+    finally:
+        for view in views:
+            view.release()
+    return None if tree.root_node.has_error and _is_hostile_tree(tree) else tree
+
+
+def _is_hostile_text(source: bytes) -> bool:
+    """Whether a run of punctuation and blanks is longer than the limit (or nearly twice as long)."""
+    for offset in range(0, len(source), MAX_PUNCTUATION):
+        word = _WORD.search(source, offset)
+        if (word.start() if word else len(source)) - offset > MAX_PUNCTUATION:
+            return True
+    return False
+
+
+def _is_hostile_tree(tree: Tree) -> bool:
+    """Whether a node with an error has too many children. Visits only nodes with errors and their siblings."""
+    cursor = tree.walk()
+    while True:
+        node = cursor.node
+        if node is not None and node.has_error:
+            if node.child_count > MAX_SIBLINGS:
+                return True
+            if cursor.goto_first_child():
+                continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return False
+
+
+def _read_rows(parser: Parser, grammar: Grammar, findings: Findings, first: int, end: int) -> bool:
+    """Read some rows alone; true if they hold no error."""
+    from tree_sitter import Point, Range
+
+    parser.included_ranges = [Range(Point(first, 0), Point(end, 0), findings.offset(first), findings.offset(end))]
+    tree = _parse(parser, findings.source)
+    if tree is None:
+        return False
+    collect(tree, grammar, findings)
+    return not tree.root_node.has_error
+
+
+def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings) -> None:
+    """Read the items inside macros: the same text again, only their insides, so that offsets stay true."""
+    from tree_sitter import Point, Range
+
+    for _ in range(_EMBEDDED_ROUNDS):
+        nodes, findings.embedded = findings.embedded, []
+        ranges = [
+            Range(
+                Point(node.start_point.row, node.start_point.column + 1),
+                Point(node.end_point.row, node.end_point.column - 1),
+                node.start_byte + 1,
+                node.end_byte - 1,
+            )
+            for node in nodes
+            if node.end_point.column > 0 and b"fn " in findings.source[node.start_byte : node.end_byte]
+        ]
+        if not ranges:
+            return
+        parser.included_ranges = ranges
+        tree = _parse(parser, findings.source)
+        if tree is None:
+            return
+        collect(tree, grammar, findings)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from satchel.cli.commands.index import report_data, summary
+from satchel.cli.commands.search import hit_line
+from satchel.cli.commands.status import freshness_text
+from satchel.cli.sizes import age_text, size_text
+from satchel.index.report import IndexReport
+from satchel.index.status import Freshness
+from satchel.types import Document, Failure, Hit, Kind, Location
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (5_000_000_000, "5.0 GB")]
+)
+def test_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "a moment"), (59, "a moment"), (60, "1 minute"), (7300, "2 hours"), (86400, "1 day"), (900000, "10 days")],
+)
+def test_ages(seconds: float, text: str) -> None:
+    assert age_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        (IndexReport(files=3, seconds=0.04), "up to date: 3 files in 0.04 s"),
+        (
+            IndexReport(files=1281, added=1000, changed=2, removed=1, commits_added=5950, seconds=2.311),
+            "indexed 1,281 files in 2.31 s: 1,000 new, 2 changed, 1 removed, 5,950 commits",
+        ),
+        (
+            IndexReport(files=3, skipped={"huge": 1, "binary": 8}, redacted=2, seconds=1),
+            "up to date: 3 files in 1.00 s; left out 9 (binary 8, huge 1); redacted 2 secrets",
+        ),
+        (IndexReport(files=3, interrupted=True, seconds=1), "stopped early: indexed 3 files in 1.00 s"),
+    ],
+    ids=["nothing to do", "much to do", "left out", "interrupted"],
+)
+def test_what_an_index_run_says(report: IndexReport, text: str) -> None:
+    assert summary(report) == text
+
+
+def test_a_report_is_plain_json() -> None:
+    data = report_data(IndexReport(files=1, notes=(Failure("commits", "shallow", "unshallow"),), seconds=1.23456))
+    assert data["notes"] == [{"source": "commits", "message": "shallow", "hint": "unshallow"}]
+    assert data["seconds"] == 1.235
+
+
+@pytest.mark.parametrize(
+    ("fresh", "text"),
+    [
+        (Freshness(None, 3, 0, 0, "", ""), "never indexed: the first question does it, or `satchel index`"),
+        (Freshness(940.0, 0, 0, 0, "", ""), "up to date, checked 1 minute ago"),
+        (Freshness(990.0, 0, 0, 0, "ab" * 20, "ab" * 20), "up to date, checked a moment ago, HEAD is ababababab"),
+        (Freshness(990.0, 1, 2, 3, "", ""), "checked a moment ago; since then: 1 new, 2 changed, 3 gone"),
+        (
+            Freshness(990.0, 0, 0, 0, "cd" * 20, ""),
+            "checked a moment ago; since then: HEAD moved from none to cdcdcdcdcd",
+        ),
+    ],
+)
+def test_freshness(fresh: Freshness, text: str) -> None:
+    assert freshness_text(fresh, 1000.0) == text
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        (Document("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), "a.py:3-9  0.50  C.m"),
+        (Document("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), "a.py:1-2  0.50"),
+        (Document("commit:abc", Kind.COMMIT, "Fix\nit\x1b", ""), "commit:abc  0.50  Fix it"),
+    ],
+)
+def test_a_hit_is_one_line_that_starts_with_its_place(document: Document, line: str) -> None:
+    assert hit_line(Hit(document, 0.5, -1.0)) == line
