@@ -23,8 +23,11 @@ KEY_BYTES = 32
 KEY_VARIABLE = "SATCHEL_KEY"
 """Environment variable with a key of 64 hexadecimal digits, for tests that need the same marks in every run."""
 
-NONCE_DIGITS = 12
-"""Decimal digits of a nonce: 40 bits, four tokens in o200k. Letters would cost twice the tokens for the same bits."""
+NONCE_DIGITS = 9
+"""Decimal digits of a nonce: 30 bits that nobody without the key can foresee, three tokens in o200k.
+
+Letters would cost twice the tokens for the same bits. The fence is longer than any run inside anyway: the nonce only
+tells our block from one that the text imitates."""
 
 HANDLE_BYTES = 5
 """Five bytes are exactly eight base32 characters; among 100,000 items one pair collides with a chance of 0.5 %."""

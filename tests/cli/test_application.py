@@ -12,6 +12,7 @@ import pytest
 from satchel import __version__
 from satchel.cli import main
 from satchel.cli.application import COMMANDS, application, run, wants_json
+from satchel.testing import TinyRepository
 
 HEAVY = ("numpy", "rich", "structlog", "apsw", "tree_sitter", "rs_bpe", "asyncio", "pathspec", "satchel.engine")
 
@@ -123,6 +124,18 @@ def test_the_light_ways_import_nothing_heavy(arguments: list[str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == ""
+
+
+def test_a_question_to_an_unchanged_index_loads_no_parser_and_nothing_that_draws(shop: TinyRepository) -> None:
+    assert run(["index", "-q"]) == 0
+    heavy = {"rich", "structlog", "asyncio", "pathspec", "tree_sitter", "pygments", "tomllib"}
+    program = (
+        "import sys\nfrom satchel.cli.application import run\ncode = run(['context', 'backoff between attempts'])\n"
+        f"print(code, *sorted({heavy!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=shop.root)
+    assert done.stderr.splitlines()[-1] == "0"
+    assert "0.1 * 2**attempt" in done.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -95,7 +95,7 @@ def test_ctrl_c_during_an_index_keeps_what_is_done_and_ends_with_130(
         patch.setattr(engine.Satchel, "index", interrupted)
         ran = satchel("index")
     assert ran.code == 130
-    assert ran.err.startswith("stopped early")
+    assert ran.err.startswith("stopped after ")
     assert satchel("index").code == 0
 
 

@@ -38,9 +38,10 @@ def test_ages(seconds: float, text: str) -> None:
             IndexReport(files=3, skipped={"huge": 1, "binary": 8}, redacted=2, seconds=1),
             "up to date: 3 files in 1.00 s; left out 9 (binary 8, huge 1); redacted 2 secrets",
         ),
-        (IndexReport(files=3, interrupted=True, seconds=1), "stopped early: indexed 3 files in 1.00 s"),
+        (IndexReport(files=3, added=2, interrupted=True, seconds=1), "stopped after 1.00 s; kept: 2 new"),
+        (IndexReport(files=3, interrupted=True, seconds=1), "stopped after 1.00 s; kept: what was there"),
     ],
-    ids=["nothing to do", "much to do", "left out", "interrupted"],
+    ids=["nothing to do", "much to do", "left out", "interrupted", "interrupted early"],
 )
 def test_what_an_index_run_says(report: IndexReport, text: str) -> None:
     assert summary(report) == text

@@ -92,10 +92,7 @@ def _window_step(start: int, end: int, signature: Range | None) -> Step:
 def _short_steps(signature: Range | None) -> list[Step]:
     if signature is None:
         return []
-    steps = [Step(Detail.SIGNATURE, (signature,))]
-    if signature[1] > signature[0]:
-        steps.append(Step(Detail.LINE, ((signature[0], signature[0]),)))
-    return steps
+    return [Step(Detail.SIGNATURE, (signature,))]
 
 
 def signature_range(document: Document, lines: Lines) -> Range | None:

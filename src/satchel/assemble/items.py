@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from satchel.assemble.fit import Section
 from satchel.assemble.shown import Group
 from satchel.keys import handle, nonce
-from satchel.types import ContextItem, Detail, Kind, Location, Piece
+from satchel.types import ContextItem, Detail, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)
 
@@ -30,11 +31,11 @@ def _rank(group: Group) -> tuple[float, float, str]:
 
 def _file_item(group: Group, key: bytes) -> ContextItem:
     assert group.lines is not None
-    pieces = tuple(_piece(group, start, end) for start, end in group.ranges)
+    pieces = _pieces(group)
     first, _ = group.picks[0]
     location = first.document.location
     content_hash = location.content_hash if location is not None else ""
-    content = "\n".join(piece.text for piece in pieces)
+    content = "\n".join([piece.text for piece in pieces])
     identity = f"{group.kind}:{group.key}"
     spans = tuple(group.ranges)
     return ContextItem(
@@ -52,24 +53,53 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         signals=first.hit.signals,
         handle=handle(identity, content_hash, spans),
         nonce=nonce(key, identity, content),
-        language=str(first.document.fields.get("language", "")),
         origins=tuple(dict.fromkeys(candidate.document.id for candidate, _ in group.picks)),
     )
 
 
-def _piece(group: Group, start: int, end: int) -> Piece:
+def _pieces(group: Group) -> tuple[Piece, ...]:
+    """The shown ranges, cut where one document ends and the next begins."""
     assert group.lines is not None
-    inside = [
-        (candidate, step) for candidate, step in group.picks if any(start <= a and b <= end for a, b in step.ranges)
-    ]
-    names = dict.fromkeys(c.document.title for c, _ in inside if c.document.signature or c.kind is not Kind.CODE)
-    named = [name for name in names if name != group.key]
-    label = ", ".join(named[:2]) + (f" +{len(named) - 2}" if len(named) > 2 else "")
-    details = [step.detail for _, step in inside]
-    detail = max(details, key=_DETAIL_ORDER.index) if details else Detail.WINDOW
-    if detail is Detail.WINDOW and any(step.ranges[0] == (start, end) and len(step.ranges) > 1 for _, step in inside):
-        detail = Detail.SIGNATURE
-    return Piece(start, end, label, group.lines.text(start, end)[:-1], detail)
+    shown = _documents(group)
+    pieces: list[Piece] = []
+    for start, end in group.ranges:
+        cuts = {start} | {document.start for document in shown if start < document.start <= end}
+        ordered = sorted(cuts)
+        for first, after in zip(ordered, [*ordered[1:], end + 1], strict=True):
+            owner = next((document for document in shown if document.start <= first <= document.end), None)
+            name = owner.name if owner is not None else ""
+            detail = owner.detail(first, after - 1) if owner is not None else Detail.WINDOW
+            pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail))
+    return tuple(pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A document of which something is shown, and the fullest step that was admitted."""
+
+    start: int
+    end: int
+    name: str
+    best: Detail
+
+    def detail(self, first: int, last: int) -> Detail:
+        """How a piece of it is labelled: whole, lines of it, or its declaration alone."""
+        if first <= self.start and last >= self.end:
+            return Detail.FULL
+        return Detail.WINDOW if self.best is Detail.FULL else self.best
+
+
+def _documents(group: Group) -> list[_Shown]:
+    best: dict[str, _Shown] = {}
+    for candidate, step in group.picks:
+        document = candidate.document
+        location = document.location
+        assert location is not None
+        known = best.get(document.id)
+        if known is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(known.best):
+            name = "" if document.role is Role.GAP or document.title == group.key else document.title
+            best[document.id] = _Shown(location.start_line, location.end_line, name, step.detail)
+    return sorted(best.values(), key=lambda shown: (shown.start, shown.end))
 
 
 def _file_metadata(group: Group) -> Mapping[str, Any]:

@@ -31,6 +31,11 @@ CALIBRATED_FLOOR = 0.1
 """Default of `min_score`: the share of the question's idf mass that a file or record must contain to be shown."""
 
 
+RELATIVE_FLOOR = 0.4
+"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
+beside a commit about the question, one that shares a single word with it is noise. Code is ranked by file instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """What the stream works with; everything else is in the request."""
@@ -83,7 +88,8 @@ def _sections(
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
         cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
-        hits = [hit for hit in row.result.hits if hit.relevance >= floor and _wanted(hit, request)]
+        least = max(floor, RELATIVE_FLOOR * _best_relevance(row)) if row.section.kind is not Kind.CODE else floor
+        hits = [hit for hit in row.result.hits if hit.relevance >= least and _wanted(hit, request)]
         candidates, lines, problems = _candidates(hits, bench, request, cap)
         failures += problems
         if candidates:
@@ -91,6 +97,10 @@ def _sections(
                 Section(row.section.kind, row.section.weight, by_density(candidates), lines, row.section.limit)
             )
     return sections, failures
+
+
+def _best_relevance(row: Gathered) -> float:
+    return max((hit.relevance for hit in row.result.hits), default=0.0)
 
 
 def _wanted(hit: Hit, request: AssembleRequest) -> bool:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import sys
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 _DRAWINGS_A_SECOND = 8
+
+
+class _Count(ProgressColumn):
+    """Steps done, of how many where that is known."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.completed:,.0f}/{task.total:,.0f}" if task.total is not None else "")
 
 
 class _Rate(ProgressColumn):
@@ -26,7 +33,7 @@ class Bar:
         self._progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
-            MofNCompleteColumn(),
+            _Count(),
             _Rate(),
             TimeRemainingColumn(compact=True),
             console=console,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 INTERRUPTED = 130
@@ -10,6 +11,8 @@ INTERRUPTED = 130
 
 def main() -> int:
     """Run the command of this process and return its exit code."""
+    # numpy's linear algebra would start a thread for each core, 10 ms and more for something no command uses.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from satchel.cli.application import run
 

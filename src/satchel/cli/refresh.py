@@ -21,6 +21,6 @@ def refresh_first(satchel: Satchel, interrupt: Interrupt, color: str) -> list[Fa
         notes = satchel.refresh(progress=progress, should_stop=interrupt.requested)
     seconds = time.monotonic() - started
     if seconds > PATIENCE_SECONDS:
-        what = "stopped updating the index" if interrupt.requested() else "brought the index up to date"
-        streams.say(f"{what} in {seconds:.1f} s", color=color, dim=True)
+        done = "stopped updating the index after" if interrupt.requested() else "brought the index up to date in"
+        streams.say(f"{done} {seconds:.1f} s", color=color, dim=True)
     return notes

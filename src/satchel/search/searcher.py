@@ -38,10 +38,10 @@ def search_kind(store: Store, kind: Kind, query: Query, *, candidates: int = CAN
     if kind in RECORD_KINDS:
         return _search_records(store, lexicon, query, candidates)
     ranking = code.rank(query, store, lexicon)
-    return SearchResult(tuple(_file_hits(store, lexicon, ranking, candidates)), ranking.scores.missing)
+    return SearchResult(tuple(_file_hits(store, kind, lexicon, ranking, candidates)), ranking.scores.missing)
 
 
-def _file_hits(store: Store, lexicon: Lexicon, ranking: code.Ranking, candidates: int) -> list[Hit]:
+def _file_hits(store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking, candidates: int) -> list[Hit]:
     columns = lexicon.columns
     best = _largest(ranking.value, candidates)
     documents: dict[int, list[int]] = {}
@@ -49,6 +49,8 @@ def _file_hits(store: Store, lexicon: Lexicon, ranking: code.Ranking, candidates
         documents.setdefault(int(columns.window_document[window]), []).append(window)
     parts = store.parts(int(columns.document_row[document]) for document in documents)
     bundles = store.bundles({part.bundle for part in parts.values()})
+    is_code = kind is Kind.CODE
+    matched = ranking.scores.bundle_matched if is_code else ranking.scores.document_matched
     starts, ends, values = columns.window_start, columns.window_end, ranking.value
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
@@ -61,7 +63,7 @@ def _file_hits(store: Store, lexicon: Lexicon, ranking: code.Ranking, candidates
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=float(ranking.scores.bundle_matched[bundle_position]),
+                relevance=float(matched[bundle_position if is_code else document]),
                 score=spans[0].value,
                 spans=spans,
                 signals=file_signals[bundle_position] + _part_signals(ranking, document),

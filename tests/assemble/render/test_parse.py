@@ -111,6 +111,13 @@ def test_a_context_parses_back_to_its_items(format: Format, request_: RenderRequ
     assert text == render(request_, items, format=format)
 
 
+@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("show_code", [True, False], ids=["code", "no_code"])
+def test_an_ordinary_context_parses_back_to_its_items(format: Format, show_code: bool) -> None:  # noqa: A002
+    text = render(RenderRequest(show_code=show_code), ALL, format=format)
+    assert parse(text, format) == expected(ALL, format, show_code=show_code)
+
+
 @given(st.lists(files(), min_size=1, max_size=3))
 def test_markdown_keeps_every_name_where_no_pieces_touch(items: list[ContextItem]) -> None:
     apart = [

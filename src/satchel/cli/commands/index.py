@@ -76,9 +76,10 @@ def summary(report: IndexReport) -> str:
         )
         if count
     ]
-    verb = "stopped early: " if report.interrupted else ""
-    did = f"indexed {report.files:,} files" if changes or report.interrupted else f"up to date: {report.files:,} files"
-    line = f"{verb}{did} in {report.seconds:.2f} s" + (f": {', '.join(changes)}" if changes else "")
+    if report.interrupted:
+        return f"stopped after {report.seconds:.2f} s; kept: {', '.join(changes) or 'what was there'}"
+    did = "indexed" if changes else "up to date:"
+    line = f"{did} {report.files:,} files in {report.seconds:.2f} s" + (f": {', '.join(changes)}" if changes else "")
     if report.skipped:
         reasons = sorted(report.skipped.items(), key=lambda row: (-row[1], row[0]))
         listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)

@@ -13,6 +13,12 @@ _CLOSING = re.compile(r"\s*\*+/\s*\Z")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 _QUOTES = re.compile(r"\A[A-Za-z]{0,2}(\"\"\"|'''|\"|')(.*?)(?:\1)?\Z", re.DOTALL)
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s|\Z)")
+_PRAGMA = re.compile(
+    r"(?:eslint|prettier|tslint|jshint|istanbul|c8|v8|noqa|nosec|type:|mypy:|pylint|ruff|nolint|NOLINT|clang-format|rubocop"
+    r"|phpcs|shellcheck|go:|\+build|pragma|region|endregion|!)"
+)
+"""Comments for tools: they say nothing about the code."""
+
 _PARAGRAPH_END = re.compile(r"[@:\\][A-Za-z]+\b|(?:Args|Parameters|Returns|Raises|Example)s?:\s*\Z|[-=~*]{3,}\s*\Z")
 
 
@@ -35,7 +41,7 @@ def _first_sentence(lines: Iterable[str]) -> str:
             if words:
                 break
             continue
-        if not words and not any(character.isalnum() for character in text):
+        if not words and (_PRAGMA.match(text) or not any(character.isalnum() for character in text)):
             continue
         words.append(text)
         if _SENTENCE.search(text):

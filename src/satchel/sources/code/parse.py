@@ -6,6 +6,8 @@ Files that would take for ever are given up: none of the limits is reached by co
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from satchel.sources.code.recovery import BRACED, recover
 from satchel.sources.code.syntax import Findings, collect
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Tree
+    from tree_sitter import Parser, Range, Tree
 
 MAX_SIBLINGS = 10_000
 """Most children of a node that holds a syntax error. The query looks past nameless siblings one by one, for each of
@@ -154,4 +156,16 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings) -> None
         tree = _parse(parser, findings.source)
         if tree is None:
             return
+        _forget_references(findings, ranges)
         collect(tree, grammar, findings)
+
+
+def _forget_references(findings: Findings, ranges: Sequence[Range]) -> None:
+    """Drop what was taken for calls in text that is now read properly; the ranges are in order."""
+    starts = [one.start_byte for one in ranges]
+
+    def is_inside(offset: int) -> bool:
+        index = bisect_right(starts, offset) - 1
+        return index >= 0 and offset < ranges[index].end_byte
+
+    findings.references = [one for one in findings.references if not is_inside(one[0])]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from satchel.sources.code.grammar import Mark
 from satchel.sources.code.syntax import Declaration, Findings
@@ -80,7 +81,7 @@ def _blocks(findings: Findings) -> Iterator[_Block]:
         if _START.match(line) and _BEFORE_START.match(before):
             starts.append(row)
         before = line
-    for first, follower in zip(starts, [*starts[1:], findings.row_count], strict=True):
+    for first, follower in pairwise([*starts, findings.row_count]):
         last = follower - 1
         while last > first and not _is_end(findings.line(last)):
             last -= 1

@@ -9,7 +9,7 @@ from satchel.sources.code.syntax import Declaration, Findings
 MAX_SIGNATURE = 400
 """Longest signature in characters: about 100 tokens, twice what a context shows of one."""
 
-_BLANKS = re.compile(rb"\s*")
+_BLANKS = re.compile(rb"\s*(?://[^\n]*\s*)*")
 _MODIFIERS = re.compile(rb"[ \t]*((?:[A-Za-z_]\w*[ \t]+)+)")
 
 
@@ -28,9 +28,10 @@ def signature(findings: Findings, declaration: Declaration) -> str:
     if modifiers:
         start = modifiers.start(1)
     end = declaration.body if declaration.body > start else declaration.end
+    end = start + len(findings.source[start : min(end, start + 4 * MAX_SIGNATURE)].rstrip())
     while (row := findings.row_of(end - 1)) in findings.comment_rows and findings.line_starts[row] > start:
-        end = findings.line_starts[row]
-    text = findings.text(start, min(end, start + 4 * MAX_SIGNATURE)).rstrip().rstrip("{=").rstrip()
+        end = start + len(findings.source[start : findings.line_starts[row]].rstrip())
+    text = findings.text(start, end).rstrip("{= ").rstrip()
     if "\n" in text:
         margin = findings.source[line_start:start].decode("utf-8", "replace")
         text = "\n".join(line.removeprefix(margin).rstrip() for line in text.split("\n"))

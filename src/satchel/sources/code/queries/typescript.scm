@@ -2,6 +2,7 @@
 (interface_declaration name: (_) @name body: (_) @body) @class
 (enum_declaration name: (_) @name body: (_) @body) @class
 (type_alias_declaration name: (_) @name) @class
+(type_alias_declaration name: (_) @name value: (object_type) @body) @class
 (internal_module name: (_) @name body: (_) @body) @module
 (module name: (_) @name body: (_) @body) @module
 
