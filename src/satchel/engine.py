@@ -240,7 +240,7 @@ class Satchel:
             raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
         whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
         base = AssembleRequest(
-            query=question,
+            query=safe_question(question, settings.redact_allow),
             kinds=parse_kinds(options.pop("types", ())),
             max_tokens=check_budget(options.pop("max_tokens", settings.budget_max_tokens)),
             format=parse_format(options.pop("format", settings.context_format)),

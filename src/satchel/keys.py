@@ -118,7 +118,7 @@ def _process_key(path: str, reason: str) -> bytes:
 
 
 def nonce(key: bytes, item_id: str, content: str) -> str:
-    """Return the mark of an item's block: 12 decimal digits that do not occur in `content`.
+    """Return the mark of an item's block: `NONCE_DIGITS` decimal digits that do not occur in `content`.
 
     The same key, id and content give the same nonce, so an unchanged item keeps its bytes.
     """

@@ -261,5 +261,14 @@ def test_a_mistake_in_ones_own_settings_is_wrong_usage(satchel: Satchel, monkeyp
     assert "SATCHEL_BUDGET_MAX_TOKENS" in ran.err
 
 
+@pytest.mark.parametrize("command", ["context", "search"])
+def test_a_secret_in_the_question_comes_back_nowhere(command: str, satchel: Satchel) -> None:
+    secret = "gh" + "p_" + "kX9vQ2mZ7pLr4TnW8yBc" + "3DfG6hJs1KeU5oAi"
+    ran = satchel(command, f"backoff fails with token {secret}", "--json")
+    assert ran.code == 0
+    assert ran.json["query"].startswith("backoff fails with token ")
+    assert secret not in ran.out + ran.err
+
+
 def test_the_same_question_prints_the_same_bytes(satchel: Satchel) -> None:
     assert satchel("context", QUESTION).out == satchel("context", QUESTION).out

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from satchel.assemble.read import Lines
-from satchel.types import Detail, Document, Hit, Kind, Role
+from satchel.types import Detail, Document, Hit, Role, Span
 
 CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for the whole-or-windows choice; what is shown is counted exactly."""
@@ -31,23 +31,33 @@ class Step:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that may be shown. `value` is on the log scale; `steps` go from most to least detail.
+    """Something that may be shown.
 
-    `group` is the path of a file or the id of a record: what is shown of one group is one item.
+    `value` is on the log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
+    the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
+    out when first asked for, because most candidates are never looked at.
     """
 
-    kind: Kind
-    group: str
-    document: Document
-    hit: Hit
-    value: float
-    size: float
-    steps: tuple[Step, ...]
+    __slots__ = ("_make", "_steps", "document", "group", "hit", "kind", "place", "size", "value")
+
+    def __init__(self, hit: Hit, value: float, size: float, place: int, make: Callable[[], Sequence[Step]]) -> None:
+        location = hit.document.location
+        self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
+        self.group = location.path if location is not None else hit.document.id
+        self.value, self.size, self.place = value, size, place
+        self._make = make
+        self._steps: tuple[Step, ...] | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The ways to show it, from most to least detail."""
+        if self._steps is None:
+            self._steps = tuple(self._make())
+        return self._steps
 
     def density(self, exponent: float, offset: float) -> float:
-        """Value over a power of the cost, both on the log scale; `size` is in estimated tokens."""
+        """Value over a power of the cost, both on the log scale."""
         return self.value - exponent * math.log(self.size + offset)
 
 
@@ -56,27 +66,32 @@ def file_candidates(hit: Hit, lines: Lines, whole_item_tokens: int) -> list[Cand
     location = hit.document.location
     assert location is not None
     start, end = location.start_line, min(location.end_line, len(lines.lines))
-    signature = signature_range(hit.document, lines)
     size = _tokens(lines, start, end)
     if size <= whole_item_tokens:
-        steps = [Step(Detail.FULL, ((start, end),))]
-        best = hit.spans[0]
-        if (best.start, best.end) != (start, end):
-            steps.append(_window_step(best.start, best.end, signature))
-        steps += _short_steps(signature)
-        return [_candidate(hit, hit.score, size, steps)]
-    found = []
-    for span in hit.spans:
-        steps = [_window_step(span.start, min(span.end, end), signature)]
-        steps += _short_steps(signature)
-        found.append(_candidate(hit, span.value, _tokens(lines, span.start, span.end), steps))
-    return found
+        return [Candidate(hit, hit.score, size, start, lambda: _whole_steps(hit, lines, start, end))]
+    return [
+        Candidate(
+            hit, span.value, _tokens(lines, span.start, span.end), span.start, _window_maker(hit, lines, span, end)
+        )
+        for span in hit.spans
+    ]
 
 
-def _candidate(hit: Hit, value: float, size: float, steps: Sequence[Step]) -> Candidate:
-    location = hit.document.location
-    group = location.path if location is not None else hit.document.id
-    return Candidate(hit.document.kind, group, hit.document, hit, value, size, tuple(steps))
+def _whole_steps(hit: Hit, lines: Lines, start: int, end: int) -> list[Step]:
+    signature = signature_range(hit.document, lines)
+    steps = [Step(Detail.FULL, ((start, end),))]
+    best = hit.spans[0]
+    if (best.start, best.end) != (start, end):
+        steps.append(_window_step(best.start, best.end, signature))
+    return steps + _short_steps(signature)
+
+
+def _window_maker(hit: Hit, lines: Lines, span: Span, end: int) -> Callable[[], list[Step]]:
+    def make() -> list[Step]:
+        signature = signature_range(hit.document, lines)
+        return [_window_step(span.start, min(span.end, end), signature), *_short_steps(signature)]
+
+    return make
 
 
 def _tokens(lines: Lines, start: int, end: int) -> float:
@@ -124,7 +139,7 @@ def record_candidate(hit: Hit, body: str, cap: int) -> Candidate:
         steps.append(Step(Detail.WINDOW, text=_head(body, cap)))
     if first and first != body.strip():
         steps.append(Step(Detail.LINE, text=first))
-    return _candidate(hit, hit.score, min(size, cap), steps)
+    return Candidate(hit, hit.score, min(size, cap), 0, lambda: steps)
 
 
 def _head(body: str, cap: int) -> str:

@@ -2,8 +2,9 @@
 
 Candidates are taken greedily by value over a power of their cost. The value is on the log scale and calibrated across
 files, so no reserve a file, no outline and no discount for repeats is needed; all three were measured and lose
-(docs/decisions/0002). What does not fit is skipped or shrunk, never a stop. Costs are sums of exact counts of pieces;
-the rendered text is then counted once as a whole, and what is left over is filled again.
+(docs/decisions/0002). What does not fit is skipped or shrunk, never a stop. Costs are estimated
+from characters while filling; after each round the rendered text is counted exactly, the estimate is corrected by what
+came out, and what is left over is filled again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.read import Lines
 from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
@@ -38,6 +39,9 @@ SAFE_ESTIMATE = 0.3
 
 MOST_REFILLS = 6
 """Rounds of counting the rendered text and filling what is left; the rest is under one item then."""
+
+ENOUGH_TO_JUDGE = 200
+"""Estimated tokens from which the exact count corrects the characters a token."""
 
 SMALLEST_PIECE_TOKENS = 6
 """Nothing useful is cheaper than this: below it the search for something that fits ends."""
@@ -85,15 +89,17 @@ class Fitter:
         self._limit = limit
         self._measure = measure
         self._is_duplicate = is_duplicate
-        self._piece_tokens: dict[tuple[str, int, int], int] = {}
+        self._characters_per_token = CHARACTERS_PER_TOKEN
         self._text_tokens: dict[str, int] = {}
         self._log: list[Admission] = []
+        self._frame = 0
 
     def fit(self, sections: Sequence[Section]) -> int:
         """Admit candidates; returns the exact tokens of the rendered text, never more than the limit."""
         used = self._measure(sections)
         if used > self._limit:
             return used
+        self._frame = used
         self._share_out(sections, self._limit - used, capped=len(sections) > 1)
         used = self._within_limit(sections)
         for _ in range(MOST_REFILLS):
@@ -109,6 +115,10 @@ class Fitter:
         used = self._measure(sections)
         while used > self._limit and self.take_back():
             used = self._measure(sections)
+        estimated = sum(entry.tokens for entry in self._log)
+        if estimated > ENOUGH_TO_JUDGE:
+            correction = min(max((used - self._frame) / estimated, 0.5), 2.0)
+            self._characters_per_token = CHARACTERS_PER_TOKEN / correction
         return used
 
     def _share_out(self, sections: Sequence[Section], available: int, *, capped: bool) -> None:
@@ -133,6 +143,8 @@ class Fitter:
         for index, candidate in list(section.remaining()):
             if budget - spent < SMALLEST_PIECE_TOKENS:
                 break
+            if candidate.size * SAFE_ESTIMATE > budget - spent:
+                continue
             step = candidate.steps[0]
             cost = self._cost(section, candidate, step, budget - spent)
             group = section.groups.get(candidate.group)
@@ -151,6 +163,8 @@ class Fitter:
                     slack = self._limit - used
                     if slack < SMALLEST_PIECE_TOKENS:
                         return used
+                    if sum(end - start + 1 for start, end in step.ranges) > slack:
+                        continue
                     cost = self._cost(section, candidate, step, slack)
                     if cost is None or not self._admit(section, index, candidate, step, cost):
                         continue
@@ -192,8 +206,6 @@ class Fitter:
         group = section.groups.get(candidate.group)
         if group is None and len(section.groups) >= section.item_limit:
             return None
-        if step is candidate.steps[0] and candidate.size * SAFE_ESTIMATE > most:
-            return None
         frame = 0 if group is not None else FILE_FRAME_TOKENS + self._count_text(candidate.group)
         if not step.ranges:
             cost = frame + self._count_text(step.text)
@@ -211,11 +223,9 @@ class Fitter:
         return cost if cost <= most else None
 
     def _count_lines(self, lines: Lines, start: int, end: int) -> int:
-        key = (lines.path, start, end)
-        known = self._piece_tokens.get(key)
-        if known is None:
-            known = self._piece_tokens[key] = self._counter.count(lines.text(start, end))
-        return known
+        """Estimated tokens of these lines: the page is counted exactly after each round, and corrects the estimate."""
+        characters = sum(map(len, lines.lines[start - 1 : end])) + end - start + 1
+        return int(characters / self._characters_per_token) + 1
 
     def _count_text(self, text: str) -> int:
         known = self._text_tokens.get(text)
@@ -228,5 +238,5 @@ def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates in the order in which they are tried: value over a power of the cost, ties by id and place."""
     return sorted(
         candidates,
-        key=lambda c: (-c.density(COST_EXPONENT, COST_OFFSET), c.document.id, c.steps[0].ranges),
+        key=lambda c: (-c.density(COST_EXPONENT, COST_OFFSET), c.document.id, c.place),
     )

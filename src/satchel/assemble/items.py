@@ -19,8 +19,14 @@ def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
     items = []
     for section in sections:
         groups = sorted(section.groups.values(), key=_rank)
-        items += [_file_item(group, key) if group.lines is not None else _record_item(group, key) for group in groups]
+        items += [_item(group, key) for group in groups]
     return items
+
+
+def _item(group: Group, key: bytes) -> ContextItem:
+    if group.item is None:
+        group.item = _file_item(group, key) if group.lines is not None else _record_item(group, key)
+    return group.item
 
 
 def _rank(group: Group) -> tuple[float, float, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from satchel.assemble.fit import Section
 from satchel.assemble.items import build_items
-from satchel.assemble.render import RenderRequest, render_parts
+from satchel.assemble.render import RenderRequest, render_item, render_parts
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format
 
@@ -20,6 +20,7 @@ class Page:
         self._key = key
         self._counter = counter
         self._known: dict[str, int] = {}
+        self._written: dict[int, tuple[ContextItem, str]] = {}
 
     def text(self, sections: Sequence[Section]) -> tuple[str, list[ContextItem]]:
         """The rendered text and its items; both empty when nothing is shown."""
@@ -31,7 +32,15 @@ class Page:
         return sum(self._count(part) for part in self._parts(build_items(sections, self._key)))
 
     def _parts(self, items: Sequence[ContextItem]) -> list[str]:
-        return list(render_parts(self._request, items, self._layout))
+        return list(render_parts(self._request, items, self._layout, self._write))
+
+    def _write(self, item: ContextItem) -> str:
+        """The item's text. Items are made anew when they change, so the object itself is the key."""
+        known = self._written.get(id(item))
+        if known is None or known[0] is not item:
+            text = render_item(item, self._layout, show_code=self._request.show_code)
+            known = self._written[id(item)] = (item, text)
+        return known[1]
 
     def _count(self, part: str) -> int:
         known = self._known.get(part)

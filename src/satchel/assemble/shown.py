@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from satchel.assemble.candidates import Candidate, Range, Step
 from satchel.assemble.read import Lines
-from satchel.types import Kind
+from satchel.types import ContextItem, Kind
 
 JOIN_LINES = 2
 """Two ranges this few lines apart are shown as one: the lines cost less than another range marker."""
@@ -23,6 +23,8 @@ class Group:
     ranges: list[Range] = field(default_factory=list)
     picks: list[tuple[Candidate, Step]] = field(default_factory=list)
     tokens: int = 0
+    item: ContextItem | None = None
+    """The item made of what is shown, kept until something is admitted or withdrawn."""
 
     def added(self, step: Step) -> list[Range]:
         """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
@@ -38,12 +40,14 @@ class Group:
         self.ranges = joined([*self.ranges, *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
+        self.item = None
 
     def withdraw(self, tokens: int) -> None:
         """Take the last admission back."""
         self.picks.pop()
         self.ranges = joined([piece for _, step in self.picks for piece in step.ranges])
         self.tokens -= tokens
+        self.item = None
 
 
 def joined(ranges: Sequence[Range]) -> list[Range]:

@@ -21,6 +21,7 @@ from satchel.assemble.render import RenderRequest
 from satchel.assemble.request import AssembleRequest
 from satchel.clean import clean_text
 from satchel.redact import redact
+from satchel.search.history import Votes
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.store.protocol import Store
@@ -75,7 +76,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
 
 
 def _asker(store: Store, query: Query) -> Callable[[PlannedSection], SearchResult]:
-    return lambda section: search_kind(store, section.kind, query)
+    votes = Votes(query, store)
+    return lambda section: search_kind(store, section.kind, query, votes=votes)
 
 
 def _sections(

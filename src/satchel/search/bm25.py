@@ -96,8 +96,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     title, name = np.zeros(document_total), np.zeros(bundle_total)
     document_matched, bundle_matched = np.zeros(document_total), np.zeros(bundle_total)
     mass, missing = 0.0, []
-    for term, found in zip(terms, lexicon.postings([term.term for term in terms]), strict=True):
-        spread = _spread(lexicon, found, files=files)
+    for term, spread in zip(terms, _spreads(lexicon, terms, files=files), strict=True):
         if not spread.document:
             missing.append(term.term)
             mass += term.weight * idf(lexicon.document_count, 0)
@@ -107,8 +106,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         title[units] += term.title_weight * weight * saturated
         document_matched[units] += term.weight * weight
         mass += term.weight * weight
-        holders = np.unique(columns.document_bundle[units]) if bundle_total != document_total else units
-        bundle_matched[holders] += term.weight * weight
+        bundle_matched[columns.document_bundle[units]] += term.weight * weight
         if files:
             units, saturated, weight = window.add(spread.window)
             window.score[units] += term.weight * weight * saturated
@@ -122,6 +120,28 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     )  # fmt: skip
 
 
+MOST_CACHED_TERMS = 4_000
+"""Terms of a lexicon whose weighted frequencies are kept between questions: the common ones, which cost most."""
+
+MOST_CACHED_UNITS = 20_000
+"""A term in more units than this is not kept: a few of them would hold more memory than all others."""
+
+
+def _spreads(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[_Spread]:
+    """The spread of each term, from the lexicon's cache where it is known."""
+    cache = lexicon.cache
+    missing = [term.term for term in terms if (term.term, files) not in cache]
+    fresh = {
+        term: _spread(lexicon, found, files=files)
+        for term, found in zip(missing, lexicon.postings(missing), strict=True)
+    }
+    spreads = [fresh[term.term] if term.term in fresh else cache[(term.term, files)] for term in terms]
+    if len(cache) + len(fresh) > MOST_CACHED_TERMS:
+        cache.clear()
+    cache.update(((term, files), spread) for term, spread in fresh.items() if spread.size <= MOST_CACHED_UNITS)
+    return spreads
+
+
 @dataclass(slots=True)
 class _Spread:
     """One term's weighted frequencies at each level, as (units, frequency) pairs, and the bundles named with it."""
@@ -130,6 +150,11 @@ class _Spread:
     document: list[tuple[IntArray, FloatArray]]
     bundle: list[tuple[IntArray, FloatArray]]
     named: IntArray
+
+    @property
+    def size(self) -> int:
+        """Units held, over all levels."""
+        return sum(len(units) for level in (self.window, self.document, self.bundle) for units, _ in level)
 
 
 def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
@@ -169,13 +194,16 @@ def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
             spread.bundle.append((bundles, frequency))
             named.append(bundles)
     if named:
-        spread.named = np.unique(np.concatenate(named))
+        spread.named = np.concatenate(named)
     return spread
 
 
 def _sum_runs(owners: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
     """Sum the values of neighbours with the same owner; owners ascend."""
-    begins = np.flatnonzero(np.diff(owners, prepend=-1))
+    first = np.empty(len(owners), dtype=bool)
+    first[0] = True
+    np.not_equal(owners[1:], owners[:-1], out=first[1:])
+    begins = first.nonzero()[0]
     return owners[begins], np.add.reduceat(values, begins)
 
 

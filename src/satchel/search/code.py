@@ -19,6 +19,7 @@ from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
+from satchel.types import Kind
 
 FILE_WEIGHTS = {
     "best part": 1.0,
@@ -71,13 +72,13 @@ class Ranking:
     mentions: mentions.Mentions
 
 
-def rank(query: Query, store: Store, lexicon: Lexicon) -> Ranking:
-    """Score all files and windows of the code lexicon."""
+def rank(query: Query, store: Store, lexicon: Lexicon, kind: Kind, votes: history.Votes) -> Ranking:
+    """Score all files and windows of the lexicon of one kind of files."""
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
     demoted = (lexicon.columns.bundle_secondary > 0) & (not query.asks_for_tests)
     primary = lexicon.live_bundle & ~demoted
-    signals = _file_signals(query, store, lexicon, scores, found, primary)
+    signals = _file_signals(lexicon, scores, found, votes.by_bundle(kind, lexicon), primary)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
     for name, weight in FILE_WEIGHTS.items():
         file_score += weight * signals[name]
@@ -87,7 +88,7 @@ def rank(query: Query, store: Store, lexicon: Lexicon) -> Ranking:
     order = np.lexsort((lexicon.columns.bundle_id, -file_score))
     file_rank = np.empty(len(order), dtype=np.int64)
     file_rank[order] = np.arange(len(order))
-    support = _calls(store, lexicon, scores.document, file_score)
+    support = _calls(store, lexicon, scores.document, file_score) if kind is Kind.CODE else np.zeros_like(scores.title)
     windows = _ranked_windows(lexicon, scores.window, file_score, file_rank)
     value = np.full(len(lexicon.columns.window_document), -np.inf)
     value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
@@ -101,11 +102,10 @@ def _by_maximum(values: FloatArray) -> FloatArray:
 
 
 def _file_signals(
-    query: Query,
-    store: Store,
     lexicon: Lexicon,
     scores: bm25.Scores,
     found: mentions.Mentions,
+    history_votes: FloatArray,
     primary: npt.NDArray[np.bool_],
 ) -> dict[str, FloatArray]:
     owner = lexicon.columns.document_bundle
@@ -117,7 +117,7 @@ def _file_signals(
     raw = {
         "best part": best,
         "top three parts": _top_three(scores.document, owner, total),
-        "history": history.file_votes(query, store, lexicon),
+        "history": history_votes,
         "whole file": scores.bundle,
         "name": scores.name / np.sqrt(1 + lexicon.bundle_document_count * NAME_DILUTION),
         "path mention": found.path,

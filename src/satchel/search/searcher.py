@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satchel.search import bm25, code
+from satchel.search.history import Votes
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -30,14 +31,24 @@ class SearchResult:
     missing_terms: tuple[str, ...] = ()
 
 
-def search_kind(store: Store, kind: Kind, query: Query, *, candidates: int = CANDIDATE_WINDOWS) -> SearchResult:
-    """Rank the documents of one kind. A question without meaningful terms finds nothing."""
+def search_kind(
+    store: Store,
+    kind: Kind,
+    query: Query,
+    *,
+    votes: Votes | None = None,
+    candidates: int = CANDIDATE_WINDOWS,
+) -> SearchResult:
+    """Rank the documents of one kind. A question without meaningful terms finds nothing.
+
+    `votes` are those of the commits for this question; give the same object for every kind to compute them once.
+    """
     lexicon = store.lexicon(kind)
     if not lexicon.document_count or not query.terms:
         return SearchResult(())
     if kind in RECORD_KINDS:
         return _search_records(store, lexicon, query, candidates)
-    ranking = code.rank(query, store, lexicon)
+    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store))
     return SearchResult(tuple(_file_hits(store, kind, lexicon, ranking, candidates)), ranking.scores.missing)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,8 @@ class Lexicon:
 
     def __init__(self, segments: Sequence[Segment], fetch: FetchPostings) -> None:
         self._fetch = fetch
+        self.cache: dict[Any, Any] = {}
+        """What a search derived from the postings and may use again; it lives as long as this revision."""
         self._offsets: dict[int, tuple[int, int, int]] = {}
         parts: list[list[IntArray]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []

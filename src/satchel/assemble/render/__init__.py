@@ -6,7 +6,7 @@ the parts that `render` joins, so a caller who counts them knows what an item co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from satchel.assemble.render import json, markdown, plain, xml
 from satchel.assemble.render.layout import Section, Writer, sections
@@ -41,15 +41,27 @@ def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Form
     return "".join(render_parts(request, items, format))
 
 
-def render_parts(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> Iterator[str]:  # noqa: A002
-    """The consecutive parts of the text; `"".join` of them is the text."""
+WriteItem = Callable[[ContextItem], str]
+
+
+def render_parts(
+    request: RenderRequest,
+    items: Sequence[ContextItem],
+    format: Format,  # noqa: A002 - the name of the option
+    write_item: WriteItem | None = None,
+) -> Iterator[str]:
+    """The consecutive parts of the text; `"".join` of them is the text.
+
+    `write_item` stands in for `render_item`, for a caller who remembers what it wrote for an item before.
+    """
     writer = _WRITERS[format]
+    write = write_item or (lambda item: writer.item(item, show_code=request.show_code))
     yield writer.head(request)
     for number, section in enumerate(sections(items, group_by_type=request.group_by_type)):
         opening, closing = writer.section(section.title, grouped=request.group_by_type)
         yield writer.SECTION_JOIN + opening if number else opening
         for position, item in enumerate(section.items):
-            shown = writer.item(item, show_code=request.show_code)
+            shown = write(item)
             yield writer.ITEM_JOIN + shown if position else shown
         yield closing
     yield writer.tail(request, items)

@@ -41,7 +41,7 @@ def command(
     text = read_question(question, color=invocation.color)
     asked = [name for listed in types for name in listed.split(",")]
     with Interrupt() as interrupt, opened(invocation) as satchel:
-        satchel.request(text, types=asked, limit=limit)
+        request = satchel.request(text, types=asked, limit=limit)
         notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
         if interrupt.requested():
             return interrupt.exit_code
@@ -49,7 +49,7 @@ def command(
         if as_json:
             from satchel.envelope import search_envelope
 
-            streams.write_json(search_envelope(text, hits, notes, satchel.store.revision))
+            streams.write_json(search_envelope(request.query, hits, notes, satchel.store.revision))
             return 0
     for hit in hits:
         streams.write_line(hit_line(hit))

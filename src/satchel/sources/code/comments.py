@@ -15,7 +15,7 @@ _QUOTES = re.compile(r"\A[A-Za-z]{0,2}(\"\"\"|'''|\"|')(.*?)(?:\1)?\Z", re.DOTAL
 _SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s|\Z)")
 _PRAGMA = re.compile(
     r"(?:eslint|prettier|tslint|jshint|istanbul|c8|v8|noqa|nosec|type:|mypy:|pylint|ruff|nolint|NOLINT|clang-format|rubocop"
-    r"|phpcs|shellcheck|go:|\+build|pragma|region|endregion|!)"
+    r"|phpcs|shellcheck|go:|\+build|pragma|region|endregion|#?!)"
 )
 """Comments for tools: they say nothing about the code."""
 

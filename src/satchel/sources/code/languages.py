@@ -158,7 +158,7 @@ _BY_EXTENSION = _by_word(_CODE) | _by_word(_TEXT)
 _BY_NAME = _by_word(_NAMES)
 _BY_INTERPRETER = _by_word(_INTERPRETERS)
 
-_SHEBANG = re.compile(r"#![ \t]*\S*?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(?:\w+=\S*[ \t]+)*(\S+))?")
+_SHEBANG = re.compile(r"#![ \t]*(?:\S*/)?([^/\s]+)(?:[ \t]+(?:-\S+[ \t]+)*(?:\w+=\S*[ \t]+)*(\S+))?")
 _CPLUSPLUS = re.compile(
     r"^\s*(?:class\s+\w|namespace\b|template\s*<|using\s+\w|(?:public|private|protected):)|\bstd::", re.M
 )
@@ -175,7 +175,8 @@ def language_of(path: str, head: str = "") -> str | None:
     name = path.rpartition("/")[2].lower().lstrip(".")
     stem, _, extension = name.rpartition(".")
     if not stem:
-        return _by_interpreter(head) or _BY_NAME.get(name)
+        is_hidden = path.rpartition("/")[2].startswith(".")
+        return _by_interpreter(head) or _BY_NAME.get(name) or (_BY_EXTENSION.get(name) if is_hidden else None)
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name.partition(".")[0] in {"dockerfile", "containerfile"}:

@@ -65,7 +65,8 @@ def _bad_blocks(findings: Findings) -> Iterator[_Block]:
             if one.mark is Mark.MODULE or not one.broken or one.last_row <= block.last:
                 reached = max(reached, one.last_row)
             else:
-                is_broken, broken_until = is_broken or block.closed, max(broken_until, one.last_row)
+                is_broken = is_broken or block.closed or one.mark is Mark.CLASS
+                broken_until = max(broken_until, one.last_row)
             if one.mark is not Mark.MODULE and not one.broken:
                 sound_until = max(sound_until, one.last_row)
         if is_broken or reached < block.last:

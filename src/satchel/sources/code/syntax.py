@@ -145,6 +145,10 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
             receiver = captures["owner"][0]
             owner = findings.text(receiver.start_byte, receiver.end_byte)
         start, first = findings.outer_starts.get(node.start_byte, (node.start_byte, node.start_point[0]))
+        if node.is_error:
+            # A class that is never closed: it begins at its name, and all that went wrong is inside.
+            start, first = name.start_byte, name.start_point[0]
+            body = findings.offset(first + 1)
         end_row, end_column = node.end_point
         findings.declarations[name.start_byte] = Declaration(
             mark,

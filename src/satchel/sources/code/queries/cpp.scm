@@ -48,3 +48,8 @@
     (qualified_identifier name: [(type_identifier) @call (template_type name: (_) @call)])
   ])
 ])
+
+; A class or namespace whose closing brace is missing.
+(ERROR ["class" "struct"] . (type_identifier) @name) @class
+(ERROR "namespace" . (namespace_identifier) @name) @module
+(ERROR "namespace" . (identifier) @name) @module

@@ -47,3 +47,8 @@
 (attribute_list) @prefix
 (comment) @comment
 (using_directive) @import
+
+; A class or namespace whose closing brace is missing.
+(ERROR ["class" "struct" "interface" "record"] . name: (identifier) @name) @class
+(ERROR ["class" "struct" "interface" "record"] . (identifier) @name) @class
+(ERROR "namespace" . [(identifier) (qualified_name)] @name) @module

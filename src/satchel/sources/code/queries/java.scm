@@ -40,3 +40,7 @@
 (line_comment) @comment
 (block_comment) @comment
 (import_declaration) @import
+
+; A class whose closing brace is missing.
+(ERROR ["class" "interface" "enum"] . (identifier) @name) @class
+(ERROR ["class" "interface" "enum"] . name: (identifier) @name) @class

@@ -9,3 +9,6 @@
   (identifier) @inherit
   (member_expression property: (_) @inherit)
 ])))
+
+; A class whose closing brace is missing.
+(ERROR "class" . (identifier) @name) @class

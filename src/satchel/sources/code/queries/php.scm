@@ -34,3 +34,6 @@
 (require_once_expression) @import
 (include_expression) @import
 (include_once_expression) @import
+
+; A class whose closing brace is missing.
+(ERROR ["class" "interface" "trait" "enum"] . (name) @name) @class

@@ -15,9 +15,7 @@
 
 (module (expression_statement (assignment left: [(identifier) @constant (pattern_list (identifier) @constant)])))
 (module (if_statement (block (expression_statement (assignment left: (identifier) @constant)))))
-(module (if_statement (else_clause (block (expression_statement (assignment left: (identifier) @constant))))))
 (module (try_statement (block (expression_statement (assignment left: (identifier) @constant)))))
-(module (try_statement (except_clause (block (expression_statement (assignment left: (identifier) @constant))))))
 (class_definition body: (block
   (expression_statement (assignment left: [(identifier) @constant (pattern_list (identifier) @constant)]))))
 

@@ -24,3 +24,7 @@
 (comment) @comment
 (call !receiver method: (identifier) @_word arguments: (argument_list (string))
   (#set! when "^(require|require_relative|load|autoload)$")) @import
+
+; A class or module whose end is missing.
+(ERROR "class" . [(constant) (scope_resolution)] @name) @class
+(ERROR "module" . [(constant) (scope_resolution)] @name) @module

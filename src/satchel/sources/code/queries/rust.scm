@@ -60,3 +60,9 @@
 (use_declaration) @import
 (extern_crate_declaration) @import
 (mod_item !body) @import
+
+; A block whose closing brace is missing.
+(ERROR ["struct" "enum" "trait"] . (type_identifier) @name) @class
+(ERROR "impl" . (type_parameters)? . [(type_identifier) (generic_type)] @name . (declaration_list)?) @class
+(ERROR "for" . [(type_identifier) (generic_type)] @name) @class
+(ERROR "mod" . (identifier) @name) @module

@@ -30,3 +30,7 @@
   (nested_type_identifier name: (_) @inherit)
   (generic_type name: [(type_identifier) @inherit (nested_type_identifier name: (_) @inherit)])
 ])
+
+; A class or namespace whose closing brace is missing.
+(ERROR "class" . (type_identifier) @name) @class
+(ERROR "namespace" . (identifier) @name) @module

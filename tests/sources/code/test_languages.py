@@ -1,0 +1,125 @@
+"""Which language a file is in, and whether that makes it code."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
+from satchel.types import Kind
+
+
+@pytest.mark.parametrize(
+    ("path", "language"),
+    [
+        ("a/b.py", "python"),
+        ("stubs/b.pyi", "python"),
+        ("A.PY", "python"),
+        ("x.mjs", "javascript"),
+        ("x.jsx", "javascript"),
+        ("x.d.ts", "typescript"),
+        ("x.mts", "typescript"),
+        ("x.tsx", "tsx"),
+        ("x.go", "go"),
+        ("src/lib.rs", "rust"),
+        ("X.java", "java"),
+        ("x.c", "c"),
+        ("x.hpp", "cpp"),
+        ("x.cs", "csharp"),
+        ("x.rb", "ruby"),
+        ("Rakefile", "ruby"),
+        ("x.php", "php"),
+        ("x.sh", "bash"),
+        (".bashrc", "bash"),
+        ("x.kt", "kotlin"),
+        ("x.swift", "swift"),
+        ("x.lua", "lua"),
+        ("x.sql", "sql"),
+        ("x.jq", "jq"),
+        ("x.vue", "vue"),
+        ("a.proto", "proto"),
+        ("Makefile", "make"),
+        ("Makefile.am", "make"),
+        ("rules.mk", "make"),
+        ("Dockerfile", "dockerfile"),
+        ("Dockerfile.dev", "dockerfile"),
+        ("CMakeLists.txt", "cmake"),
+        ("Cargo.lock", "toml"),
+        ("pyproject.toml", "toml"),
+        (".editorconfig", "ini"),
+        ("setup.cfg", "ini"),
+        (".eslintrc", "json"),
+        ("a.yml", "yaml"),
+        ("README", "markdown"),
+        ("README.rst", "rst"),
+        ("LICENSE", "text"),
+        ("setup.py.in", "python"),
+        ("version.in", "text"),
+        ("data.csv", "csv"),
+        ("what.unknown", None),
+        ("noextension", None),
+        (".hidden", None),
+    ],
+)
+def test_the_name_tells_the_language(path: str, language: str | None) -> None:
+    assert language_of(path) == language
+
+
+@pytest.mark.parametrize(
+    ("head", "language"),
+    [
+        ("#!/bin/sh\n", "bash"),
+        ("#!/usr/bin/env python3\n", "python"),
+        ("#!/usr/bin/env -S python3.11 -u\n", "python"),
+        ("#! /usr/bin/perl -w\n", "perl"),
+        ("#!/usr/bin/env node\n", "javascript"),
+        ("#!/usr/bin/env -S FOO=1 ruby\n", "ruby"),
+        ("#!/opt/thing\n", None),
+        ("no interpreter", None),
+        ("", None),
+    ],
+)
+def test_the_first_line_tells_where_the_name_does_not(head: str, language: str | None) -> None:
+    assert language_of("bin/tool", head) == language
+
+
+def test_the_interpreter_of_a_script_counts_more_than_a_common_name() -> None:
+    assert language_of("install") == "text"
+    assert language_of("install", "#!/bin/bash\n") == "bash"
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "language"),
+    [
+        ("a.h", "int f(void);\n", "c"),
+        ("a.h", "#pragma once\nnamespace a {\n", "cpp"),
+        ("a.h", "// class in a comment\nstruct a;\n", "c"),
+        ("a.h", "#import <A.h>\n@interface B\n", "objective-c"),
+        ("a.ts", '<?xml version="1.0"?>\n<!DOCTYPE TS>\n', "xml"),
+        ("a.lock", '{\n "a": 1\n}', "json"),
+        ("a.lock", "# a\n", "text"),
+    ],
+)
+def test_the_text_tells_where_an_extension_serves_several(path: str, head: str, language: str) -> None:
+    assert language_of(path, head) == language
+
+
+@pytest.mark.parametrize("language", ["python", "kotlin", "sql", "css", "vue", "make", "dockerfile", "jq", "graphql"])
+def test_programming_languages_are_code(language: str) -> None:
+    assert kind_of("x", language) is Kind.CODE
+
+
+@pytest.mark.parametrize(
+    "language", ["markdown", "rst", "text", "toml", "yaml", "json", "ini", "xml", "csv", "notebook"]
+)
+def test_prose_configuration_and_data_are_documents(language: str) -> None:
+    assert kind_of("x", language) is Kind.DOC
+
+
+def test_what_is_unknown_is_a_document() -> None:
+    assert kind_of("what.unknown", None) is Kind.DOC
+    assert kind_of("a.py", None) is Kind.CODE
+
+
+def test_every_grammar_is_reached_by_some_name() -> None:
+    extensions = ["sh", "c", "cpp", "cs", "go", "java", "js", "php", "py", "rb", "rs", "tsx", "ts"]
+    assert {language_of(f"x.{extension}") for extension in extensions} == GRAMMARS
