@@ -23,7 +23,7 @@ from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.search.history import Votes
 from satchel.search.query import Query, analyse
-from satchel.search.searcher import SearchResult, search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
 from satchel.store.protocol import Store
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
@@ -31,6 +31,9 @@ from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
 CALIBRATED_FLOOR = 0.1
 """Default of `min_score`: the share of the question's idf mass that a file or record must contain to be shown."""
 
+
+SMALL_CANDIDATE_TOKENS = 20
+"""A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
 
 RELATIVE_FLOOR = 0.4
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
@@ -58,7 +61,9 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     started = time.monotonic()
     query = analyse(safe_question(request.query, bench.allow))
     plan = make_plan(request, bench.store.kinds())
-    gathered, failures = gather(plan, _asker(bench.store, query), bench.executor, request.deadline_seconds)
+    gathered, failures = gather(
+        plan, _asker(bench.store, query, request.max_tokens), bench.executor, request.deadline_seconds
+    )
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
     sections, unreadable = _sections(request, bench, gathered)
@@ -75,9 +80,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     return _answer(request, sections, fitted, token_counter, problems, meta)
 
 
-def _asker(store: Store, query: Query) -> Callable[[PlannedSection], SearchResult]:
+def _asker(store: Store, query: Query, max_tokens: int) -> Callable[[PlannedSection], SearchResult]:
     votes = Votes(query, store)
-    return lambda section: search_kind(store, section.kind, query, votes=votes)
+    candidates = max(CANDIDATE_WINDOWS, max_tokens // SMALL_CANDIDATE_TOKENS)
+    return lambda section: search_kind(store, section.kind, query, votes=votes, candidates=candidates)
 
 
 def _sections(

@@ -82,7 +82,7 @@ def test_an_interface_with_call_signatures_does_not_swallow_the_file() -> None:
 
 def test_braces_that_open_in_two_branches_do_not_swallow_the_file() -> None:
     found = names(BRANCHES, "c")
-    assert {"open_it": (3, 14), "last": (26, 28)}.items() <= found.items()
+    assert {"open_it": (3, 15), "last": (26, 28)}.items() <= found.items()
     assert found.keys() == {"open_it", "never", "always", "last"}
 
 

@@ -55,15 +55,16 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
         return None
     parser = Parser(grammar.language)
     tree = _parse(parser, source)
-    if tree is not None and tree.root_node.has_error and language in _PREPROCESSED:
-        tree = _parse(parser, first_branches(source)) or tree
     if tree is None:
         return None
+    has_error = tree.root_node.has_error
+    if has_error and language in _PREPROCESSED:
+        tree = _parse(parser, first_branches(source)) or tree
     starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
-    findings = Findings(source, language, starts, has_error=tree.root_node.has_error)
+    findings = Findings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
     _read_embedded(parser, grammar, findings)
-    if findings.has_error and language in BRACED:
+    if has_error and language in BRACED:
         recover(findings, lambda first, end: _read_rows(parser, grammar, findings, first, end))
     return findings
 

@@ -19,7 +19,8 @@
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)
 ]) @function
-(export_statement "default" @name value: (class body: (_) @body)) @class
+(export_statement "default" @name value: (class !name body: (_) @body)) @class
+(export_statement value: (class name: (_) @name body: (_) @body)) @class
 (variable_declarator name: (identifier) @name value: (class body: (_) @body)) @class
 (assignment_expression left: [(identifier) (member_expression)] @name right: (class body: (_) @body)) @class
 
