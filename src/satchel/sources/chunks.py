@@ -40,14 +40,18 @@ def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = 
 
 
 def _cut(lines: Sequence[str], start: int, end: int) -> int:
-    """The best row to start the next chunk at."""
+    """The best row to start the next chunk at; a blank row stands for the text after it."""
     best, best_cost = start + MAX_LINES, float("inf")
+    below = start
     for row in range(start + MIN_LINES, min(start + MAX_LINES + 1, end)):
-        line = lines[row]
-        text = line.lstrip()
-        if not text:
-            continue
-        cost = len(line) - len(text) - (0 if lines[row - 1].strip() else _BLANK_BONUS)
+        below = max(below, row)
+        while below < end and not lines[below].strip():
+            below += 1
+        if below == end:
+            return row
+        indentation = len(lines[below]) - len(lines[below].lstrip())
+        after_blank = below > row or not lines[row - 1].strip()
+        cost = indentation - (_BLANK_BONUS if after_blank else 0)
         if cost <= best_cost:
             best, best_cost = row, cost
     return best

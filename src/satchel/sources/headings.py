@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 MAX_TITLE = 120
 """Longest title in characters."""
@@ -180,11 +181,16 @@ def json_keys(lines: Sequence[str]) -> Iterator[Heading]:
     return _blocks(lines, keys, ("//",))
 
 
+_END_OF_OBJECT = frozenset({"", "}", "]"})
+
+
 def _blocks(lines: Sequence[str], keys: Sequence[tuple[int, str]], marks: tuple[str, ...]) -> Iterator[Heading]:
     """The keys that are large enough, and the first small one after each of these: it ends the block before."""
-    ends = [row for row, _ in keys[1:]] + [len(lines)]
+    last = len(lines)
+    while last and lines[last - 1].strip() in _END_OF_OBJECT:
+        last -= 1
     in_run = True
-    for (row, title), end in zip(keys, ends, strict=True):
+    for (row, title), (end, _) in pairwise([*keys, (last, "")]):
         is_large = end - row >= MIN_BLOCK
         if is_large or not in_run:
             yield Heading(_comment_start(lines, row, marks), 1, title[:MAX_TITLE] if is_large else "", row)

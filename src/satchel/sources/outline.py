@@ -7,9 +7,6 @@ from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
 from satchel.sources.line_comments import comment_lines
 from satchel.types import Kind, Outline, Role
 
-OUTLINE_VERSION = "2"
-"""Part of every cache key: change it when the same text gives another outline."""
-
 HEAD = 4_000
 """Characters of the text that may decide its language."""
 

@@ -71,6 +71,21 @@ def test_a_parser_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch
     assert not outline("def f():\n    pass\n" * 2_000, "python").parsed
 
 
+def test_many_broken_blocks_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = 0
+    original = parse._Budget.is_spent
+
+    def counted(self: parse._Budget, offset: int, has_error: bool) -> bool:
+        nonlocal reports
+        reports += 1
+        return original(self, offset, has_error)
+
+    monkeypatch.setattr(parse._Budget, "is_spent", counted)
+    text = "\n".join("int f(x {{ ;\n  a => b => c =>\n}\n" for _ in range(2_000))
+    assert_tiles(outline(text, "c"), text)
+    assert reports <= 2 * (parse.TICKS + parse.TICKS_PER_KILOBYTE * len(text) // 1_000) + 2_000
+
+
 def test_the_limits_leave_room_for_large_ordinary_files() -> None:
     text = "class A:\n" + "".join(
         f"    def f{index}(self, a=(1, [2, {{3: 4}}])):\n        g(a)\n" for index in range(5_000)

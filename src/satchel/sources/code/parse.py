@@ -47,6 +47,22 @@ _PREPROCESSED = frozenset({"c", "cpp"})
 _WORD = re.compile(rb"\w")
 
 
+class _Budget:
+    """How long the parser may go on, over several readings.
+
+    Counts steps, so that every machine gives up on the same files; looks at the clock only now and then.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._ticks = TICKS + TICKS_PER_KILOBYTE * size // 1_000
+        self._deadline = monotonic() + PARSE_SECONDS * (1 + size / 1_000_000)
+
+    def is_spent(self, _: int, __: bool) -> bool:
+        """Called by the parser with its position and whether it met an error; true stops it."""
+        self._ticks -= 1
+        return self._ticks < 0 or (self._ticks % _TICKS_PER_LOOK == 0 and monotonic() > self._deadline)
+
+
 def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
     """Parse and query one file. None where its shape would make that take for ever."""
     from tree_sitter import Parser
@@ -54,44 +70,38 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
     if _is_hostile_text(source):
         return None
     parser = Parser(grammar.language)
-    tree = _parse(parser, source)
+    tree = _parse(parser, source, _Budget(len(source)))
     if tree is None:
         return None
     has_error = tree.root_node.has_error
+    again = _Budget(len(source))
     if has_error and language in _PREPROCESSED:
-        tree = _parse(parser, first_branches(source)) or tree
+        tree = _parse(parser, first_branches(source), again) or tree
     starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
     findings = Findings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
-    _read_embedded(parser, grammar, findings)
+    _read_embedded(parser, grammar, findings, again)
     if has_error and language in BRACED:
-        recover(findings, lambda first, end: _read_rows(parser, grammar, findings, first, end))
+        recover(findings, lambda first, end: _read_rows(parser, grammar, findings, (first, end), again))
     return findings
 
 
-def _parse(parser: Parser, source: bytes) -> Tree | None:
+def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
     """The tree, or None where it takes too long or holds an error that no query can get past.
 
     Only a read function comes with progress reports. The binding never lets go of what it returns, so it gets views
     that are emptied afterwards.
     """
     views: list[memoryview] = []
-    most_ticks = TICKS + TICKS_PER_KILOBYTE * len(source) // 1_000
-    deadline = monotonic() + PARSE_SECONDS * (1 + len(source) / 1_000_000)
-    ticks = 0
 
     def read(offset: int, _: object) -> memoryview:
         views.append(memoryview(source)[offset:])
         return views[-1]
 
-    def is_hopeless(_: int, __: bool) -> bool:
-        nonlocal ticks
-        ticks += 1
-        return ticks > most_ticks or (ticks % _TICKS_PER_LOOK == 0 and monotonic() > deadline)
-
     try:
-        tree = parser.parse(read, progress_callback=is_hopeless)
+        tree = parser.parse(read, progress_callback=budget.is_spent)
     except ValueError:
+        parser.reset()
         return None
     finally:
         for view in views:
@@ -123,19 +133,20 @@ def _is_hostile_tree(tree: Tree) -> bool:
                 return False
 
 
-def _read_rows(parser: Parser, grammar: Grammar, findings: Findings, first: int, end: int) -> bool:
-    """Read some rows alone; true if they hold no error."""
+def _read_rows(parser: Parser, grammar: Grammar, findings: Findings, rows: tuple[int, int], budget: _Budget) -> bool:
+    """Read the rows from one to before another alone; true if they hold no error."""
     from tree_sitter import Point, Range
 
+    first, end = rows
     parser.included_ranges = [Range(Point(first, 0), Point(end, 0), findings.offset(first), findings.offset(end))]
-    tree = _parse(parser, findings.source)
+    tree = _parse(parser, findings.source, budget)
     if tree is None:
         return False
     collect(tree, grammar, findings)
     return not tree.root_node.has_error
 
 
-def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings) -> None:
+def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings, budget: _Budget) -> None:
     """Read the items inside macros: the same text again, only their insides, so that offsets stay true."""
     from tree_sitter import Point, Range
 
@@ -154,7 +165,7 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings) -> None
         if not ranges:
             return
         parser.included_ranges = ranges
-        tree = _parse(parser, findings.source)
+        tree = _parse(parser, findings.source, budget)
         if tree is None:
             return
         _forget_references(findings, ranges)

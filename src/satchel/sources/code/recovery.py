@@ -8,6 +8,7 @@ column after a blank line is nearly always a new top-level block, so the blocks 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,10 +44,10 @@ class _Block:
 def recover(findings: Findings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
     bad = list(_bad_blocks(findings))[:MAX_BLOCKS]
+    known = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
     for block in bad:
-        for offset, one in list(findings.declarations.items()):
-            if block.first <= one.name_row <= block.last:
-                del findings.declarations[offset]
+        for _, offset in known[bisect_left(known, (block.first, -1)) : bisect_left(known, (block.last + 1, -1))]:
+            findings.declarations.pop(offset, None)
         is_clean = read(block.first, block.last + 1)
         if block.closed and not is_clean:
             _stretch(findings, block)
@@ -97,12 +98,13 @@ def _is_end(line: bytes) -> bool:
 
 def _stretch(findings: Findings, block: _Block) -> None:
     """Let the declaration that begins a block have all of it: its error may have cut it short."""
-    owners = [
-        one
-        for one in findings.declarations.values()
-        if block.first <= one.first_row < block.first + _MAX_HEADER and one.mark <= Mark.MODULE
-    ]
-    if owners:
-        owner: Declaration = min(owners, key=lambda one: (one.start, -one.end))
+    owner: Declaration | None = None
+    for one in reversed(findings.declarations.values()):
+        if not block.first <= one.name_row <= block.last:
+            break
+        is_first = one.mark <= Mark.MODULE and one.first_row < block.first + _MAX_HEADER
+        if is_first and (owner is None or (one.start, -one.end) < (owner.start, -owner.end)):
+            owner = one
+    if owner is not None:
         owner.last_row = block.last
         owner.end = findings.line_starts[block.last] + 1
