@@ -5,6 +5,8 @@
 #   SATCHEL_BENCH_REPOS  folder with the repositories and their history, each OWNER+NAME
 #   SATCHEL_BENCH_ENV    folder with the environments of the rivals
 #   SATCHEL_BENCH_TREES  work trees to measure the store with, separated by spaces
+#   SATCHEL_BENCH_TREE   the work tree of one repository, to measure the speed with
+#   SATCHEL_BENCH_SIZES  numbers of documents for the scaling run, separated by spaces
 #   SATCHEL_BENCH_WORK   where work trees and answers go, else a folder in TMPDIR
 set -eu
 cd "$(dirname "$0")/.."
@@ -43,3 +45,13 @@ else
     # shellcheck disable=SC2086 - a list of folders
     python benchmarks/tantivy_probe.py $SATCHEL_BENCH_TREES --out "$work/tantivy.json"
 fi
+
+if [ -z "${SATCHEL_BENCH_TREE:-}" ]; then
+    skip "speed: SATCHEL_BENCH_TREE names no work tree"
+else
+    # shellcheck disable=SC2086 - a list of folders
+    python benchmarks/speed.py "$SATCHEL_BENCH_TREE" --also ${SATCHEL_BENCH_TREES:-} --out "$work/speed.json"
+fi
+
+# shellcheck disable=SC2086 - a list of numbers
+python benchmarks/scaling.py --sizes ${SATCHEL_BENCH_SIZES:-1000 10000} --out "$work/scaling.json"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,7 @@ from satchel.errors import LockedError, UsageError
 from satchel.git import find_repository
 from satchel.index.build import BuildOptions, build
 from satchel.index.lock import index_lock
-from satchel.index.reading import ReadingOptions
+from satchel.index.options import ReadingOptions
 from satchel.index.report import IndexReport, Progress, Quiet
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
@@ -36,6 +36,8 @@ from satchel.store.sqlite.store import SqliteStore
 from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from satchel.index.status import Status
 
 REFRESH_PAUSE_SECONDS = 2.0
@@ -123,7 +125,8 @@ class Satchel:
         self._store = store
         self._key = key
         self._lines = FileLines(places.root, store, key, self.settings.index_max_file_bytes)
-        self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
+        self._executor: ThreadPoolExecutor | None = None
+        self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
 
     @classmethod
@@ -177,7 +180,7 @@ class Satchel:
         """
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS:
             return []
-        published = bool(self._store.kinds())
+        published = self._store.revision != "0"
         try:
             report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
         except LockedError as error:
@@ -279,8 +282,19 @@ class Satchel:
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
         return assemble(
-            request, Workbench(self._store, self._lines, self._key, self._executor, self.settings.redact_allow), notes
+            request,
+            Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow),
+            notes,
         )
+
+    def _open_executor(self) -> ThreadPoolExecutor:
+        """The threads that sections are asked in, started at the first question that has several."""
+        from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
+
+        with self._executor_guard:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
+            return self._executor
 
     async def aindex(self, **options: Any) -> IndexReport:
         """`index` as a coroutine."""
@@ -296,7 +310,8 @@ class Satchel:
 
     def close(self) -> None:
         """Release threads and store files."""
-        self._executor.shutdown(wait=True)
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
         self._store.close()
 
     def __enter__(self) -> Self:

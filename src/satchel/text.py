@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 
 EXACT_MARK = "="
 """Prefix of a term that stands for a whole compound. No word contains it, so marked and plain never collide."""
@@ -22,7 +22,6 @@ ANALYSIS_VERSION = "1"
 
 WORD = re.compile(r"[^\W\d][\w$]*|\$[\w$]+|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _VOWELS = frozenset("aeiouy")
 _MEMO_LIMIT = 200_000
 _memo: dict[str, tuple[str, ...]] = {}
@@ -40,6 +39,12 @@ _STOP_WORDS = """
 
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Query words that carry no meaning. Only queries drop them; their idf makes them harmless in the index."""
+
+
+@cache
+def _cjk() -> re.Pattern[str]:
+    """Chinese, Japanese and Korean characters. Compiled when needed: ranges this long take 3 ms."""
+    return re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
 @lru_cache(maxsize=100_000)
@@ -85,7 +90,7 @@ def _analyse(word: str) -> tuple[str, ...]:
         return ()
     if word.isascii() and word.islower() and word.isalpha():
         return (stem(word),)
-    if _CJK.search(word):
+    if not word.isascii() and _cjk().search(word):
         return tuple(word[i : i + 2] for i in range(max(len(word) - 1, 1)))
     parts = _PARTS.findall(word)
     if len(parts) == 1 and parts[0] == word.strip("_$"):
@@ -110,7 +115,9 @@ def count_terms(found: Iterable[str]) -> dict[str, int]:
 
 def is_meaningful(word: str) -> bool:
     """Whether a query word says anything: stop words and single letters do not, a single digit does."""
-    return word.lower() not in STOP_WORDS and (len(word) > 1 or word.isdigit() or bool(_CJK.match(word)))
+    if len(word) > 1 or word.isdigit():
+        return word.lower() not in STOP_WORDS
+    return not word.isascii() and bool(_cjk().match(word))
 
 
 def is_compound(word: str) -> bool:

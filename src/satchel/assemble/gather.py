@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from satchel import logs
 from satchel.assemble.plan import PlannedSection
 from satchel.search.searcher import SearchResult
 from satchel.types import Failure
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
 Ask = Callable[[PlannedSection], SearchResult]
+OpenExecutor = Callable[[], "Executor"]
+"""Gives the executor to ask in; called only where there is something to ask beside something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +29,15 @@ class Gathered:
 
 
 def gather(
-    plan: Sequence[PlannedSection], ask: Ask, executor: Executor | None, deadline_seconds: float
+    plan: Sequence[PlannedSection], ask: Ask, open_executor: OpenExecutor | None, deadline_seconds: float
 ) -> tuple[list[Gathered], list[Failure]]:
     """Results in the order of the plan, and a failure for every section without one.
 
     Without an executor, or for a single section, the sections are asked one after the other in this thread.
     """
-    if executor is None or len(plan) < 2:
+    if open_executor is None or len(plan) < 2:
         return _collect(plan, [_caller(ask, section) for section in plan], deadline_seconds)
+    executor = open_executor()
     futures = [executor.submit(ask, section) for section in plan]
     return _collect(plan, [_awaiter(future) for future in futures], deadline_seconds)
 
@@ -54,7 +59,7 @@ def _collect(
         result = SearchResult(())
         try:
             result = wait(max(deadline_seconds - (time.monotonic() - started), 0.0))
-        except FutureTimeoutError:
+        except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
             logs.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from satchel.assemble.candidates import within_blanks
 from satchel.assemble.fit import Section
 from satchel.assemble.shown import Group
 from satchel.keys import handle, nonce
@@ -104,8 +105,15 @@ def _documents(group: Group) -> list[_Shown]:
         known = best.get(document.id)
         if known is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(known.best):
             name = "" if document.role is Role.GAP or document.title == group.key else document.title
-            best[document.id] = _Shown(location.start_line, location.end_line, name, step.detail)
+            start, end = _told(group, location)
+            best[document.id] = _Shown(start, end, name, step.detail)
     return sorted(best.values(), key=lambda shown: (shown.start, shown.end))
+
+
+def _told(group: Group, location: Location) -> tuple[int, int]:
+    """The lines of a document without blank ones at its ends, which are not shown."""
+    assert group.lines is not None
+    return within_blanks(group.lines, location.start_line, location.end_line)
 
 
 def _file_metadata(group: Group) -> Mapping[str, Any]:

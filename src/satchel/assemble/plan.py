@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
 from satchel.types import CONTEXT_TYPES, Kind
 
+MOST_BESIDE_OTHERS: Mapping[Kind, int] = {Kind.COMMIT: 8}
+"""Items of a kind while other kinds are asked too. Commits are short: twenty of them, each with a frame as long as its
+subject, took the place of the code they touched, and none after the first few told anything new."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedSection:
@@ -22,5 +26,10 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
     """Sections in the order of the context: the kinds asked for, else every kind that has documents."""
     asked = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
     return tuple(
-        PlannedSection(kind, request.weights.get(kind, DEFAULT_WEIGHTS[kind]), request.limit) for kind in asked
+        PlannedSection(kind, request.weights.get(kind, DEFAULT_WEIGHTS[kind]), _limit(kind, request.limit, len(asked)))
+        for kind in asked
     )
+
+
+def _limit(kind: Kind, limit: int, sections: int) -> int:
+    return min(limit, MOST_BESIDE_OTHERS.get(kind, limit)) if sections > 1 else limit

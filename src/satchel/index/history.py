@@ -1,142 +1,80 @@
-"""Keeping the commits of the store equal to the ancestors of HEAD.
-
-Exactly the commits that `git log HEAD` lists may touch an answer. When HEAD moves back, later commits stay in the
-file but are hidden with all their words; when it comes back they are shown again without being read twice.
-"""
+"""Whether the commits of the store are those that HEAD reaches. Looking reads a few small files and asks no git."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from satchel import git
-from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError
-from satchel.index.extract import extract
-from satchel.redact import redact
-from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.protocol import Store
-from satchel.store.records import NewBundle
-from satchel.types import EdgeType, Failure, Kind, Outline, Part, Reference, Role
-
-COMMIT_OUTLINE_LANGUAGE = "commit"
-
-SUBJECT_CHARACTERS = 400
-"""A longer first line is a message without line breaks; its beginning serves as the title."""
-
-MOST_RENAMES = 2_000
-"""Renames remembered of one commit: a moved source tree counts, a vendored drop of everything does not have to."""
-
-SEARCHED_CHARACTERS = 600
-"""Only the subject and this much of a message is searched: behind it stand trailers and pasted logs."""
+from satchel.types import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryChange:
-    """What an update did: commits read, commits now out of sight, and what could not be read."""
+class HistoryOptions:
+    """How many commits are read, and what is kept of one. `version` changes when a commit would be stored otherwise."""
 
-    added: int = 0
-    hidden: int = 0
+    limit: int
+    most_files: int
+    message_characters: int
+    allow: tuple[str, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPlan:
+    """What has to be done about the history. Without `repository` and `head` there is none, and none is kept.
+
+    `is_stale` says that known commits have to be read again, too. `notes` are what every answer has to say.
+    """
+
+    options: HistoryOptions
+    is_due: bool
+    repository: git.Repository | None = None
+    head: str | None = None
+    is_stale: bool = False
     notes: tuple[Failure, ...] = ()
 
+    @property
+    def state(self) -> str:
+        """What the store remembers when its commits are those of this plan. The first value is HEAD."""
+        return json.dumps([self.head, self.options.limit])
 
-def update_history(
-    store: Store,
-    root: Path,
-    limit: int,
-    most_files: int,
-    message_characters: int,
-    allow: Sequence[str],
-    should_stop: Callable[[], bool],
-) -> HistoryChange:
-    """Bring the commits of the store in line with HEAD. A folder without git, or without a commit, has no history."""
-    repository = git.find_repository(root)
-    head = git.head(repository) if repository is not None else None
+    @property
+    def form(self) -> str:
+        """How commits are stored: another form means that known commits have to be read again."""
+        return json.dumps([self.options.most_files, self.options.message_characters, self.options.version])
+
+
+def plan_history(store: Store, root: Path, options: HistoryOptions) -> HistoryPlan:
+    """Compare the store with HEAD. A folder without git, or without a commit, has no history."""
+    try:
+        repository = git.find_repository(root)
+        head = git.head(repository) if repository is not None and options.limit else None
+    except GitError as error:
+        # What is known stays: a git that cannot be asked says nothing about the history.
+        return HistoryPlan(options, is_due=False, notes=(git_failure(error),))
+    noted, form = store.meta("history"), store.meta("history_form")
     if repository is None or head is None:
-        return _clear(store)
-    settings = json.dumps([head, limit, most_files, message_characters])
-    if store.meta("history") == settings:
-        return HistoryChange()
-    notes: list[Failure] = []
+        return HistoryPlan(options, is_due=bool(noted or form))
+    notes = []
     if repository.shallow:
         notes.append(Failure("commits", "this is a shallow clone: older history is missing", "git fetch --unshallow"))
-    try:
-        visible = visible_commits(repository, limit)
-        known = store.keys(Kind.COMMIT)
-        missing = [sha for sha in visible if sha not in known]
-        commits = _read(repository, missing, limit, should_stop)
-    except GitError as error:
-        return HistoryChange(notes=(*notes, Failure("commits", str(error), "the files are indexed without history")))
-    if should_stop():
-        return HistoryChange(notes=tuple(notes))
-    shown = set(visible)
-    hidden = sorted(known - shown)
-    bundles = [commit_bundle(commit, most_files, message_characters, allow) for commit in commits]
-    by_commit, current = _renames(store, commits, visible)
-    with store.write() as writer:
-        writer.put(bundles)
-        writer.hide(Kind.COMMIT, hidden)
-        writer.set_meta("renames_by_commit", by_commit)
-        writer.set_meta("renames", current)
-        writer.set_meta("history", settings)
-    return HistoryChange(len(bundles), len(hidden), tuple(notes))
+    if repository.partial and (unknown := store.meta("history_unknown")):
+        notes.append(unknown_files(int(unknown)))
+    plan = HistoryPlan(options, is_due=False, repository=repository, head=head, notes=tuple(notes))
+    is_stale = bool(form) and form != plan.form
+    return replace(plan, is_stale=is_stale, is_due=is_stale or noted != plan.state)
 
 
-def _clear(store: Store) -> HistoryChange:
-    known = store.keys(Kind.COMMIT)
-    if known:
-        with store.write() as writer:
-            writer.remove(Kind.COMMIT, known)
-            writer.set_meta("history", "")
-    return HistoryChange()
+def git_failure(error: GitError) -> Failure:
+    """What an answer has to say about a history that could not be read to its end."""
+    return Failure("commits", str(error), "the files are indexed; the history is as far as it could be read")
 
 
-def _read(repository: git.Repository, missing: list[str], limit: int, should_stop: Callable[[], bool]) -> list[Commit]:
-    """The missing commits, read in one stream from HEAD that ends as soon as all were seen."""
-    wanted = set(missing)
-    found: list[Commit] = []
-    if not wanted:
-        return found
-    for commit in read_commits(repository, revision_range=("HEAD",), limit=limit, should_stop=should_stop):
-        if commit.sha in wanted:
-            found.append(commit)
-            wanted.discard(commit.sha)
-        if not wanted:
-            break
-    return found
-
-
-def _renames(store: Store, commits: Sequence[Commit], visible: Sequence[str]) -> tuple[str, str]:
-    """Two values to remember: the renames by commit, and where each renamed path of the visible history is now."""
-    by_commit = json.loads(store.meta("renames_by_commit") or "{}")
-    by_commit |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
-    current: dict[str, str] = {}
-    for sha in visible:
-        for old, new in by_commit.get(sha, ()):
-            current.setdefault(old, current.get(new, new))
-    return json.dumps(by_commit), json.dumps(current)
-
-
-def commit_bundle(commit: Commit, most_files: int, message_characters: int, allow: Sequence[str] = ()) -> NewBundle:
-    """One commit as a bundle: its subject is the name, its message the body, its files are edges."""
-    message, _ = clean_text(commit.message[:message_characters])
-    message, _ = redact(message, allow)
-    subject, _ = redact(clean_field(commit.subject, SUBJECT_CHARACTERS), allow)
-    searched = message[: len(subject) + SEARCHED_CHARACTERS]
-    part = Part(Role.RECORD, "", 1, searched.count("\n") + 1)
-    files = commit.files[:most_files] if commit.file_count <= most_files else ()
-    return NewBundle(
-        kind=Kind.COMMIT,
-        key=commit.sha,
-        text=message,
-        extraction=extract(searched, Outline(COMMIT_OUTLINE_LANGUAGE, (part,))),
-        path_terms={},
-        title=subject,
-        fields={"author": clean_field(commit.author), "files": list(commit.files), "file_count": commit.file_count},
-        references=tuple(Reference(EdgeType.TOUCHES, path) for path in files),
-        created=commit.time,
-        updated=commit.time,
-        origin="git",
-    )
+def unknown_files(count: int) -> Failure:
+    """What an answer has to say about the commits of a clone without the folders of old commits."""
+    message = f"this is a partial clone: which files {count:,} old commits changed is unknown"
+    return Failure("commits", message, "git fetch --refetch --filter=blob:none")

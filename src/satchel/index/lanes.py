@@ -1,7 +1,7 @@
 """Reading many files on all cores: this process is one lane, each worker process another.
 
-Workers are started with plain pipes and hold no lock and no store; when one dies, its files come back as failed and
-the others go on.
+Workers are started with plain pipes and hold no lock and no store. When one dies over some files, these are read
+again one by one, so that only the file that kills a parser comes back as failed.
 """
 
 from __future__ import annotations
@@ -14,133 +14,231 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
+from types import TracebackType
+from typing import Self
 
-from satchel.index.reading import Reader, Reading, ReadingOptions
-from satchel.index.worker import receive, send
+from satchel.index.options import ReadingOptions
+from satchel.index.reading import FAILED, Reader, Reading
+from satchel.index.worker import READY, receive, send
 
 BATCH_BYTES = 150_000
-"""Source bytes a worker gets at once: large enough to hide the pipe, small enough to end together."""
+"""Source bytes a lane takes at once: large enough to hide the pipe, small enough to stop and end soon."""
+
+LAST_BATCH_BYTES = 20_000
+"""Batches shrink to this towards the end, so that no lane waits long for another."""
 
 WORKER_WORTH_BYTES = 1_200_000
 """A worker starts in about 0.2 s; less work than this is done sooner without one."""
 
-CRASHED = "parser-crash"
+MOST_LANES = 8
+"""More processes than this wait for the one that writes."""
+
+MOST_CRASHES = 20
+"""Workers that a lane starts anew; a tree that kills more of them is read without their help."""
+
+_PAUSE_SECONDS = 0.05  # how long nothing may happen before somebody who wants to stop is asked again
+
+Batch = tuple[int, list[str]]
+Result = tuple[int, list[Reading]]
 
 
-def read_files(
-    paths: Sequence[tuple[str, int]], options: ReadingOptions, workers: int, should_stop: Callable[[], bool]
-) -> Iterator[Reading]:
-    """Read (path, size) pairs in any order. `workers` is the number of processes in all, 0 for one a core."""
-    total = sum(size for _, size in paths)
-    lanes = workers or min(os.cpu_count() or 1, 8)
-    extra = min(lanes - 1, total // WORKER_WORTH_BYTES)
-    reader = Reader(options)
-    if extra < 1:
-        for path, _ in paths:
-            if should_stop():
-                return
-            yield reader.read(path)
-        return
-    batches = deque(_batches(paths))
-    results: queue.SimpleQueue[list[Reading] | None] = queue.SimpleQueue()
-    threads = [_Lane(batches, results, options, should_stop) for _ in range(extra)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield from _own_lane(reader, batches, results, should_stop)
-        running = len(threads)
-        while running and not should_stop():
-            batch = results.get()
-            if batch is None:
-                running -= 1
-            else:
-                yield from batch
-    finally:
-        for thread in threads:
+class Lanes:
+    """Reads files in the order given, by lots. Use it in a `with` block, which starts and ends the workers.
+
+    `paths` are (path, size) pairs; `workers` is the number of processes in all, 0 for one a core.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        paths: Sequence[tuple[str, int]],
+        options: ReadingOptions,
+        workers: int,
+        should_stop: Callable[[], bool],
+    ) -> None:
+        lanes = workers or min(os.cpu_count() or 1, MOST_LANES)
+        extra = min(lanes - 1, sum(size for _, size in paths) // WORKER_WORTH_BYTES)
+        self._reader, self._should_stop = reader, should_stop
+        self._batches: deque[Batch] = deque(enumerate(_batches(paths, extra + 1)))
+        self._results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._threads = [_Lane(self._batches, self._results, options, should_stop) for _ in range(extra)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for thread in self._threads:
             thread.stop()
 
+    def __iter__(self) -> Iterator[list[Reading]]:
+        """The readings, by batches in the order of the paths. After a stop, those that were made until then."""
+        waiting: dict[int, list[Reading]] = {}
+        following = 0
+        for number, readings in self._finished():
+            waiting[number] = readings
+            while following in waiting:
+                yield waiting.pop(following)
+                following += 1
+        for number in sorted(waiting):
+            yield waiting[number]
 
-def _own_lane(
-    reader: Reader,
-    batches: deque[list[str]],
-    results: queue.SimpleQueue[list[Reading] | None],
-    should_stop: Callable[[], bool],
-) -> Iterator[Reading]:
-    """Work through batches from the front while passing on what the workers have ready."""
-    while batches and not should_stop():
-        try:
-            batch = batches.popleft()
-        except IndexError:
-            return
-        for path in batch:
-            if should_stop():
+    def _finished(self) -> Iterator[Result]:
+        """Batches as they are done: the own ones, and in between what the workers have ready."""
+        running = len(self._threads)
+        while not self._should_stop():
+            batch = _take(self._batches)
+            if batch is not None:
+                yield batch[0], self._read(batch[1])
+            elif not running:
                 return
-            yield reader.read(path)
-        while not results.empty():
-            ready = results.get()
-            if ready is None:
-                results.put(None)
+            pause = None if batch is None else 0.0
+            while running and (result := self._next_result(pause)) is not _NOTHING:
+                if isinstance(result, tuple):
+                    yield result
+                else:
+                    running -= 1
+                pause = 0.0
+        while (result := self._next_result(0.0)) is not _NOTHING:  # stopped: what is done is kept
+            if isinstance(result, tuple):
+                yield result
+
+    def _read(self, paths: list[str]) -> list[Reading]:
+        readings = []
+        for path in paths:
+            if self._should_stop():
                 break
-            yield from ready
+            readings.append(self._reader.read(path))
+        return readings
+
+    def _next_result(self, pause: float | None) -> Result | None | object:
+        """What a worker has ready; None says that a lane ended. Waits a moment unless `pause` is 0."""
+        try:
+            return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
+        except queue.Empty:
+            return _NOTHING
 
 
-def _batches(paths: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
+_NOTHING = object()
+
+
+def _take(batches: deque[Batch]) -> Batch | None:
+    try:
+        return batches.popleft()
+    except IndexError:
+        return None
+
+
+def _batches(paths: Sequence[tuple[str, int]], lanes: int) -> Iterator[list[str]]:
+    left = sum(size for _, size in paths)
     batch: list[str] = []
     size = 0
     for path, length in paths:
         batch.append(path)
         size += length
-        if size >= BATCH_BYTES:
+        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, left // (4 * lanes))):
             yield batch
+            left -= size
             batch, size = [], 0
     if batch:
         yield batch
 
 
 class _Lane(threading.Thread):
-    """Feeds one worker process from the back of the queue and passes its answers on."""
+    """Feeds one worker process and passes its answers on; None in the results says that it ended."""
 
     def __init__(
         self,
-        batches: deque[list[str]],
-        results: queue.SimpleQueue[list[Reading] | None],
+        batches: deque[Batch],
+        results: queue.SimpleQueue[Result | None],
         options: ReadingOptions,
         should_stop: Callable[[], bool],
     ) -> None:
         super().__init__(name="satchel-lane", daemon=True)
         self._batches, self._results, self._should_stop = batches, results, should_stop
         self._options = options
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "satchel.index.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self._guard = threading.Lock()
+        self._stopped = False
+        self._process: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
-        requests, answers = self._process.stdin, self._process.stdout
-        assert requests is not None
-        assert answers is not None
-        batch: list[str] = []
         try:
-            send(requests, astuple(self._options))
-            while self._batches and not self._should_stop():
-                try:
-                    batch = self._batches.pop()
-                except IndexError:
-                    break
-                send(requests, batch)
-                answer = receive(answers)
-                if answer is None:
-                    raise BrokenPipeError
-                self._results.put([Reading(*row) for row in answer])
-        except (OSError, ValueError):
-            self._results.put([Reading(path, skipped=CRASHED, failed=True) for path in batch])
+            for _ in range(MOST_CRASHES):
+                process = self._start()
+                if process is None or self._serve(process):
+                    return
         finally:
             self._results.put(None)
 
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        """A worker that is ready, or None where there can be none: the other lanes do its work then."""
+        self._end()
+        try:
+            with self._guard:
+                if self._stopped:
+                    return None
+                process = self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "satchel.index.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+        except OSError:
+            return None
+        ready = _ask(process, astuple(self._options))
+        return process if ready == READY else None
+
+    def _serve(self, process: subprocess.Popen[bytes]) -> bool:
+        """Work through batches. Returns whether all is done, false after the worker died."""
+        while not self._should_stop():
+            batch = _take(self._batches)
+            if batch is None:
+                return True
+            number, paths = batch
+            rows = _ask(process, paths)
+            if rows is None:
+                if not self._stopped and not self._should_stop():
+                    self._results.put((number, [self._read_alone(path) for path in paths]))
+                return False
+            self._results.put((number, [Reading(*row) for row in rows]))
+        return True
+
+    def _read_alone(self, path: str) -> Reading:
+        """One file of a batch over which the worker died, in a worker of its own."""
+        process = self._process if self._process is not None and self._process.poll() is None else self._start()
+        rows = _ask(process, [path]) if process is not None else None
+        return Reading(*rows[0]) if rows else Reading(path, skipped=FAILED, failed=True)
+
     def stop(self) -> None:
         """End the worker. Safe to call twice."""
-        self._process.kill()
-        self._process.wait()
-        self.join()
-        for stream in (self._process.stdin, self._process.stdout):
+        with self._guard:
+            self._stopped = True
+        if self._process is not None:
+            self._process.kill()
+        if self.is_alive():
+            self.join()
+        self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
             if stream is not None:
-                stream.close()
+                try:
+                    stream.close()
+                except BrokenPipeError:  # a request that the worker did not take any more
+                    continue
+
+
+def _ask(process: subprocess.Popen[bytes], message: object) -> object:
+    """Send one message and wait for the answer; None where the worker ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        send(process.stdin, message)
+        return receive(process.stdout)
+    except (OSError, ValueError):  # ValueError: the stream was closed by `stop`
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
+import platform
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         _acquire(descriptor, path, time.monotonic() + wait_seconds, should_stop)
-        holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": int(time.time())})
+        holder = json.dumps({"pid": os.getpid(), "host": platform.node(), "since": int(time.time())})
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
         yield

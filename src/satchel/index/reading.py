@@ -9,36 +9,31 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from satchel import files
-from satchel.clean import CLEANING_VERSION, clean_text
-from satchel.index.extract import EXTRACTION_VERSION, dump, extract
+from satchel.clean import clean_text
+from satchel.index.extract import dump, extract, load
 from satchel.index.extraction_cache import ExtractionCache
-from satchel.redact import REDACTION_VERSION, redact
-from satchel.sources.outline import OUTLINE_VERSION, outline_file
-
-READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
-"""Changes when the same bytes would give other documents: an index of another version is built again."""
+from satchel.index.options import ReadingOptions
+from satchel.index.tick import tick
+from satchel.redact import redact
+from satchel.sources.outline import outline_file
+from satchel.store.records import Extraction
 
 TEXT_COMPRESSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """What a worker needs to know. `key` keys the content hashes; `cache` is the extraction cache file or empty."""
-
-    root: str
-    key: bytes
-    limit: int
-    allow: tuple[str, ...] = ()
-    cache: str = ""
+FAILED = "parser-failure"
 
 
 @dataclass(slots=True)
 class Reading:
     """What was made of one file. Either `skipped` names the reason, or the other fields hold the result.
 
-    `text` is compressed, `extraction` dumped; `redacted` and `cleaned` count what was taken out.
+    `text` is compressed; `redacted` and `cleaned` count what was taken out. `changed_ns` is 0 for a file that may have
+    changed once more unnoticed: it is read again by the next run. The extraction is there as a value where it was
+    made, and dumped where it came from a worker or the cache.
     """
 
     path: str
@@ -50,11 +45,28 @@ class Reading:
     content_hash: str = ""
     kind: str = ""
     text: bytes = b""
-    extraction: bytes = b""
+    dumped: bytes = b""
     redacted: int = 0
     cleaned: int = 0
     lossy: bool = False
     cached: bool = False
+    made: Extraction | None = None
+
+    @property
+    def extraction(self) -> Extraction:
+        """Parts, windows and words of the file."""
+        return self.made or load(self.dumped)
+
+    def dump(self) -> bytes:
+        """The extraction as bytes, for the cache or another process."""
+        return self.dumped or (dump(self.made) if self.made is not None else b"")
+
+    def row(self) -> tuple[Any, ...]:
+        """All fields but the last as plain values, in order: `Reading(*row)` is this reading."""
+        return (
+            self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash, self.kind,
+            self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached,
+        )  # fmt: skip
 
 
 class Reader:
@@ -68,44 +80,48 @@ class Reader:
     def read(self, path: str) -> Reading:
         """Read one file. Never raises for what the file holds: what cannot be indexed comes back as skipped."""
         options = self._options
+        now = tick()
         try:
             content = files.read_text(self._root, path, key=options.key, limit=options.limit)
         except files.Skipped as skip:
-            stamp = files.stamp(self._root, path)
-            size, mtime_ns, changed_ns = stamp if stamp else (0, 0, 0)
-            return Reading(path, size, mtime_ns, changed_ns, skipped=str(skip.reason), failed=skip.is_error)
+            return Reading(path, skipped=str(skip.reason), failed=skip.is_error)
         reading = Reading(
-            path, content.size, content.mtime_ns, content.changed_ns,
+            path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
             content_hash=content.content_hash, lossy=content.lossy,
         )  # fmt: skip
         reason = files.unwanted(path, content.text)
         if reason is not None:
             reading.skipped = str(reason)
             return reading
-        cache_key = self._cache_key(path, content.content_hash)
-        if self._cache is not None and self._cache.load(cache_key, reading):
+        if self._cache is not None and self._cache.load(self.cache_key(reading), reading):
             return reading
-        text, cleaned = clean_text(content.text)
-        text, secrets = redact(text, allow=options.allow)
-        kind, outline = outline_file(path, text)
-        reading.kind = str(kind)
-        reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
-        reading.extraction = dump(extract(text, outline))
-        reading.redacted, reading.cleaned = sum(secrets.values()), cleaned
+        try:
+            self._parse(reading, content.text)
+        except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
+            return Reading(path, skipped=FAILED, failed=True)
         return reading
 
-    def _cache_key(self, path: str, content_hash: str) -> str:
-        """Files of equal bytes and equal name endings give equal extractions."""
-        name = path.rpartition("/")[2]
-        suffix = name.rpartition(".")[2] if "." in name else name
-        return f"{READING_VERSION}/{content_hash}/{suffix}/{'|'.join(self._options.allow)}"
+    def _parse(self, reading: Reading, text: str) -> None:
+        text, reading.cleaned = clean_text(text)
+        text, secrets = redact(text, allow=self._options.allow)
+        kind, outline = outline_file(reading.path, text)
+        reading.kind = str(kind)
+        reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
+        reading.made = extract(text, outline)
+        reading.redacted = sum(secrets.values())
 
     def cache_key(self, reading: Reading) -> str:
-        """The key under which this reading is cached."""
-        return self._cache_key(reading.path, reading.content_hash)
+        """The key under which this reading is cached: equal bytes under an equal name give an equal extraction."""
+        name = reading.path.rpartition("/")[2]
+        return f"{self._options.version}/{reading.content_hash}/{name}"
 
     def remember(self, readings: Sequence[Reading]) -> None:
         """Keep these readings for other work trees of the repository; does nothing without a cache."""
         if self._cache is not None:
             fresh = [reading for reading in readings if not reading.skipped and not reading.cached]
             self._cache.save([(self.cache_key(reading), reading) for reading in fresh])
+
+    def close(self) -> None:
+        """Release the cache."""
+        if self._cache is not None:
+            self._cache.close()

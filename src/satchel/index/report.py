@@ -31,13 +31,18 @@ class Quiet:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """The outcome of one run. `skipped` counts files by reason, `errors` those among them that failed to be read."""
+    """The outcome of one run.
+
+    `files` are in the index afterwards. `cached` counts those of the new and changed ones that another work tree had
+    read before; `skipped` counts files by reason, `errors` those among them that failed to be read.
+    """
 
     files: int = 0
     added: int = 0
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
+    cached: int = 0
     commits_added: int = 0
     commits_hidden: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)

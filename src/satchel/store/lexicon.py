@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from satchel.store.segments import FIELDS, Columns, IntArray, decode_postings
+from satchel.store.segments import FIELDS, Columns, IntArray
 
 Field = tuple[IntArray, IntArray]
-FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, bytes]]]
-"""Terms -> (term, segment id, blob) rows, in any order."""
+FetchPostings = Callable[[Sequence[str]], Iterable[tuple[str, int, list[Field | None]]]]
+"""Terms -> (term, segment id, its postings by field) rows, in any order."""
 
 _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
@@ -86,8 +86,8 @@ class Lexicon:
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""
         found: dict[str, list[tuple[int, list[Field | None]]]] = {}
-        for term, segment, blob in self._fetch(terms):
-            found.setdefault(term, []).append((segment, decode_postings(blob)))
+        for term, segment, fields in self._fetch(terms):
+            found.setdefault(term, []).append((segment, fields))
         return [self._merge(found.get(term, ())) for term in terms]
 
     def _merge(self, rows: Iterable[tuple[int, list[Field | None]]]) -> TermPostings:

@@ -50,7 +50,8 @@ WINDOW_COLUMNS = 7
 class NewBundle:
     """A bundle to be written. `key` is unique within its kind: a path, a commit id, a memory id.
 
-    `text` is redacted and cleaned; `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
+    `text` is redacted and cleaned; whoever has it compressed by zlib already gives it as `packed` instead, and leaves
+    `text` empty. `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
     `changed_ns` are the file's stamp, 0 for a record. `path_terms` are the terms of the key that every part inherits.
     `secondary` marks tests, docs and examples inside code. `references` are relations of the bundle as a whole.
     """
@@ -73,6 +74,7 @@ class NewBundle:
     updated: float = 0.0
     importance: float | None = None
     origin: str = ""
+    packed: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,20 +14,21 @@ delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from satchel.store.records import WINDOW_COLUMNS, NewBundle, Postings
+from satchel.store.records import WINDOW_COLUMNS, Extraction, NewBundle, Postings
 
 IntArray = npt.NDArray[np.int64]
 
 FIELDS = ("body", "name", "signature", "path")
 MAGIC = b"SSG1"
 _HEADER = struct.Struct("<4sIII")
+HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
@@ -76,6 +77,11 @@ def decode_columns(blob: bytes) -> Columns:
     return Columns(*arrays)
 
 
+def bundle_count(head: bytes) -> int:
+    """How many bundles a segment was written with, from the first `HEADER_BYTES` of its columns."""
+    return int(_HEADER.unpack(head)[3])
+
+
 @dataclass(slots=True)
 class SegmentBundle:
     """A new bundle with the row numbers that the store gave it."""
@@ -87,64 +93,86 @@ class SegmentBundle:
 
 def build_segment(bundles: Sequence[SegmentBundle]) -> tuple[Columns, Iterator[tuple[str, bytes]]]:
     """Columns and (term, postings blob) pairs of these bundles."""
+    extractions = [entry.bundle.extraction for entry in bundles]
     vocabulary: dict[str, int] = {}
-    posted: list[list[tuple[IntArray, IntArray, IntArray]]] = [[], [], [], []]
-    windows: list[IntArray] = []
-    document_bundle: list[IntArray] = []
-    document_row: list[IntArray] = []
-    window_base = document_base = 0
-    for index, entry in enumerate(bundles):
-        extraction = entry.bundle.extraction
-        part_count = len(extraction.parts)
-        table = np.frombuffer(extraction.window_columns, dtype=np.uint32).astype(np.int64)
-        table = table.reshape(WINDOW_COLUMNS, extraction.window_count)
-        table[0] += document_base
-        windows.append(table)
-        document_bundle.append(np.full(part_count, index, dtype=np.int64))
-        document_row.append(np.arange(entry.first_document, entry.first_document + part_count, dtype=np.int64))
-        known = [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
-        numbers = np.array(known, dtype=np.int64)
-        posted[0].append(_shifted(extraction.body, numbers, window_base))
-        posted[1].append(_shifted(extraction.names, numbers, document_base))
-        posted[2].append(_shifted(extraction.signatures, numbers, document_base))
-        posted[3].append(_path_postings(entry.bundle, vocabulary, index))
-        window_base += extraction.window_count
-        document_base += part_count
-    table = np.concatenate(windows, axis=1) if windows else np.zeros((WINDOW_COLUMNS, 0), dtype=np.int64)
-    columns = Columns(
-        table[0],
-        table[1],
-        table[2],
-        table[3],
-        table[4],
-        table[5],
-        table[6],
-        _joined(document_row),
-        _joined(document_bundle),
-        np.array([entry.bundle_id for entry in bundles], dtype=np.int64),
-        np.array([entry.bundle.secondary for entry in bundles], dtype=np.int64),
-    )
-    return columns, encode_postings(list(vocabulary), [_columns_of(field) for field in posted])
+    numbers: list[int] = []
+    number_base = []
+    for extraction in extractions:
+        number_base.append(len(numbers))
+        numbers += [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
+    paths = _path_postings(bundles, vocabulary)
+    numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
+    window_counts = _integers(extraction.window_count for extraction in extractions)
+    part_counts = _integers(len(extraction.parts) for extraction in extractions)
+    posted = [
+        numbering.joined([extraction.body for extraction in extractions], _before(window_counts)),
+        numbering.joined([extraction.names for extraction in extractions], _before(part_counts)),
+        numbering.joined([extraction.signatures for extraction in extractions], _before(part_counts)),
+        paths,
+    ]
+    table = _window_table(extractions)
+    table[0] += np.repeat(_before(part_counts), window_counts)
+    first_documents = _integers(entry.first_document for entry in bundles)
+    arrays = [
+        *table,
+        np.arange(part_counts.sum()) + np.repeat(first_documents - _before(part_counts), part_counts),
+        np.repeat(np.arange(len(bundles)), part_counts),
+        _integers(entry.bundle_id for entry in bundles),
+        _integers(entry.bundle.secondary for entry in bundles),
+    ]
+    return Columns(*arrays), encode_postings(list(vocabulary), posted)
 
 
-def _joined(arrays: Sequence[IntArray]) -> IntArray:
-    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.int64)
+@dataclass(frozen=True, slots=True)
+class _Numbering:
+    """The number in the segment of every term of every bundle; `base` is where the terms of a bundle start.
+
+    One array for all bundles: thousands of commits of twenty words each would spend their time on small arrays.
+    """
+
+    numbers: IntArray
+    base: IntArray
+
+    def joined(self, postings: Sequence[Postings], unit_base: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """One field of all bundles: terms as numbers of the segment, units counted through, and counts."""
+        sizes = _integers(len(item.counts) for item in postings)
+        terms = np.frombuffer(b"".join([item.terms for item in postings]), dtype=np.uint32).astype(np.int64)
+        units = np.frombuffer(b"".join([item.units for item in postings]), dtype=np.uint32).astype(np.int64)
+        counts = np.frombuffer(b"".join([item.counts for item in postings]), dtype=np.uint8).astype(np.int64)
+        terms += np.repeat(self.base, sizes)
+        units += np.repeat(unit_base, sizes)
+        return self.numbers[terms], units, counts
 
 
-def _shifted(postings: Postings, numbers: IntArray, base: int) -> tuple[IntArray, IntArray, IntArray]:
-    terms = numbers[np.frombuffer(postings.terms, dtype=np.uint32)]
-    units = np.frombuffer(postings.units, dtype=np.uint32).astype(np.int64) + base
-    return terms, units, np.frombuffer(postings.counts, dtype=np.uint8).astype(np.int64)
+def _integers(values: Iterable[int]) -> IntArray:
+    return np.fromiter(values, dtype=np.int64)
 
 
-def _path_postings(bundle: NewBundle, vocabulary: dict[str, int], index: int) -> tuple[IntArray, IntArray, IntArray]:
-    terms = [vocabulary.setdefault(term, len(vocabulary)) for term in bundle.path_terms]
-    counts = np.array(list(bundle.path_terms.values()), dtype=np.int64)
-    return np.array(terms, dtype=np.int64), np.full(len(terms), index, dtype=np.int64), counts
+def _before(counts: IntArray) -> IntArray:
+    """How many there are before each: the running sum without the own count."""
+    return np.cumsum(counts) - counts
 
 
-def _columns_of(field: Sequence[tuple[IntArray, IntArray, IntArray]]) -> tuple[IntArray, IntArray, IntArray]:
-    return _joined([row[0] for row in field]), _joined([row[1] for row in field]), _joined([row[2] for row in field])
+def _window_table(extractions: Sequence[Extraction]) -> IntArray:
+    """The window columns of all bundles, one row a column."""
+    tables = [
+        np.frombuffer(extraction.window_columns, dtype=np.uint32).reshape(WINDOW_COLUMNS, -1)
+        for extraction in extractions
+        if extraction.window_count
+    ]
+    return np.concatenate([np.zeros((WINDOW_COLUMNS, 0), dtype=np.int64), *tables], axis=1)
+
+
+def _path_postings(bundles: Sequence[SegmentBundle], vocabulary: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
+    terms: list[int] = []
+    counts: list[int] = []
+    sizes = []
+    for entry in bundles:
+        found = entry.bundle.path_terms
+        terms += [vocabulary.setdefault(term, len(vocabulary)) for term in found]
+        counts += found.values()
+        sizes.append(len(found))
+    return _integers(terms), np.repeat(np.arange(len(bundles)), _integers(sizes)), _integers(counts)
 
 
 def encode_postings(

@@ -6,9 +6,9 @@ the parts that `render` joins, so a caller who counts them knows what an item co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
-from satchel.assemble.render import json, markdown, plain, xml
 from satchel.assemble.render.layout import Section, Writer, sections
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Format
@@ -25,12 +25,27 @@ __all__ = [
     "sections",
 ]
 
-_WRITERS: Mapping[Format, Writer] = {
-    Format.MARKDOWN: markdown,
-    Format.XML: xml,
-    Format.PLAIN: plain,
-    Format.JSON: json,
-}
+
+@cache
+def _writer(format: Format) -> Writer:  # noqa: A002
+    """The module that writes a format, imported when it is first asked for: a process seldom needs two."""
+    match format:
+        case Format.MARKDOWN:
+            from satchel.assemble.render import markdown
+
+            return markdown
+        case Format.XML:
+            from satchel.assemble.render import xml
+
+            return xml
+        case Format.PLAIN:
+            from satchel.assemble.render import plain
+
+            return plain
+        case Format.JSON:
+            from satchel.assemble.render import json
+
+            return json
 
 
 def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Format) -> str:  # noqa: A002 - the name of the option
@@ -54,7 +69,7 @@ def render_parts(
 
     `write_item` stands in for `render_item`, for a caller who remembers what it wrote for an item before.
     """
-    writer = _WRITERS[format]
+    writer = _writer(format)
     write = write_item or (lambda item: writer.item(item, show_code=request.show_code))
     yield writer.head(request)
     for number, section in enumerate(sections(items, group_by_type=request.group_by_type)):
@@ -69,19 +84,19 @@ def render_parts(
 
 def render_head(request: RenderRequest, format: Format) -> str:  # noqa: A002
     """Everything before the first section."""
-    return _WRITERS[format].head(request)
+    return _writer(format).head(request)
 
 
 def render_section(request: RenderRequest, title: str, format: Format) -> tuple[str, str]:  # noqa: A002
     """Opening and closing of a section. Between sections JSON adds a comma, the other formats nothing."""
-    return _WRITERS[format].section(title, grouped=request.group_by_type)
+    return _writer(format).section(title, grouped=request.group_by_type)
 
 
 def render_item(item: ContextItem, format: Format, *, show_code: bool = True) -> str:  # noqa: A002
     """One item with its frame. Between items of a section JSON adds a comma, the other formats nothing."""
-    return _WRITERS[format].item(item, show_code=show_code)
+    return _writer(format).item(item, show_code=show_code)
 
 
 def render_tail(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002
     """Everything after the last section: the counts of these items, and the notes of the request."""
-    return _WRITERS[format].tail(request, items)
+    return _writer(format).tail(request, items)

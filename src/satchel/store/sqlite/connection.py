@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,22 @@ BUSY_TIMEOUT_MS = 10_000
 CACHE_TIMEOUT_MS = 200
 """A cache that is busy is done without."""
 
+DAMAGED_SUFFIX = ".damaged"
+"""What a store file that was put aside ends in. The next one takes its place, so that they do not pile up."""
+
 _PAGE_CACHE_KIB = 16_384
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
-
+_CACHE_VERSION = 2
+_JOURNALS = ("-wal", "-shm")
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
 
 Row = tuple[Any, ...]
+
+
+class DamagedStoreError(StoreError):
+    """The file is no store of satchel, or not a sound one. An index is put aside and built again."""
 
 
 def rows(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
@@ -34,22 +46,78 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     """Open or create a store file in WAL mode, at the newest schema.
 
     `durable` waits for the disk at every commit (the memory file); an index only needs order. Raises LockedError when
-    another process keeps the file locked, StoreError for a damaged or unusable file.
+    another process keeps the file locked, DamagedStoreError for a file that is no sound store, StoreError for one that
+    cannot be used for another reason. A file that cannot be used is left as it is.
     """
     try:
         path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         connection = apsw.Connection(str(path))
-        connection.set_busy_timeout(timeout_ms)
-        connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
-        connection.pragma("journal_mode", "wal")
-        connection.pragma("synchronous", "full" if durable else "normal")
-        migrate(connection)
-        path.chmod(_FILE_MODE)
+        try:
+            connection.set_busy_timeout(timeout_ms)
+            connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
+            _check_owner(connection, path)
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full" if durable else "normal")
+            migrate(connection)
+            path.chmod(_FILE_MODE)
+        except BaseException:
+            connection.close()
+            raise
     except apsw.BusyError as error:
         raise LockedError(f"another process holds {path}: try again when it is done") from error
+    except _DAMAGE as error:
+        raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
     except (apsw.Error, OSError) as error:
         raise StoreError(f"cannot open the store {path}: {error}") from error
     return connection
+
+
+def _check_owner(connection: apsw.Connection, path: Path) -> None:
+    """Make sure that the file is empty or one of ours. Raises DamagedStoreError; changes nothing."""
+    tables = {row[0] for row in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    # A first run that was killed before its first transaction leaves an empty file.
+    if tables and not tables >= _OWN_TABLES:
+        raise DamagedStoreError(f"{path} is not a store of satchel: it holds other tables")
+
+
+@contextlib.contextmanager
+def folder_lock(folder: Path) -> Iterator[None]:
+    """Hold the folder of a store against others that want to replace the store; the lock ends with the process."""
+    descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        with contextlib.suppress(ImportError):
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def put_aside(path: Path) -> Path:
+    """Rename a store file, with its journals, and return its new place. The caller holds the folder's lock."""
+    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    # The journals first: a store that is begun anew must not find those of another.
+    for suffix in (*_JOURNALS, ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def remove_files(path: Path) -> None:
+    """Remove a store file with its journals, as far as that is possible."""
+    for suffix in (*_JOURNALS, ""):
+        with contextlib.suppress(OSError):
+            path.with_name(path.name + suffix).unlink()
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def damage(path: Path) -> list[str]:
@@ -71,25 +139,45 @@ def damage(path: Path) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-_CACHE_SCHEMA = """
-CREATE TABLE IF NOT EXISTS extractions(
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL, redacted INTEGER NOT NULL,
-    cleaned INTEGER NOT NULL, seal BLOB NOT NULL) WITHOUT ROWID
+_CACHE_SCHEMA = f"""
+BEGIN IMMEDIATE;
+DROP TABLE IF EXISTS extractions;
+CREATE TABLE extractions(
+    age INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, redacted INTEGER NOT NULL,
+    cleaned INTEGER NOT NULL, seal BLOB NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL);
+PRAGMA user_version = {_CACHE_VERSION};
+COMMIT;
 """
 
 
 def open_cache(path: Path) -> apsw.Connection:
-    """Open or create an extraction cache. Raises as `open_connection` does."""
+    """Open or create an extraction cache. One that is damaged or of another version is begun anew.
+
+    Raises LockedError and StoreError as `open_connection` does.
+    """
     try:
-        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-        connection = apsw.Connection(str(path))
-        connection.set_busy_timeout(CACHE_TIMEOUT_MS)
-        connection.pragma("journal_mode", "wal")
-        connection.pragma("synchronous", "off")
-        connection.execute(_CACHE_SCHEMA)
-        path.chmod(_FILE_MODE)
+        try:
+            return _open_cache(path)
+        except (*_DAMAGE, apsw.SQLError):
+            remove_files(path)
+            return _open_cache(path)
     except apsw.BusyError as error:
         raise LockedError(f"another process holds {path}: try again when it is done") from error
     except (apsw.Error, OSError) as error:
         raise StoreError(f"cannot open the extraction cache {path}: {error}") from error
+
+
+def _open_cache(path: Path) -> apsw.Connection:
+    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(CACHE_TIMEOUT_MS)
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "off")
+        if connection.pragma("user_version") != _CACHE_VERSION:
+            connection.execute(_CACHE_SCHEMA)
+        path.chmod(_FILE_MODE)
+    except BaseException:
+        connection.close()
+        raise
     return connection

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import TypeVar
 
 import apsw
 import numpy as np
 
 from satchel.store.segments import (
     FIELDS,
+    HEADER_BYTES,
     Columns,
     IntArray,
+    bundle_count,
     decode_columns,
     decode_postings,
     encode_columns,
@@ -19,31 +23,44 @@ from satchel.store.segments import (
 )
 from satchel.store.sqlite.connection import rows
 
+Value = TypeVar("Value")
+
 MOST_SEGMENTS = 8
 """More segments of one kind than this are merged: each costs a posting look-up and a decode for every query term."""
 
-LARGEST_DEAD_SHARE = 0.5
-"""A segment with more dead windows than this is rewritten."""
+LARGEST_GONE_SHARE = 0.5
+"""A segment of which more bundles than this are gone is rewritten."""
 
 _FIELD_LEVEL = (0, 1, 1, 2)
+_STOP_EVERY = 2_000  # terms between two questions whether to stop; they take about 30 ms
+
+
+class _Stopped(Exception):  # noqa: N818 - not a fault: the merge is left for another run
+    """Somebody wants to stop while segments are merged."""
 
 
 def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool]) -> None:
-    """Merge segments where that is due, kind by kind, inside the caller's transaction."""
+    """Merge segments where that is due, kind by kind, inside the caller's transaction.
+
+    A kind whose merge is stopped midway stays as it was.
+    """
     for (kind,) in rows(connection, "SELECT DISTINCT kind FROM segments ORDER BY kind"):
         chosen = _due(connection, kind)
-        if chosen and not should_stop():
-            _merge(connection, kind, chosen)
+        if not chosen or should_stop():
+            continue
+        with suppress(_Stopped), connection:  # inside a transaction this is a savepoint
+            _merge(connection, kind, chosen, should_stop)
 
 
 def _due(connection: apsw.Connection, kind: str) -> list[int]:
-    """Ids of the segments to rewrite: half-dead ones, and when there are too many, all but a much larger first."""
+    """Ids of the segments to rewrite: half-gone ones, and when there are too many, all but a much larger first."""
     found = rows(
         connection,
-        "SELECT id, windows, columns, dead FROM segments WHERE kind = ? ORDER BY windows DESC, id",
+        f"SELECT id, windows, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
+        "ORDER BY windows DESC, id",
         (kind,),
     )
-    chosen = {row[0] for row in found if _dead_share(row[2], row[3]) > LARGEST_DEAD_SHARE}
+    chosen = {segment for segment, _, head, dead in found if dead and _is_mostly_gone(connection, segment, head)}
     if len(found) > MOST_SEGMENTS:
         rest = sum(row[1] for row in found[1:])
         keep_first = found[0][1] > 2 * rest
@@ -51,29 +68,26 @@ def _due(connection: apsw.Connection, kind: str) -> list[int]:
     return sorted(chosen)
 
 
-def _dead_share(blob: bytes, dead: bytes) -> float:
-    if not dead:
-        return 0.0
-    columns = decode_columns(blob)
-    if not len(columns.bundle_id):
-        return 1.0
-    owner = columns.document_bundle[columns.window_document]
-    return float(np.isin(owner, np.frombuffer(dead, dtype="<i8")).mean()) if len(owner) else 1.0
+def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> bool:
+    """Whether most bundles of a segment were deleted. Hidden ones are not: rewriting would keep them."""
+    ((left,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
+    return bundle_count(head) - int(left) > LARGEST_GONE_SHARE * bundle_count(head)
 
 
-def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int]) -> None:
+def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
     parts: list[list[IntArray]] = [[] for _ in Columns.__slots__]
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
     for segment in ids:
         ((blob,),) = rows(connection, "SELECT columns FROM segments WHERE id = ?", (segment,))
         kept, numbers, bases = _living(connection, segment, decode_columns(blob), bases)
-        renumber[segment] = numbers
+        if len(kept.bundle_id):
+            renumber[segment] = numbers
         for store, name in zip(parts, Columns.__slots__, strict=True):
             store.append(getattr(kept, name))
     merged = Columns(*(np.concatenate(part) for part in parts))
     ((target,),) = rows(connection, "SELECT max(id) + 1 FROM segments")
-    vocabulary, posted = _joined_postings(connection, renumber)
+    vocabulary, posted = _joined_postings(connection, renumber, should_stop)
     marks = ", ".join("?" * len(ids))
     connection.execute(f"DELETE FROM postings WHERE segment IN ({marks})", tuple(ids))
     connection.execute(f"DELETE FROM segments WHERE id IN ({marks})", tuple(ids))
@@ -93,8 +107,16 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int]) -> None:
         "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
         ((target, position, bundle) for position, bundle in enumerate(merged.bundle_id.tolist())),
     )
-    entries = ((term, target, blob) for term, blob in encode_postings(vocabulary, posted))
-    connection.executemany("INSERT INTO postings VALUES (?, ?, ?)", entries)
+    entries = sorted((term, target, blob) for term, blob in encode_postings(vocabulary, posted))
+    connection.executemany("INSERT INTO postings VALUES (?, ?, ?)", _until_stopped(entries, should_stop))
+
+
+def _until_stopped(values: Iterable[Value], should_stop: Callable[[], bool]) -> Iterator[Value]:
+    """The values, one after the other. Raises _Stopped when somebody wants to stop."""
+    for number, value in enumerate(values):
+        if number % _STOP_EVERY == 0 and should_stop():
+            raise _Stopped
+        yield value
 
 
 def _living(
@@ -126,32 +148,35 @@ def _living(
 
 
 def _joined_postings(
-    connection: apsw.Connection, renumber: dict[int, tuple[IntArray, IntArray, IntArray]]
+    connection: apsw.Connection,
+    renumber: dict[int, tuple[IntArray, IntArray, IntArray]],
+    should_stop: Callable[[], bool],
 ) -> tuple[list[str], list[tuple[IntArray, IntArray, IntArray]]]:
     """The postings of these segments under the new numbers, in the shape that `encode_postings` takes."""
     vocabulary: dict[str, int] = {}
     collected: list[list[tuple[int, IntArray, IntArray]]] = [[] for _ in FIELDS]
-    marks = ", ".join("?" * len(renumber))
-    listed = f"SELECT term, segment, body FROM postings WHERE segment IN ({marks}) ORDER BY term, segment"
-    for term, segment, body in connection.execute(listed, tuple(renumber)):
-        assert isinstance(segment, int)
-        for index, field in enumerate(decode_postings(body)):
-            if field is None:
-                continue
-            units = renumber[segment][_FIELD_LEVEL[index]][field[0]]
-            kept = units >= 0
-            if kept.any():
-                number = vocabulary.setdefault(term, len(vocabulary))
-                collected[index].append((number, units[kept], field[1][kept]))
-    empty = np.zeros(0, dtype=np.int64)
-    posted = []
-    for field_rows in collected:
-        terms = [np.full(len(units), number, dtype=np.int64) for number, units, _ in field_rows]
-        posted.append(
-            (
-                np.concatenate(terms) if terms else empty,
-                np.concatenate([row[1] for row in field_rows]) if field_rows else empty,
-                np.concatenate([row[2] for row in field_rows]) if field_rows else empty,
-            )
-        )
-    return list(vocabulary), posted
+    for segment, numbers in sorted(renumber.items()):
+        listed = connection.execute("SELECT term, body FROM postings WHERE segment = ?", (segment,))
+        for term, body in _until_stopped(listed, should_stop):
+            for index, field in enumerate(decode_postings(body)):
+                if field is None:
+                    continue
+                units = numbers[_FIELD_LEVEL[index]][field[0]]
+                kept = units >= 0
+                if kept.any():
+                    number = vocabulary.setdefault(term, len(vocabulary))
+                    collected[index].append((number, units[kept], field[1][kept]))
+    return list(vocabulary), [_columns_of(field_rows) for field_rows in collected]
+
+
+def _columns_of(field_rows: Sequence[tuple[int, IntArray, IntArray]]) -> tuple[IntArray, IntArray, IntArray]:
+    if not field_rows:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty, empty
+    numbers = np.array([number for number, _, _ in field_rows], dtype=np.int64)
+    sizes = [len(units) for _, units, _ in field_rows]
+    return (
+        np.repeat(numbers, sizes),
+        np.concatenate([units for _, units, _ in field_rows]),
+        np.concatenate([counts for _, _, counts in field_rows]),
+    )

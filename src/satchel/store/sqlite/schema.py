@@ -39,7 +39,7 @@ STEPS = (
         id INTEGER PRIMARY KEY, kind TEXT NOT NULL, windows INTEGER NOT NULL, columns BLOB NOT NULL,
         dead BLOB NOT NULL);
     CREATE TABLE postings(
-        term TEXT NOT NULL, segment INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY(term, segment)) WITHOUT ROWID;
+        term TEXT NOT NULL, segment INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY(segment, term)) WITHOUT ROWID;
     CREATE TABLE skipped(
         path TEXT PRIMARY KEY, reason TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
         changed_ns INTEGER NOT NULL) WITHOUT ROWID;

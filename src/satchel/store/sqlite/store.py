@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import struct
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,17 @@ import apsw
 import numpy as np
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.lexicon import Lexicon, Segment
+from satchel.store.lexicon import Field, Lexicon, Segment
 from satchel.store.records import Bundle, DefinitionRow, Stamp, StoredPart
-from satchel.store.segments import decode_columns
-from satchel.store.sqlite.connection import BUSY_TIMEOUT_MS, open_connection
+from satchel.store.segments import decode_columns, decode_postings
+from satchel.store.sqlite.connection import (
+    BUSY_TIMEOUT_MS,
+    DamagedStoreError,
+    folder_lock,
+    identity,
+    open_connection,
+    put_aside,
+)
 from satchel.store.sqlite.statistics import count
 from satchel.store.sqlite.writer import SqliteWriter
 from satchel.store.statistics import StoreStatistics
@@ -29,15 +38,30 @@ _BUNDLE_COLUMNS = (
 )
 _PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
+_WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+SET_ASIDE = "set_aside"
+"""The `meta` key under which a store that was begun anew remembers the file name of the damaged one."""
 
 
 class SqliteStore:
-    """A store in one file. Methods may be called from several threads; each thread gets its own connection."""
+    """A store in one file. Methods may be called from several threads; each thread gets its own connection.
 
-    def __init__(self, path: Path, *, durable: bool = False, timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+    A `disposable` store can be built again: where its file is not a sound store, it is put aside and an empty one
+    begun, which remembers the place of the old one under `SET_ASIDE`. Any other damaged store is never touched.
+    """
+
+    def __init__(
+        self, path: Path, *, durable: bool = False, disposable: bool = False, timeout_ms: int = BUSY_TIMEOUT_MS
+    ) -> None:
         self.path = path
+        self.damage = ""
+        """What was found to be wrong with the file while it was used, empty if nothing was."""
         self._durable = durable
+        self._disposable = disposable
         self._timeout_ms = timeout_ms
+        self._identity: tuple[int, int] | None = None
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
         self._guard = threading.Lock()
@@ -47,19 +71,71 @@ class SqliteStore:
     def _connection(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+            connection = self._open()
             self._local.connection = connection
             with self._guard:
                 self._connections.append(connection)
         return connection
+
+    def _open(self) -> apsw.Connection:
+        try:
+            connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        except DamagedStoreError:
+            if not self._disposable:
+                raise
+            connection = self._begin_anew()
+        self._identity = identity(self.path)
+        return connection
+
+    def _begin_anew(self) -> apsw.Connection:
+        """Put a damaged file aside, unless another process has done so by now, and open an empty one."""
+        with folder_lock(self.path.parent):
+            try:
+                return open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+            except DamagedStoreError:
+                return self._begin_empty()
+
+    def _begin_empty(self) -> apsw.Connection:
+        aside = put_aside(self.path)
+        connection = open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (SET_ASIDE, aside.name))
+        return connection
+
+    def settle(self) -> None:
+        """Make sure that what is open is the sound file in its place.
+
+        A file that was removed or replaced since it was opened is opened anew; one that was found damaged is put
+        aside, if the store is disposable. Not to be called while other threads use the store for writing.
+        """
+        if self.damage and self._disposable:
+            self.close()
+            with folder_lock(self.path.parent):
+                if identity(self.path) == self._identity:
+                    self._begin_empty().close()
+            self.damage = ""
+        elif identity(self.path) != self._identity:
+            self.close()
+        self._connection()
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        self.damage = f"{type(error).__name__}: {error}"
+        return DamagedStoreError(f"the store {self.path} is damaged ({error}): `satchel clean` builds it again")
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        """Whatever a value of the store turns out not to be is damage."""
+        try:
+            yield
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
 
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._connection().execute(sql, tuple(bindings)).fetchall()
         except apsw.BusyError as error:
             raise LockedError(f"another process holds {self.path}: try again when it is done") from error
-        except _DAMAGE as error:
-            raise StoreError(f"the store {self.path} is damaged ({error}): `satchel clean` builds it again") from error
+        except (*_DAMAGE, UnicodeDecodeError) as error:
+            raise self._damaged(error) from error
 
     def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
@@ -87,8 +163,10 @@ class SqliteStore:
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if isinstance(error, apsw.FullError | apsw.IOError | apsw.ReadOnlyError):
+            if isinstance(error, _WRITE_FAILURES):
                 raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
+            if isinstance(error, _DAMAGE):
+                raise self._damaged(error) from error
             raise
 
     def meta(self, key: str) -> str | None:
@@ -123,12 +201,14 @@ class SqliteStore:
     def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
         """Bundles by id; unknown ids are left out."""
         sql = f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
-        return {row[0]: _bundle(row) for row in self._rows_in(sql, ids)}
+        with self._decoding():
+            return {row[0]: _bundle(row) for row in self._rows_in(sql, ids)}
 
     def bundle(self, kind: Kind, key: str) -> Bundle | None:
         """The bundle with this key."""
         rows = self._rows(f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
-        return _bundle(rows[0]) if rows else None
+        with self._decoding():
+            return _bundle(rows[0]) if rows else None
 
     def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Ids of the bundles with these keys; unknown keys are left out."""
@@ -138,7 +218,8 @@ class SqliteStore:
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""
         rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (bundle,))
-        return zlib.decompress(rows[0][0]).decode() if rows else ""
+        with self._decoding():
+            return zlib.decompress(rows[0][0]).decode() if rows else ""
 
     def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
         """Documents by row number; unknown rows are left out."""
@@ -181,14 +262,19 @@ class SqliteStore:
         known = self._lexicons.get(kind)
         if known is None or known[0] != revision:
             rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
-            segments = [Segment(row[0], decode_columns(row[1]), np.frombuffer(row[2], dtype="<i8")) for row in rows]
-            known = (revision, Lexicon(segments, self._fetch_postings))
+            with self._decoding():
+                segments = [Segment(row[0], decode_columns(row[1]), np.frombuffer(row[2], dtype="<i8")) for row in rows]
+                known = (revision, Lexicon(segments, partial(self._fetch_postings, kind)))
             self._lexicons[kind] = known
         return known[1]
 
-    def _fetch_postings(self, terms: Sequence[str]) -> list[tuple[Any, ...]]:
-        sql = "SELECT term, segment, body FROM postings WHERE term IN (SELECT value FROM json_each(?))"
-        return self._rows_in(sql, terms)
+    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
+        sql = (
+            "SELECT term, segment, body FROM postings WHERE term IN (SELECT value FROM json_each(?)) "
+            "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
+        )
+        with self._decoding():
+            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
 
     def kinds(self) -> Mapping[Kind, int]:
         """How many visible documents there are of each kind that has any."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 import apsw
 import numpy as np
 
 from satchel.store.records import NewBundle, SkippedFile, Stamp
-from satchel.store.segments import SegmentBundle, build_segment, encode_columns
+from satchel.store.segments import HEADER_BYTES, SegmentBundle, build_segment, bundle_count, encode_columns
 from satchel.store.sqlite.connection import rows
 from satchel.store.sqlite.merge import merge_segments
 from satchel.types import EdgeType, Kind
@@ -23,11 +23,25 @@ _TEXT_COMPRESSION = 1
 _IN = "IN (SELECT value FROM json_each(?))"
 
 
+@dataclass(slots=True)
+class _NewSegment:
+    """The segment of one kind that this transaction fills: its id, its bundles, and those of them that died since."""
+
+    id: int
+    entries: list[SegmentBundle] = field(default_factory=list)
+    dead: list[int] = field(default_factory=list)
+
+
 class SqliteWriter:
-    """Collects the changes of one transaction. `finish` is called by the store before it commits."""
+    """Collects the changes of one transaction. `finish` is called by the store before it commits.
+
+    Rows are written as they come; the words of all bundles of a kind become one segment at the end.
+    """
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
+        self._segments: dict[Kind, _NewSegment] = {}
+        self._changes = connection.total_changes()
 
     def put(self, bundles: Sequence[NewBundle]) -> None:
         """Add these bundles, replacing those of the same kind and key with everything that hangs on them."""
@@ -39,41 +53,49 @@ class SqliteWriter:
             self._add(kind, group)
 
     def _add(self, kind: Kind, bundles: Sequence[NewBundle]) -> None:
+        segment = self._segments.get(kind)
+        if segment is None:
+            segment = self._segments[kind] = _NewSegment(self._next_segment())
         connection = self._connection
         next_bundle = self._next("bundles", "id")
         next_row = self._next("documents", "row")
-        segment_id = self._next("segments", "id")
         entries: list[SegmentBundle] = []
         for bundle in bundles:
             entries.append(SegmentBundle(bundle, next_bundle, next_row))
             next_bundle += 1
             next_row += len(bundle.extraction.parts)
-        places = "?, " * 22
         connection.executemany(
-            f"INSERT INTO bundles VALUES ({places.rstrip(', ')}, ?, ?)",
-            (_bundle_row(entry, segment_id, position) for position, entry in enumerate(entries)),
+            f"INSERT INTO bundles VALUES ({', '.join('?' * 24)})",
+            (_bundle_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
         )
-        connection.executemany(
-            "INSERT INTO texts VALUES (?, ?)",
-            ((entry.bundle_id, zlib.compress(entry.bundle.text.encode(), _TEXT_COMPRESSION)) for entry in entries),
-        )
+        connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
         connection.executemany(
             "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _document_rows)
         )
         connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
         connection.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?)", _each(entries, _edge_rows))
-        columns, postings = build_segment(entries)
-        connection.execute(
-            "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
-            (segment_id, kind, len(columns.window_document), encode_columns(columns), b""),
-        )
-        connection.executemany(
-            "INSERT INTO postings VALUES (?, ?, ?)", sorted((term, segment_id, blob) for term, blob in postings)
-        )
+        segment.entries += entries
 
     def _next(self, table: str, column: str) -> int:
         ((number,),) = rows(self._connection, f"SELECT coalesce(max({column}), 0) + 1 FROM {table}")
         return int(number)
+
+    def _next_segment(self) -> int:
+        return max([self._next("segments", "id"), *(segment.id + 1 for segment in self._segments.values())])
+
+    def _write_segments(self) -> None:
+        """Write the words of what was put, one new segment a kind."""
+        for kind, segment in self._segments.items():
+            columns, postings = build_segment(segment.entries)
+            dead = np.array(sorted(segment.dead), dtype="<i8").tobytes()
+            self._connection.execute(
+                "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
+                (segment.id, kind, len(columns.window_document), encode_columns(columns), dead),
+            )
+            self._connection.executemany(
+                "INSERT INTO postings VALUES (?, ?, ?)", sorted((term, segment.id, blob) for term, blob in postings)
+            )
+        self._segments.clear()
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
@@ -99,14 +121,15 @@ class SqliteWriter:
         gone: dict[int, list[int]] = {}
         for row in found:
             gone.setdefault(row[3], []).append(row[4])
+        new = self._segments.get(kind)
+        if new is not None:
+            new.dead += gone.pop(new.id, [])
         for segment, positions in gone.items():
             self._add_dead(segment, positions)
 
     def _add_dead(self, segment: int, positions: Sequence[int]) -> None:
-        known = np.frombuffer(
-            self._connection.execute("SELECT dead FROM segments WHERE id = ?", (segment,)).get, dtype="<i8"
-        )
-        self._set_dead(segment, np.union1d(known, np.array(positions, dtype="<i8")))
+        ((blob,),) = rows(self._connection, "SELECT dead FROM segments WHERE id = ?", (segment,))
+        self._set_dead(segment, np.union1d(np.frombuffer(blob, dtype="<i8"), np.array(positions, dtype="<i8")))
 
     def _set_dead(self, segment: int, positions: Any) -> None:
         blob = np.asarray(positions, dtype="<i8").tobytes()
@@ -121,19 +144,21 @@ class SqliteWriter:
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
         """Make exactly these bundles of a kind invisible to search; all others of the kind become visible."""
+        self._write_segments()
         connection = self._connection
-        connection.execute("UPDATE bundles SET hidden = 0 WHERE kind = ? AND hidden", (kind,))
-        connection.execute(
-            f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND key {_IN}", (kind, json.dumps(list(keys)))
-        )
+        wanted = json.dumps(list(keys))
+        connection.execute(f"UPDATE bundles SET hidden = 0 WHERE kind = ? AND hidden AND key NOT {_IN}", (kind, wanted))
+        connection.execute(f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND NOT hidden AND key {_IN}", (kind, wanted))
         visible: dict[int, list[int]] = {}
         for segment, position in rows(
             connection, "SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden", (kind,)
         ):
             visible.setdefault(segment, []).append(position)
-        for segment, columns in rows(connection, "SELECT id, columns FROM segments WHERE kind = ?", (kind,)):
-            count = int.from_bytes(columns[12:16], "little")
-            self._set_dead(segment, np.setdiff1d(np.arange(count), np.array(visible.get(segment, []), dtype=np.int64)))
+        heads = f"SELECT id, substr(columns, 1, {HEADER_BYTES}), dead FROM segments WHERE kind = ?"
+        for segment, head, known in rows(connection, heads, (kind,)):
+            dead = np.setdiff1d(np.arange(bundle_count(head)), np.array(visible.get(segment, []), dtype=np.int64))
+            if not np.array_equal(dead, np.frombuffer(known, dtype="<i8")):
+                self._set_dead(segment, dead)
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
         """Remember files that were opened and not indexed, so that they are not opened again until they change."""
@@ -150,11 +175,15 @@ class SqliteWriter:
         )
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
-        """Merge small or half-dead segments where that is due."""
+        """Merge small or half-dead segments where that is due; one that is stopped midway is left as it was."""
+        self._write_segments()
         merge_segments(self._connection, should_stop)
 
     def finish(self) -> None:
-        """Count the revision up. Called by the store just before it commits."""
+        """Complete what was put and count the revision up, unless nothing changed. Called just before the commit."""
+        self._write_segments()
+        if self._connection.total_changes() == self._changes:
+            return
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'revision'").get
         self.set_meta("revision", str(int(row or 0) + 1))
 
@@ -177,6 +206,11 @@ def _bundle_row(entry: SegmentBundle, segment: int, position: int) -> tuple[Any,
         bundle.origin, entry.first_document, entry.first_document + len(bundle.extraction.parts) - 1, 0, segment,
         position,
     )  # fmt: skip
+
+
+def _text_row(entry: SegmentBundle) -> tuple[int, bytes]:
+    bundle = entry.bundle
+    return entry.bundle_id, bundle.packed or zlib.compress(bundle.text.encode(), _TEXT_COMPRESSION)
 
 
 def _document_rows(entry: SegmentBundle) -> Iterator[tuple[Any, ...]]:

@@ -1,0 +1,216 @@
+"""Keeping the commits of the store equal to the ancestors of HEAD.
+
+Exactly the commits that `git log HEAD` lists may touch an answer. When HEAD moves back, later commits stay in the
+file but are hidden with all their words; when it comes back they are shown again without being read twice.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from satchel import git
+from satchel import text as words
+from satchel.clean import clean_field, clean_text
+from satchel.errors import GitError
+from satchel.index.extract import extract
+from satchel.index.history import HistoryPlan, git_failure, unknown_files
+from satchel.index.windows import WINDOW_LINES
+from satchel.redact import redact
+from satchel.sources.commits import Commit, read_commits, visible_commits
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Extraction, NewBundle, Postings
+from satchel.types import EdgeType, Failure, Kind, Outline, Part, Reference, Role
+
+COMMIT_OUTLINE_LANGUAGE = "commit"
+
+SUBJECT_CHARACTERS = 400
+"""A longer first line is a message without line breaks; its beginning serves as the title."""
+
+MOST_RENAMES = 2_000
+"""Renames remembered of one commit: a moved source tree counts, a vendored drop of everything does not have to."""
+
+SEARCHED_CHARACTERS = 600
+"""Only the subject and this much of a message is searched: behind it stand trailers and pasted logs."""
+
+MOST_HIDDEN = 50_000
+"""Commits kept out of sight for the time when HEAD comes back; at 1 KB each, more would only fill the disk."""
+
+COMMITS_AT_ONCE = 500
+"""Commits handed to the store together: often enough to see progress, rare enough to cost nothing."""
+
+_NO_POSTINGS = Postings(b"", b"", b"")
+_LARGEST_COUNT = 255
+
+
+@dataclass(slots=True)
+class HistoryChange:
+    """What an update did: commits read, commits now out of sight, and what could not be read."""
+
+    added: int = 0
+    hidden: int = 0
+    notes: list[Failure] = field(default_factory=list)
+
+
+def update_history(
+    store: Store, writer: Writer, plan: HistoryPlan, advance: Callable[[int], None], should_stop: Callable[[], bool]
+) -> HistoryChange:
+    """Bring the commits of the store in line with HEAD, inside a transaction of the store.
+
+    What was read when somebody wanted to stop, or git failed, is kept; the next run reads the rest.
+    """
+    known = store.keys(Kind.COMMIT)
+    if plan.repository is None:
+        return _clear(writer, known)
+    renames: dict[str, Sequence[Sequence[str]]] = json.loads(store.meta("renames_by_commit") or "{}")
+    if plan.is_stale:
+        writer.remove(Kind.COMMIT, known)
+        known, renames = set(), {}
+    # Unless this comes to its end, the next run has to look again, even if HEAD has gone back by then.
+    writer.set_meta("history", "")
+    writer.set_meta("history_form", plan.form)
+    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, known)
+    is_complete = False
+    try:
+        for commits in _lots(log.commits(should_stop)):
+            writer.put([commit_bundle(commit, plan) for commit in commits])
+            renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
+            change.added += len(commits)
+            advance(len(commits))
+        is_complete = not should_stop()
+    except GitError as error:
+        change.notes.append(git_failure(error))
+    if log.is_visible_known:
+        _hide(writer, known.difference(log.visible), change)
+    writer.set_meta("renames_by_commit", json.dumps(renames))
+    writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
+    if is_complete:
+        writer.set_meta("history", plan.state)
+    if plan.repository.partial and log.without_files:
+        writer.set_meta("history_unknown", str(log.without_files))
+        change.notes.append(unknown_files(log.without_files))
+    return change
+
+
+class _Log:
+    """The commits that HEAD reaches and the store lacks. With none known, one stream of git tells everything."""
+
+    def __init__(self, repository: git.Repository, limit: int, known: set[str]) -> None:
+        self._repository, self._limit, self._known = repository, limit, known
+        self.visible: list[str] = []
+        """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
+        self.is_visible_known = False
+        self.without_files = 0
+        """The oldest commits read that name no file; only counted when all of them were read."""
+
+    def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
+        """The missing commits, newest first. Raises GitError."""
+        if self._known:
+            yield from self._missing(should_stop)
+            return
+        for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
+            self.visible.append(commit.sha)
+            self.without_files = 0 if commit.file_count else self.without_files + 1
+            yield commit
+
+    def _missing(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
+        self.visible = visible_commits(self._repository, self._limit)
+        self.is_visible_known = True
+        wanted = set(self.visible) - self._known
+        if not wanted:
+            return
+        for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
+            if commit.sha in wanted:
+                wanted.discard(commit.sha)
+                yield commit
+            if not wanted:
+                return
+
+
+def _clear(writer: Writer, known: Iterable[str]) -> HistoryChange:
+    writer.remove(Kind.COMMIT, known)
+    for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
+        writer.set_meta(key, "")
+    return HistoryChange()
+
+
+def _hide(writer: Writer, hidden: set[str], change: HistoryChange) -> None:
+    if len(hidden) > MOST_HIDDEN:
+        writer.remove(Kind.COMMIT, hidden)
+        hidden = set()
+    writer.hide(Kind.COMMIT, sorted(hidden))
+    change.hidden = len(hidden)
+
+
+def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
+    """The commits by lots. The last lot comes even where reading fails after it."""
+    lot: list[Commit] = []
+    try:
+        for commit in commits:
+            lot.append(commit)
+            if len(lot) == COMMITS_AT_ONCE:
+                yield lot
+                lot = []
+    except GitError:
+        yield lot
+        raise
+    yield lot
+
+
+def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequence[str]) -> dict[str, str]:
+    """Where each renamed path of the visible history is now."""
+    current: dict[str, str] = {}
+    for sha in visible:
+        for old, new in renames.get(sha, ()):
+            current.setdefault(old, current.get(new, new))
+    return current
+
+
+def commit_bundle(commit: Commit, plan: HistoryPlan) -> NewBundle:
+    """One commit as a bundle: its subject is the name, its message the body, its files are edges."""
+    options = plan.options
+    message, _ = clean_text(commit.message[: options.message_characters])
+    message, _ = redact(message, options.allow)
+    subject, _ = redact(clean_field(commit.subject, SUBJECT_CHARACTERS), options.allow)
+    files = commit.files[: options.most_files] if commit.file_count <= options.most_files else ()
+    return NewBundle(
+        kind=Kind.COMMIT,
+        key=commit.sha,
+        text=message,
+        extraction=extract_message(message[: len(subject) + SEARCHED_CHARACTERS]),
+        path_terms={},
+        title=subject,
+        fields={"author": clean_field(commit.author), "files": list(commit.files), "file_count": commit.file_count},
+        references=tuple([Reference(EdgeType.TOUCHES, path) for path in files]),
+        created=commit.time,
+        updated=commit.time,
+        origin="git",
+    )
+
+
+def extract_message(text: str) -> Extraction:
+    """The same as `extract` for a text that is one record, in a third of the time if it is one window."""
+    line_count = text.count("\n") + 1
+    parts = (Part(Role.RECORD, "", 1, line_count),)
+    if line_count > WINDOW_LINES:
+        return extract(text, Outline(COMMIT_OUTLINE_LANGUAGE, parts))
+    found = words.words(text)
+    counts = words.count_terms(found)
+    size = len(counts)
+    window = array("I", (0, 1, line_count, len(text) + 1, sum(counts.values()), len(found), 0))
+    tallies = bytes([min(count, _LARGEST_COUNT) for count in counts.values()])
+    return Extraction(
+        language=COMMIT_OUTLINE_LANGUAGE,
+        line_count=line_count,
+        parsed=True,
+        parts=parts,
+        imports=(),
+        window_count=1,
+        window_columns=window.tobytes(),
+        vocabulary=list(counts),
+        body=Postings(array("I", range(size)).tobytes(), bytes(size * array("I").itemsize), tallies),
+        names=_NO_POSTINGS,
+        signatures=_NO_POSTINGS,
+    )

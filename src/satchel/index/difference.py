@@ -1,0 +1,63 @@
+"""How a tree differs from what the store knows of it: by path, size and times. Nothing is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from satchel.index.walk import FileEntry, Walk
+from satchel.store.protocol import Store
+from satchel.store.records import Stamp
+from satchel.types import Kind
+
+FILE_KINDS = (Kind.CODE, Kind.DOC)
+"""The kinds whose bundles are files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What has to be read, and what is gone.
+
+    `known` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the paths that are
+    remembered as skipped and no longer there. `version` is what the index carries when all is done; `is_rebuild` says
+    that its files were read by another version, so that equal bytes mean nothing.
+    """
+
+    version: str
+    is_rebuild: bool
+    read: Sequence[FileEntry]
+    unchanged: int
+    known: Mapping[str, tuple[Kind, Stamp]]
+    gone: Sequence[str]
+    skipped: frozenset[str]
+    unskipped: Sequence[str]
+
+    @property
+    def is_any(self) -> bool:
+        """Whether the files of the index have to change, or files have to be looked at."""
+        return bool(self.read or self.gone or self.unskipped)
+
+
+def compare(store: Store, found: Walk, version: str) -> Difference:
+    """Compare a walk with the store."""
+    known = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
+    skipped = store.skipped_stamps()
+    is_rebuild = bool(known or skipped) and store.meta("reading_version") != version
+    read: list[FileEntry] = []
+    for entry in found.entries:
+        now = (entry.size, entry.mtime_ns, entry.changed_ns)
+        row = known.get(entry.path)
+        before = (row[1].size, row[1].mtime_ns, row[1].changed_ns) if row is not None else skipped.get(entry.path)
+        if is_rebuild or before != now:
+            read.append(entry)
+    present = {entry.path for entry in found.entries}
+    return Difference(
+        version=version,
+        is_rebuild=is_rebuild,
+        read=read,
+        unchanged=len(found.entries) - len(read),
+        known=known,
+        gone=[path for path in known if path not in present],
+        skipped=frozenset(skipped),
+        unskipped=[path for path in skipped if path not in present],
+    )

@@ -1,0 +1,48 @@
+"""What a run of the index reads with, apart from the code that reads: an unchanged index imports no parser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from satchel.clean import CLEANING_VERSION
+from satchel.index.extract import EXTRACTION_VERSION
+from satchel.index.walk import WalkOptions
+from satchel.redact import REDACTION_VERSION
+from satchel.sources.version import OUTLINE_VERSION
+
+READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
+"""Changes when the same bytes would give other documents: an index of another version is built again."""
+
+_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """What a worker needs to know. `key` keys the content hashes; `cache` is the extraction cache file or empty."""
+
+    root: str
+    key: bytes
+    limit: int
+    allow: tuple[str, ...] = ()
+    cache: str = ""
+
+    @property
+    def version(self) -> str:
+        """What an index of these options has to carry: with another key no hash of a file would be found again, and
+        what was allowed once would stay unredacted.
+        """
+        digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=_DIGEST_BYTES)
+        return f"{READING_VERSION}/{digest.hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """Plain values that one run needs; the engine fills them from the settings."""
+
+    walk: WalkOptions
+    reading: ReadingOptions
+    workers: int = 0
+    commits: int = 6000
+    commit_files: int = 40
+    message_characters: int = 5000

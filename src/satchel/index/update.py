@@ -1,0 +1,217 @@
+"""Doing what a run found to be necessary: reading the changed files and the new commits, and publishing them.
+
+Everything of one step is published in one transaction, words together with the row that says which bytes they came
+from, so a reader never sees half a file and a killed run leaves a valid store that the next run completes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from satchel import text as words
+from satchel.index.commits import HistoryChange, update_history
+from satchel.index.difference import FILE_KINDS, Difference
+from satchel.index.history import HistoryPlan
+from satchel.index.lanes import Lanes
+from satchel.index.options import BuildOptions
+from satchel.index.reading import Reader, Reading
+from satchel.index.report import IndexReport, Progress
+from satchel.index.walk import FileEntry
+from satchel.sources.roles import is_secondary
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import NewBundle, SkippedFile, Stamp
+from satchel.types import Failure, Kind
+
+PUBLISH_BYTES = 16_000_000
+"""Source bytes published at once. Their words take 0.7 s to write, and that is how long Ctrl-C waits at most; much
+less would cost a segment each."""
+
+PUBLISH_FILES = 4_000
+"""Files published at once where they are small: their rows take as long."""
+
+PUBLISH_SECONDS = 8.0
+"""A slow run publishes at least this often, so that a killed one loses little."""
+
+MOST_NOTES = 20
+"""Unreadable files that a report names; the others are only counted."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done. `completed` is false where somebody wanted to stop before the end."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    redacted: int = 0
+    cleaned: int = 0
+    cached: int = 0
+    errors: int = 0
+    completed: bool = True
+    history: HistoryChange = field(default_factory=HistoryChange)
+    notes: list[Failure] = field(default_factory=list)
+
+    def completing(self, report: IndexReport) -> IndexReport:
+        """The report with what was done."""
+        return replace(
+            report,
+            files=report.files + self.added - self.removed,
+            added=self.added,
+            changed=self.changed,
+            removed=self.removed,
+            cached=self.cached,
+            commits_added=self.history.added,
+            commits_hidden=self.history.hidden,
+            errors=report.errors + self.errors,
+            redacted=self.redacted,
+            cleaned=self.cleaned,
+            interrupted=not self.completed,
+            notes=(*report.notes, *self.notes, *self.history.notes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one run has to do, and who watches it. `began` is the tick before the tree was walked."""
+
+    began: int
+    difference: Difference
+    entries: Mapping[str, FileEntry]
+    history: HistoryPlan
+    options: BuildOptions
+    progress: Progress
+    should_stop: Callable[[], bool]
+
+
+def update(store: Store, task: Task) -> Outcome:
+    """Publish what changed, in one transaction or several, and merge segments. The caller holds the index lock."""
+    outcome = Outcome()
+    reader = Reader(task.options.reading)
+    paths = [(entry.path, entry.size) for entry in task.difference.read]
+    try:
+        with Lanes(reader, paths, task.options.reading, task.options.workers, task.should_stop) as lanes:
+            _publish_all(store, task, iter(lanes), reader, outcome)
+    finally:
+        reader.close()
+    with store.write() as writer:
+        writer.merge(task.should_stop)
+    return outcome
+
+
+def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: Outcome) -> None:
+    """One transaction after the other until all is read. The history comes first: the workers read meanwhile."""
+    is_begun = is_done = False
+    while not is_done:
+        with store.write() as writer:
+            if not is_begun:
+                _begin(store, writer, task, outcome)
+                is_begun = True
+            fresh, is_done = _publish_some(writer, task, readings, outcome)
+            if is_done:
+                outcome.completed = not task.should_stop()
+            if not task.difference.is_rebuild or (is_done and outcome.completed):
+                writer.set_meta("reading_version", task.difference.version)
+        reader.remember(fresh)
+
+
+def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
+    """Remove what is gone, and bring the history up to date."""
+    difference = task.difference
+    for kind in FILE_KINDS:
+        writer.remove(kind, [path for path in difference.gone if difference.known[path][0] is kind])
+    outcome.removed += len(difference.gone)
+    writer.unskip(difference.unskipped)
+    if task.history.is_due:
+        task.progress.phase("history", 0)
+        outcome.history = update_history(store, writer, task.history, task.progress.advance, task.should_stop)
+    task.progress.phase("files", len(difference.read))
+
+
+def _publish_some(
+    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: Outcome
+) -> tuple[list[Reading], bool]:
+    """Write readings until they are enough for one transaction. Returns the new ones, and whether these were all."""
+    deadline = time.monotonic() + PUBLISH_SECONDS
+    fresh: list[Reading] = []
+    size = 0
+    for batch in readings:
+        new = [reading for reading in batch if not reading.skipped and not _is_unchanged(reading, task.difference)]
+        _write(writer, task, batch, new, outcome)
+        fresh += new
+        size += sum(reading.size for reading in new)
+        task.progress.advance(len(batch))
+        if size >= PUBLISH_BYTES or len(fresh) >= PUBLISH_FILES or time.monotonic() > deadline:
+            return fresh, False
+    return fresh, True
+
+
+def _is_unchanged(reading: Reading, difference: Difference) -> bool:
+    """Whether the bytes are those that the store knows, read by this version."""
+    kind, stamp = difference.known.get(reading.path, (None, None))
+    same = stamp is not None and kind == reading.kind and stamp.content_hash == reading.content_hash
+    return same and not difference.is_rebuild
+
+
+def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: Outcome) -> None:
+    """The new state of these files: some are new, some only have another time, some cannot be indexed any more."""
+    difference = task.difference
+    fresh = {reading.path for reading in new}
+    skipped = [reading for reading in batch if reading.skipped]
+    known = difference.known
+    for kind in FILE_KINDS:
+        # Skipped now, or of another kind now: `put` replaces within one kind only.
+        leaving = [r.path for r in batch if r.path in known and known[r.path][0] is kind and r.kind != kind]
+        writer.remove(kind, leaving)
+    writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
+    writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
+    writer.restamp([_stamp(r, known[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
+    writer.put([new_bundle(reading) for reading in new])
+    outcome.removed += sum(reading.path in known for reading in skipped)
+    outcome.added += sum(path not in known for path in fresh)
+    outcome.changed += sum(path in known for path in fresh)
+    outcome.redacted += sum(reading.redacted for reading in new)
+    outcome.cleaned += sum(reading.cleaned for reading in new)
+    outcome.cached += sum(reading.cached for reading in new)
+    failed = [reading for reading in skipped if reading.failed]
+    outcome.errors += len(failed)
+    outcome.notes += [unreadable(r.path, r.skipped) for r in failed][: max(MOST_NOTES - len(outcome.notes), 0)]
+
+
+def unreadable(path: str, reason: str) -> Failure:
+    """What an answer has to say about a file that could not be read."""
+    return Failure("index", f"{path}: {reason}", "the rest of the index is complete")
+
+
+def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
+    """The file with its times of before it was opened, so that a change meanwhile shows as one."""
+    entry = task.entries[reading.path]
+    changed_ns = entry.changed_ns if entry.changed_ns < task.began else 0
+    return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
+
+
+def _stamp(reading: Reading, known: Stamp) -> Stamp:
+    return Stamp(known.bundle, known.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
+
+
+def new_bundle(reading: Reading) -> NewBundle:
+    """The bundle of a file that was read."""
+    kind = Kind(reading.kind)
+    return NewBundle(
+        kind=kind,
+        key=reading.path,
+        text="",
+        packed=reading.text,
+        extraction=reading.extraction,
+        path_terms=words.count_terms(words.words(reading.path)),
+        content_hash=reading.content_hash,
+        size=reading.size,
+        mtime_ns=reading.mtime_ns,
+        changed_ns=reading.changed_ns,
+        secondary=kind is Kind.CODE and is_secondary(reading.path),
+        title=reading.path,
+        fields={"lossy": True} if reading.lossy else {},
+        updated=reading.mtime_ns / 1e9,
+        origin="file",
+    )
