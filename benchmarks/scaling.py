@@ -149,6 +149,7 @@ def bundles(pool: Sequence[Source], documents: int, root: Path, key: bytes) -> I
 def write(opened: Satchel, made: Iterator[NewBundle], seconds: float) -> tuple[dict[str, Any], bool]:
     """Write everything in transactions, or what is reached in time. Returns the figures and whether it is all."""
     clock = {"make_s": 0.0, "write_s": 0.0, "merge_s": 0.0}
+    characters = 0
     started = time.monotonic()
     batch: list[NewBundle] = []
     complete = False
@@ -156,6 +157,7 @@ def write(opened: Satchel, made: Iterator[NewBundle], seconds: float) -> tuple[d
         begun = time.monotonic()
         batch = [bundle for bundle, _ in zip(made, range(BATCH_FILES), strict=False)]
         complete = len(batch) < BATCH_FILES
+        characters += sum(len(bundle.text) for bundle in batch)
         clock["make_s"] += time.monotonic() - begun
         begun = time.monotonic()
         with opened.store.write() as writer:
@@ -166,7 +168,8 @@ def write(opened: Satchel, made: Iterator[NewBundle], seconds: float) -> tuple[d
         writer.merge(lambda: False)
     clock["merge_s"] = time.monotonic() - begun
     total = time.monotonic() - started
-    return {"index_s": round(total, 2)} | {name: round(value, 2) for name, value in clock.items()}, complete
+    figures = {"text_mb": round(characters / 1e6, 1), "index_s": round(total, 2)}
+    return figures | {name: round(value, 2) for name, value in clock.items()}, complete
 
 
 def questions(pool: Sequence[Source]) -> dict[str, list[str]]:
@@ -227,7 +230,6 @@ def measure(pool: Sequence[Source], documents: int, seconds: float) -> dict[str,
             "documents": counted.documents[Kind.CODE],
             "files": counted.bundles[Kind.CODE],
             "windows": counted.windows[Kind.CODE],
-            "text_mb": round(counted.text_bytes / 1e6, 1),
             "disk_mb": round(sum(file.stat().st_size for file in places.index.iterdir()) / 1e6, 1),
             "build_peak_mb": round(peak.total / 1e6, 1),
             "load_before": round(load, 1),
@@ -298,7 +300,6 @@ def main() -> int:
     if options.plot:
         plot(json.loads(options.plot.read_text(encoding="utf-8")), options.plot.with_suffix(".svg"))
         return 0
-    os.nice(10)
     pool = load_pool(options.pool)
     sizes = [len(source.text) for source in pool]
     result: dict[str, Any] = {

@@ -22,11 +22,11 @@ from satchel.assemble.request import (
     parse_kinds,
 )
 from satchel.assemble.stream import Workbench, assemble, safe_question
-from satchel.errors import LockedError, UsageError
+from satchel.errors import LockedError, StoreError, UsageError
 from satchel.git import find_repository
-from satchel.index.build import BuildOptions, build
+from satchel.index.build import build
 from satchel.index.lock import index_lock
-from satchel.index.options import ReadingOptions
+from satchel.index.options import BuildOptions, ReadingOptions
 from satchel.index.report import IndexReport, Progress, Quiet
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
@@ -46,6 +46,7 @@ REFRESH_PAUSE_SECONDS = 2.0
 INDEX_NAME = "index.db"
 
 _SECTION_THREADS = 4
+_ATTEMPTS = 4  # at most one publication in a question is usual; four in a row would be a tree that never rests
 
 Answer = TypeVar("Answer")
 
@@ -128,6 +129,7 @@ class Satchel:
         self._executor: ThreadPoolExecutor | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
+        self._notes: tuple[Failure, ...] = ()
 
     @classmethod
     def open(
@@ -147,7 +149,7 @@ class Satchel:
         folders = config.Folders.from_environment(variables)
         places = locate(path, root, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        return cls(places, loaded, SqliteStore(places.index / INDEX_NAME), load_key(folders.state))
+        return cls(places, loaded, SqliteStore(places.index / INDEX_NAME, disposable=True), load_key(folders.state))
 
     @property
     def settings(self) -> config.Settings:
@@ -169,9 +171,20 @@ class Satchel:
         """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         with index_lock(self.places.index / "index.lock", wait, should_stop):
-            report = build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
+            self._store.settle()
+            try:
+                report = self._build(progress, should_stop)
+            except StoreError:
+                if not self._store.damage:
+                    raise
+                self._store.settle()
+                report = self._build(progress, should_stop)
         self._refreshed = time.monotonic()
+        self._notes = report.notes
         return report
+
+    def _build(self, progress: Progress | None, should_stop: Callable[[], bool]) -> IndexReport:
+        return build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
 
     def refresh(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> list[Failure]:
         """Bring the index up to date before a question, unless that was just done. Returns what the answer must note.
@@ -179,8 +192,8 @@ class Satchel:
         When another process is building right now, an index that was published before still answers, with a note.
         """
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS:
-            return []
-        published = self._store.revision != "0"
+            return list(self._notes)
+        published = self._is_published()
         try:
             report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
         except LockedError as error:
@@ -188,6 +201,35 @@ class Satchel:
                 raise
             return [Failure("index", str(error), "the answer comes from the index as it was before")]
         return list(report.notes)
+
+    def _is_published(self) -> bool:
+        """Whether there is an index to answer from; a damaged one is none."""
+        try:
+            return self._store.revision != "0"
+        except StoreError:
+            if not self._store.damage:
+                raise
+            return False
+
+    def _consistently(self, work: Callable[[Sequence[Failure]], Answer]) -> Answer:
+        """What `work` reads from one published state of a sound index.
+
+        When another process publishes meanwhile, the work is done again; when the index turns out to be damaged, it
+        is built again before that, and the work gets the notes of that run.
+        """
+        notes: Sequence[Failure] = ()
+        for _ in range(_ATTEMPTS):
+            try:
+                revision = self._store.revision
+                result = work(notes)
+                if not self._store.damage and self._store.revision == revision:
+                    return result
+            except StoreError:
+                if not self._store.damage:
+                    raise
+            if self._store.damage:
+                notes = self.index().notes
+        return work(notes)
 
     def _build_options(self) -> BuildOptions:
         settings = self.settings
@@ -230,9 +272,13 @@ class Satchel:
         if refresh:
             self.refresh()
         query = analyse(safe_question(question, self.settings.redact_allow))
-        available = self._store.kinds()
-        asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-        return [hit for kind in asked for hit in search_kind(self._store, kind, query).hits[:limit]]
+
+        def hits(_: Sequence[Failure]) -> list[Hit]:
+            available = self._store.kinds()
+            asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+            return [hit for kind in asked for hit in search_kind(self._store, kind, query).hits[:limit]]
+
+        return self._consistently(hits)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """A checked request from the settings and these options, named as in `assemble`."""
@@ -281,11 +327,8 @@ class Satchel:
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        return assemble(
-            request,
-            Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow),
-            notes,
-        )
+        bench = Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow)
+        return self._consistently(lambda found: assemble(request, bench, tuple(dict.fromkeys((*notes, *found)))))
 
     def _open_executor(self) -> ThreadPoolExecutor:
         """The threads that sections are asked in, started at the first question that has several."""

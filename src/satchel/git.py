@@ -18,10 +18,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import IO, TYPE_CHECKING
 
 from satchel.errors import GitError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 SILENCE_LIMIT = 30.0
 """Seconds that git may stay silent before it is killed. The first commit of a million arrives in under 2 s."""
 
+_LOOK_SECONDS = 0.1  # how long git may keep somebody waiting who wants to stop
 _CHUNK = 1 << 16  # bytes; what a pipe holds, so one read empties it
 _SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
 _PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
@@ -160,18 +162,29 @@ def head(repository: Repository) -> str | None:
     return run(repository, "rev-list", "--ignore-missing", "-n1", "HEAD", "--").decode("ascii").strip() or None
 
 
-def run(repository: Repository, *arguments: str, timeout: float = SILENCE_LIMIT) -> bytes:
-    """Run one of the allowed git commands and return its output. Raises GitError."""
-    with stream(repository, *arguments, timeout=timeout) as chunks:
+def run(
+    repository: Repository,
+    *arguments: str,
+    timeout: float = SILENCE_LIMIT,
+    should_stop: Callable[[], bool] | None = None,
+) -> bytes:
+    """Run one of the allowed git commands and return its output, all of it unless stopped. Raises GitError."""
+    with stream(repository, *arguments, timeout=timeout, should_stop=should_stop) as chunks:
         return b"".join(chunks)
 
 
 @contextmanager
-def stream(repository: Repository, *arguments: str, timeout: float = SILENCE_LIMIT) -> Iterator[Iterator[bytes]]:
+def stream(
+    repository: Repository,
+    *arguments: str,
+    timeout: float = SILENCE_LIMIT,
+    should_stop: Callable[[], bool] | None = None,
+) -> Iterator[Iterator[bytes]]:
     """Run one of the allowed git commands and give its output in chunks while it runs.
 
-    Leaving early kills git. Raises GitError when git cannot be started, stays silent for `timeout` seconds, or ends
-    with an error; the last is known only at the end, so output before it may be incomplete.
+    Leaving early kills git, and so does `should_stop`, which is asked while git is silent, too. Raises GitError when
+    git cannot be started, stays silent for `timeout` seconds, or ends with an error; the last is known only at the
+    end, so output before it may be incomplete, and after a stop it always is.
     """
     import subprocess
     from tempfile import TemporaryFile
@@ -198,9 +211,9 @@ def stream(repository: Repository, *arguments: str, timeout: float = SILENCE_LIM
 
         def chunks(output: IO[bytes]) -> Iterator[bytes]:
             nonlocal at_end
-            while chunk := _read(output, timeout, arguments[0]):
+            while chunk := _read(output, timeout, arguments[0], should_stop):
                 yield chunk
-            at_end = True
+            at_end = chunk is not None
 
         try:
             yield chunks(process.stdout)
@@ -241,15 +254,22 @@ def _environment() -> dict[str, str]:
     return kept | _ENVIRONMENT
 
 
-def _read(output: IO[bytes], timeout: float, name: str) -> bytes:
-    """The next chunk, empty at the end. Raises GitError after `timeout` seconds of silence (not on Windows)."""
+def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
+    """The next chunk, empty at the end, None where somebody wants to stop.
+
+    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
+    """
     if os.name == "posix":
         import select
 
         waiting = select.poll()
         waiting.register(output.fileno(), select.POLLIN)
-        if not waiting.poll(timeout * 1000):
-            raise _silent(name, timeout)
+        deadline = monotonic() + timeout
+        while not waiting.poll(max(min(_LOOK_SECONDS, deadline - monotonic()), 0) * 1000):
+            if should_stop is not None and should_stop():
+                return None
+            if monotonic() >= deadline:
+                raise _silent(name, timeout)
     return os.read(output.fileno(), _CHUNK)
 
 

@@ -35,7 +35,7 @@ repository, 3 % are answered with nothing if it is of the same language, 23 % if
 
 ITEM_FLOOR = 0.1
 """Default of `min_score`, for each file and record of a kind that answers. Lower than the floor of the kind, because a
-long question shares few words with each single file: 0.16 here costs 4 points of file@4k."""
+long question shares few words with each single file: 0.16 here costs 3 points of file@4k."""
 
 
 SMALL_CANDIDATE_TOKENS = 20

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.files import SkipReason
-from satchel.index.difference import FILE_KINDS, Difference, compare
+from satchel.index.difference import Difference, compare
 from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
 from satchel.index.options import BuildOptions
 from satchel.index.report import IndexReport, Progress
@@ -23,8 +23,6 @@ from satchel.types import Failure
 
 if TYPE_CHECKING:
     from satchel.index.update import Outcome
-
-__all__ = ["FILE_KINDS", "BuildOptions", "build"]
 
 SET_ASIDE = "set_aside"
 """Under this key a store that was begun anew remembers the file of the damaged one before it."""

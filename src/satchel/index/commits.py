@@ -116,7 +116,9 @@ class _Log:
             yield commit
 
     def _missing(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
-        self.visible = visible_commits(self._repository, self._limit)
+        self.visible = visible_commits(self._repository, self._limit, should_stop)
+        if should_stop():
+            return
         self.is_visible_known = True
         wanted = set(self.visible) - self._known
         if not wanted:

@@ -25,6 +25,10 @@ MOST_BYTES = 256_000_000
 _DROPPED_SHARE = 4
 """One row in so many is dropped at once, so that a full cache is not pruned again by the next few files."""
 
+_DROP_OLDEST = """
+DELETE FROM extractions WHERE age IN (
+    SELECT age FROM extractions ORDER BY age LIMIT (SELECT count(*) / ? + 1 FROM extractions))
+"""
 _DIGEST_BYTES = 16
 _BUSY = (apsw.BusyError, apsw.LockedError)
 
@@ -113,7 +117,4 @@ def _prune(connection: apsw.Connection) -> None:
     """Drop the oldest rows of a cache that is too large; a row that is written again counts as new."""
     pages = connection.pragma("page_count") - connection.pragma("freelist_count")
     if pages * connection.pragma("page_size") > MOST_BYTES:
-        oldest = (
-            f"SELECT age FROM extractions ORDER BY age LIMIT (SELECT count(*) / {_DROPPED_SHARE} + 1 FROM extractions)"
-        )
-        connection.execute(f"DELETE FROM extractions WHERE age IN ({oldest})")
+        connection.execute(_DROP_OLDEST, (_DROPPED_SHARE,))

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from satchel.index.options import ReadingOptions
 from satchel.index.reading import FAILED, Reader, Reading
@@ -114,7 +114,7 @@ class Lanes:
             readings.append(self._reader.read(path))
         return readings
 
-    def _next_result(self, pause: float | None) -> Result | None | object:
+    def _next_result(self, pause: float | None) -> Result | object | None:
         """What a worker has ready; None says that a lane ended. Waits a moment unless `pause` is 0."""
         try:
             return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
@@ -233,7 +233,7 @@ class _Lane(threading.Thread):
                     continue
 
 
-def _ask(process: subprocess.Popen[bytes], message: object) -> object:
+def _ask(process: subprocess.Popen[bytes], message: object) -> Any:
     """Send one message and wait for the answer; None where the worker ended."""
     assert process.stdin is not None
     assert process.stdout is not None

@@ -29,8 +29,9 @@ class ReadingOptions:
 
     @property
     def version(self) -> str:
-        """What an index of these options has to carry: with another key no hash of a file would be found again, and
-        what was allowed once would stay unredacted.
+        """What an index read with these options carries; it changes with the key and with what is allowed.
+
+        With another key no hash of a file would be found again, and what was allowed once must not stay unredacted.
         """
         digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=_DIGEST_BYTES)
         return f"{READING_VERSION}/{digest.hexdigest()}"

@@ -64,8 +64,8 @@ class Reading:
     def row(self) -> tuple[Any, ...]:
         """All fields but the last as plain values, in order: `Reading(*row)` is this reading."""
         return (
-            self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash, self.kind,
-            self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached,
+            self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash,
+            self.kind, self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached,
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from satchel import git
 from satchel.errors import GitError
-from satchel.index.build import FILE_KINDS
+from satchel.index.difference import FILE_KINDS
 from satchel.index.lock import holder, last_run
 from satchel.index.walk import WalkOptions, walk
 from satchel.store.protocol import Store

@@ -198,6 +198,15 @@ def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
     return spread
 
 
+def largest(values: FloatArray, count: int) -> IntArray:
+    """Positions of the `count` largest values, falling; equal values in order of position."""
+    if len(values) <= count:
+        return np.argsort(-values, kind="stable")
+    threshold = np.partition(values, -count)[-count]
+    chosen = np.flatnonzero(values >= threshold)
+    return chosen[np.argsort(-values[chosen], kind="stable")[:count]]
+
+
 def _sum_runs(owners: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
     """Sum the values of neighbours with the same owner; owners ascend."""
     first = np.empty(len(owners), dtype=bool)

@@ -137,7 +137,7 @@ def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> Floa
     """Per bundle: its best parts among the best of all, weighted 1, 1/2, 1/4."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    best = np.argsort(-document_scores, kind="stable")[:BEST_PARTS]
+    best = bm25.largest(document_scores, BEST_PARTS)
     for position in best.tolist():
         bundle = owner[position]
         if seen[bundle] < 3:
@@ -149,7 +149,7 @@ def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> Floa
 def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_score: FloatArray) -> FloatArray:
     combined = _by_maximum(document_scores) + file_score[lexicon.columns.document_bundle]
     combined[~lexicon.live_document] = 0.0
-    best = np.argsort(-combined, kind="stable")[: calls.SEEDS]
+    best = bm25.largest(combined, calls.SEEDS)
     seeds = [(int(position), float(combined[position])) for position in best if combined[position] > 0]
     return _by_maximum(calls.neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
 

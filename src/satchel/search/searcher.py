@@ -90,11 +90,7 @@ def _file_hits(store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking
 def _largest(values: bm25.FloatArray, count: int) -> list[int]:
     """Positions of the largest finite values, falling; equal values in order of position."""
     finite = np.flatnonzero(np.isfinite(values))
-    if len(finite) > count:
-        threshold = np.partition(values[finite], -count)[-count]
-        finite = finite[values[finite] >= threshold]
-    order = np.argsort(-values[finite], kind="stable")[:count]
-    return [int(position) for position in finite[order]]
+    return [int(position) for position in finite[bm25.largest(values[finite], count)]]
 
 
 def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:

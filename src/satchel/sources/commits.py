@@ -77,7 +77,7 @@ def read_commits(
     revisions = ["--end-of-options", *revision_range, "--"]
     count = 0
     try:
-        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary):
+        for commit in _stream_commits(repository, ["--raw", *arguments, *revisions], boundary, should_stop):
             if should_stop is not None and should_stop():
                 return
             count += 1
@@ -86,18 +86,24 @@ def read_commits(
         # A clone without the folders of old commits stops at the first one that it lacks. Their messages are there.
         if not repository.partial:
             raise
-        for commit in islice(_stream_commits(repository, [*arguments, *revisions], boundary), count, None):
+        for commit in islice(_stream_commits(repository, [*arguments, *revisions], boundary, should_stop), count, None):
             if should_stop is not None and should_stop():
                 return
             yield commit
 
 
-def visible_commits(repository: Repository, limit: int | None = None) -> list[str]:
-    """The ids of the newest ancestors of HEAD (HEAD included, merges not), newest first. Raises GitError."""
+def visible_commits(
+    repository: Repository, limit: int | None = None, should_stop: Callable[[], bool] | None = None
+) -> list[str]:
+    """The ids of the newest ancestors of HEAD (HEAD included, merges not), newest first.
+
+    After a stop the list means nothing. Raises GitError.
+    """
     if head(repository) is None:
         return []
     newest = [] if limit is None else [f"-n{limit}"]
-    return run(repository, "rev-list", "--no-merges", *newest, "HEAD", "--").decode("ascii").split()
+    listed = run(repository, "rev-list", "--no-merges", *newest, "HEAD", "--", should_stop=should_stop)
+    return listed.decode("ascii").split()
 
 
 def diff_stat(repository: Repository, shas: Iterable[str]) -> dict[str, tuple[int, int] | None]:
@@ -137,10 +143,15 @@ def _stat_batch(repository: Repository, shas: list[str], found: dict[str, tuple[
             raise
 
 
-def _stream_commits(repository: Repository, arguments: Sequence[str], boundary: frozenset[str]) -> Iterator[Commit]:
+def _stream_commits(
+    repository: Repository,
+    arguments: Sequence[str],
+    boundary: frozenset[str],
+    should_stop: Callable[[], bool] | None,
+) -> Iterator[Commit]:
     """Yield each commit when the next one begins, and the last one when git has ended well."""
     pending: Commit | None = None
-    with stream(repository, "log", *arguments) as chunks:
+    with stream(repository, "log", *arguments, should_stop=should_stop) as chunks:
         for commit in _parse(chain.from_iterable(_tokens(chunks)), boundary):
             if pending is not None:
                 yield pending

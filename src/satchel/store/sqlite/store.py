@@ -66,6 +66,7 @@ class SqliteStore:
         self._connections: list[apsw.Connection] = []
         self._guard = threading.Lock()
         self._lexicons: dict[Kind, tuple[str, Lexicon]] = {}
+        self._kinds: tuple[str, Mapping[Kind, int]] = ("", {})
         self._connection()
 
     def _connection(self) -> apsw.Connection:
@@ -277,9 +278,13 @@ class SqliteStore:
             return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
 
     def kinds(self) -> Mapping[Kind, int]:
-        """How many visible documents there are of each kind that has any."""
-        sql = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden GROUP BY kind"
-        return {Kind(row[0]): row[1] for row in self._rows(sql)}
+        """How many visible documents there are of each kind that has any; kept until the store changes."""
+        revision = self.revision
+        known = self._kinds
+        if known[0] != revision:
+            sql = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden GROUP BY kind"
+            known = self._kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql)})
+        return known[1]
 
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted. Takes some milliseconds: every table is looked at."""
