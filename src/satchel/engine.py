@@ -124,6 +124,7 @@ class Satchel:
         self.places = places
         self.loaded = loaded
         self._store = store
+        self._memory: SqliteStore | None = None
         self._key = key
         self._lines = FileLines(places.root, store, key, self.settings.index_max_file_bytes)
         self._executor: ThreadPoolExecutor | None = None
@@ -160,6 +161,13 @@ class Satchel:
     def store(self) -> SqliteStore:
         """The index store, for those who build on it."""
         return self._store
+
+    @property
+    def memory(self) -> SqliteStore:
+        """The durable memory store, opened when first asked for, backed up before its schema changes."""
+        if self._memory is None:
+            self._memory = SqliteStore(self.places.memory, durable=True)
+        return self._memory
 
     def index(
         self,
@@ -327,7 +335,8 @@ class Satchel:
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        bench = Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow)
+        memory = self.memory if self._memory is not None or self.places.memory.exists() else None
+        bench = Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow, memory)
         return self._consistently(lambda found: assemble(request, bench, tuple(dict.fromkeys((*notes, *found)))))
 
     def _open_executor(self) -> ThreadPoolExecutor:
@@ -356,6 +365,8 @@ class Satchel:
         if self._executor is not None:
             self._executor.shutdown(wait=True)
         self._store.close()
+        if self._memory is not None:
+            self._memory.close()
 
     def __enter__(self) -> Self:
         return self

@@ -38,6 +38,9 @@ ITEM_FLOOR = 0.1
 long question shares few words with each single file: 0.16 here costs 3 points of file@4k."""
 
 
+MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
+"""Kinds that the durable memory file holds; all others are derived and lie in the index."""
+
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
 
@@ -50,13 +53,30 @@ the bar is higher for them: with 0.4 twenty of them filled their third of the bu
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """What the stream works with; everything else is in the request."""
+    """What the stream works with; everything else is in the request. `memory` is None while nothing is remembered."""
 
     store: Store
     lines: FileLines
     key: bytes
     open_executor: OpenExecutor | None = None
     allow: tuple[str, ...] = ()
+    memory: Store | None = None
+
+    def store_of(self, kind: Kind) -> Store:
+        """The store that holds a kind: what cannot be derived again lies in the memory file."""
+        return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
+
+    def kinds(self) -> dict[Kind, int]:
+        """How many documents there are of each kind."""
+        found = dict(self.store.kinds())
+        if self.memory is not None:
+            found |= {kind: count for kind, count in self.memory.kinds().items() if kind in MEMORY_KINDS}
+        return found
+
+    @property
+    def revision(self) -> str:
+        """A value that changes with every published write to either store."""
+        return self.store.revision if self.memory is None else f"{self.store.revision}+{self.memory.revision}"
 
 
 def safe_question(question: str, allow: Sequence[str] = ()) -> str:
@@ -68,9 +88,9 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
     started = time.monotonic()
     query = analyse(safe_question(request.query, bench.allow))
-    plan = make_plan(request, bench.store.kinds())
+    plan = make_plan(request, bench.kinds())
     gathered, failures = gather(
-        plan, _asker(bench.store, query, request.max_tokens), bench.open_executor, request.deadline_seconds
+        plan, _asker(bench, query, request.max_tokens), bench.open_executor, request.deadline_seconds
     )
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
@@ -82,16 +102,18 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
             "search_ms": round((searched - started) * 1000, 2),
             "assemble_ms": round((time.monotonic() - searched) * 1000, 2),
         },
-        "revision": bench.store.revision,
+        "revision": bench.revision,
         "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
     }
     return _answer(request, sections, fitted, token_counter, problems, meta)
 
 
-def _asker(store: Store, query: Query, max_tokens: int) -> Callable[[PlannedSection], SearchResult]:
-    votes = Votes(query, store)
+def _asker(bench: Workbench, query: Query, max_tokens: int) -> Callable[[PlannedSection], SearchResult]:
+    votes = Votes(query, bench.store)
     candidates = max(CANDIDATE_WINDOWS, max_tokens // SMALL_CANDIDATE_TOKENS)
-    return lambda section: search_kind(store, section.kind, query, votes=votes, candidates=candidates)
+    return lambda section: search_kind(
+        bench.store_of(section.kind), section.kind, query, votes=votes, candidates=candidates
+    )
 
 
 def _sections(
@@ -141,7 +163,7 @@ def _candidates(
         location = hit.document.location
         bundle = int(hit.document.fields["bundle"])
         if location is None:
-            candidates.append(record_candidate(hit, bench.store.text(bundle), cap))
+            candidates.append(record_candidate(hit, bench.store_of(hit.document.kind).text(bundle), cap))
             continue
         if location.path not in lines and location.path not in failures:
             found = bench.lines.read(location.path, bundle, location.content_hash)

@@ -36,10 +36,9 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
         called[row].append(target)
     own = {row: part.name.rpartition(".")[2] for row, part in parts.items() if part.name}
     names = {name for targets in called.values() for name in targets} | set(own.values())
-    holders: dict[str, list[int]] = defaultdict(list)
-    for definition in store.definitions(sorted(names)):
-        holders[definition.name].append(definition.row)
-    clear = {name: found for name, found in holders.items() if len(set(found)) <= MOST_DEFINITIONS}
+    clear: dict[str, list[int]] = defaultdict(list)
+    for definition in store.definitions(sorted(names), most=MOST_DEFINITIONS):
+        clear[definition.name].append(definition.row)
     callers: dict[str, list[int]] = defaultdict(list)
     for row, _, target in store.edges_to(sorted(set(own.values()) & set(clear)), [EdgeType.CALLS]):
         callers[target].append(row)

@@ -80,8 +80,11 @@ class Store(Protocol):
     def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
         """Documents by row number; unknown rows are left out."""
 
-    def definitions(self, names: Sequence[str]) -> list[DefinitionRow]:
-        """Where any of these names is defined (case-sensitive, unqualified)."""
+    def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
+        """Where any of these names is defined (case-sensitive, unqualified).
+
+        With `most`, names that more documents than this define are left out, without being read.
+        """
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.sqlite.schema import migrate
+from satchel.store.sqlite.schema import STEPS, migrate
 
 BUSY_TIMEOUT_MS = 10_000
 """How long a statement waits for another process's transaction before it gives up."""
@@ -58,6 +58,8 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             _check_owner(connection, path)
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full" if durable else "normal")
+            if durable:
+                _back_up(connection, path)
             migrate(connection)
             path.chmod(_FILE_MODE)
         except BaseException:
@@ -70,6 +72,18 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     except (apsw.Error, OSError) as error:
         raise StoreError(f"cannot open the store {path}: {error}") from error
     return connection
+
+
+def _back_up(connection: apsw.Connection, path: Path) -> None:
+    """Copy a store that holds something and has an older schema, once for each schema that it leaves."""
+    version = int(connection.pragma("user_version"))
+    copy = path.with_name(f"{path.stem}.schema-{version}{path.suffix}")
+    if 0 < version < len(STEPS) and not copy.exists():
+        partial = copy.with_suffix(".partial")
+        partial.unlink(missing_ok=True)
+        connection.execute("VACUUM INTO ?", (str(partial),))
+        partial.chmod(_FILE_MODE)
+        partial.rename(copy)
 
 
 def _check_owner(connection: apsw.Connection, path: Path) -> None:

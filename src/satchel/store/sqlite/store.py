@@ -227,13 +227,17 @@ class SqliteStore:
         sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
         return {row[0]: StoredPart(*row) for row in self._rows_in(sql, rows)}
 
-    def definitions(self, names: Sequence[str]) -> list[DefinitionRow]:
-        """Where any of these names is defined (case-sensitive, unqualified)."""
-        sql = (
-            "SELECT name, owner, document, line FROM definitions "
-            "WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name, document, line"
+    def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
+        """Where any of these names is defined; with `most`, only names that so many documents define at most."""
+        few = (
+            " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
         )
-        return [DefinitionRow(*row) for row in self._rows_in(sql, names)]
+        sql = (
+            "SELECT name, owner, document, line FROM definitions WHERE name IN "
+            f"(SELECT value FROM json_each(?){few if most is not None else ''}) ORDER BY name, document, line"
+        )
+        extra = (most + 1, most) if most is not None else ()
+        return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
         """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
