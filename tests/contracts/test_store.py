@@ -70,6 +70,8 @@ def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
     with store.write() as writer:
         writer.put([file_bundle("src/a.py"), file_bundle("lib/a.py", "x = 1\n")])
     assert [row.name for row in store.definitions(["parse", "PARSE"])] == ["parse"]
+    assert [row.name for row in store.definitions(["parse"], most=1)] == ["parse"]
+    assert store.definitions(["parse"], most=0) == []
     assert [path for _, path in store.paths_named(["a.py"], [])] == ["src/a.py", "lib/a.py"]
     assert [path for _, path in store.paths_named([], ["a"])] == ["src/a.py", "lib/a.py"]
 

@@ -27,16 +27,14 @@ from satchel.store.protocol import Store
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
 
-CALIBRATED_FLOOR = 0.15
-"""A kind answers only if its best file or record contains this share of the question's idf mass. The largest step of
-0.01 with which code alone answers 99 % of 296 real questions (2 are answered with nothing). Asked about another
-repository, 3 % are answered with nothing if it is of the same language, 23 % if it is not
-(benchmarks/results/judged-contexts.md)."""
+CALIBRATED_FLOOR = 0.14
+"""A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
+questions is answered with nothing. Asked about another repository, 2 to 3 % are answered with nothing if it is of the
+same language, about 20 % if it is not (benchmarks/results/judged-contexts.md)."""
 
 ITEM_FLOOR = 0.1
-"""Default of `min_score`, for each file and record of a kind that answers. Lower than the floor of the kind, because a
-long question shares few words with each single file: 0.16 here costs 3 points of file@4k."""
-
+"""Default of `min_score` for each record and section of prose of a kind that answers. Code has none beyond the floor of
+its kind: a long question shares few words with each single file, and 0.1 there costs 1 to 2 points of file@4k."""
 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds that the durable memory file holds; all others are derived and lie in the index."""
@@ -119,7 +117,6 @@ def _asker(bench: Workbench, query: Query, max_tokens: int) -> Callable[[Planned
 def _sections(
     request: AssembleRequest, bench: Workbench, gathered: Sequence[Gathered], asked: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
-    floor = ITEM_FLOOR if request.min_score is None else request.min_score
     sections, failures = [], []
     competing = sum(bool(row.result.hits) for row in gathered) > 1
     total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
@@ -129,6 +126,9 @@ def _sections(
         best = _best_relevance(row)
         if request.min_score is None and best < CALIBRATED_FLOOR:
             continue
+        floor = request.min_score
+        if floor is None:
+            floor = 0.0 if row.section.kind is Kind.CODE else ITEM_FLOOR
         least = max(floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
         hits = [hit for hit in row.result.hits if hit.relevance >= least and _wanted(hit, request)]
         candidates, lines, problems = _candidates(hits, bench, request, cap, asked)

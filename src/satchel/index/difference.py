@@ -19,11 +19,12 @@ class Difference:
     """What has to be read, and what is gone.
 
     `known` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the paths that are
-    remembered as skipped and no longer there. `version` is what the index carries when all is done; `is_rebuild` says
-    that its files were read by another version, so that equal bytes mean nothing.
+    remembered as skipped and no longer there. `version` is what the index carries when all is done, `is_marked` says
+    that it does already, and `is_rebuild` that its files were read by another one, so that equal bytes mean nothing.
     """
 
     version: str
+    is_marked: bool
     is_rebuild: bool
     read: Sequence[FileEntry]
     unchanged: int
@@ -42,7 +43,8 @@ def compare(store: Store, found: Walk, version: str) -> Difference:
     """Compare a walk with the store."""
     known = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
     skipped = store.skipped_stamps()
-    is_rebuild = bool(known or skipped) and store.meta("reading_version") != version
+    is_marked = store.meta("reading_version") == version
+    is_rebuild = bool(known or skipped) and not is_marked
     read: list[FileEntry] = []
     for entry in found.entries:
         now = (entry.size, entry.mtime_ns, entry.changed_ns)
@@ -53,6 +55,7 @@ def compare(store: Store, found: Walk, version: str) -> Difference:
     present = {entry.path for entry in found.entries}
     return Difference(
         version=version,
+        is_marked=is_marked,
         is_rebuild=is_rebuild,
         read=read,
         unchanged=len(found.entries) - len(read),

@@ -111,9 +111,14 @@ def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], re
             fresh, is_done = _publish_some(writer, task, readings, outcome)
             if is_done:
                 outcome.completed = not task.should_stop()
-            if not task.difference.is_rebuild or (is_done and outcome.completed):
-                writer.set_meta("reading_version", task.difference.version)
+            _mark(writer, task.difference, is_all=is_done and outcome.completed)
         reader.remember(fresh)
+
+
+def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
+    """Note by which version the files were read: at once for a new index, for another one when all are."""
+    if not difference.is_marked and (is_all or not difference.is_rebuild):
+        writer.set_meta("reading_version", difference.version)
 
 
 def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:

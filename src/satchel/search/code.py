@@ -24,7 +24,7 @@ from satchel.types import Kind
 FILE_WEIGHTS = {
     "best part": 1.0,
     "top three parts": 0.5,
-    "history": 0.75,
+    "history": 1.0,
     "whole file": 0.5,
     "name": 0.5,
     "path mention": 0.5,
@@ -46,12 +46,12 @@ NAME_DILUTION = 0.075
 SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out."""
 
-VALUE_FILE = 1.2
+VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
 VALUE_WINDOW_RANK = 0.27
 VALUE_PARTS = 0.2
 VALUE_WINDOW = 1.2
-VALUE_TITLE = 1.0
+VALUE_TITLE = 0.7
 VALUE_CALLS = 0.4
 VALUE_COMMENT = 0.8
 VALUE_MENTION = 0.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import TypeVar
 
 import apsw
@@ -48,8 +47,12 @@ def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool])
         chosen = _due(connection, kind)
         if not chosen or should_stop():
             continue
-        with suppress(_Stopped), connection:  # inside a transaction this is a savepoint
+        connection.execute("SAVEPOINT merging")
+        try:
             _merge(connection, kind, chosen, should_stop)
+        except _Stopped:
+            connection.execute("ROLLBACK TO merging")
+        connection.execute("RELEASE merging")
 
 
 def _due(connection: apsw.Connection, kind: str) -> list[int]:
