@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +33,7 @@ from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
+from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
 
@@ -46,7 +48,6 @@ REFRESH_PAUSE_SECONDS = 2.0
 INDEX_NAME = "index.db"
 
 _SECTION_THREADS = 4
-_ATTEMPTS = 4  # at most one publication in a question is usual; four in a row would be a tree that never rests
 
 Answer = TypeVar("Answer")
 
@@ -219,25 +220,24 @@ class Satchel:
                 raise
             return False
 
-    def _consistently(self, work: Callable[[Sequence[Failure]], Answer]) -> Answer:
-        """What `work` reads from one published state of a sound index.
+    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
+        """What `work` makes of one published state of a sound index.
 
-        When another process publishes meanwhile, the work is done again; when the index turns out to be damaged, it
-        is built again before that, and the work gets the notes of that run.
+        When the index turns out to be damaged, it is built again and the work done once more, with what that run has
+        to note.
         """
         notes: Sequence[Failure] = ()
-        for _ in range(_ATTEMPTS):
+        for is_last in (False, True):
             try:
-                revision = self._store.revision
-                result = work(notes)
-                if not self._store.damage and self._store.revision == revision:
-                    return result
+                with self._store.snapshot() as state:
+                    result = work(state, notes)
+                if is_last or not self._store.damage:
+                    break
             except StoreError:
-                if not self._store.damage:
+                if is_last or not self._store.damage:
                     raise
-            if self._store.damage:
-                notes = self.index().notes
-        return work(notes)
+            notes = self.index().notes
+        return result
 
     def _build_options(self) -> BuildOptions:
         settings = self.settings
@@ -281,12 +281,12 @@ class Satchel:
             self.refresh()
         query = analyse(safe_question(question, self.settings.redact_allow))
 
-        def hits(_: Sequence[Failure]) -> list[Hit]:
-            available = self._store.kinds()
+        def hits(store: Store, _: Sequence[Failure]) -> list[Hit]:
+            available = store.kinds()
             asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-            return [hit for kind in asked for hit in search_kind(self._store, kind, query).hits[:limit]]
+            return [hit for kind in asked for hit in search_kind(store, kind, query).hits[:limit]]
 
-        return self._consistently(hits)
+        return self._read(hits)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """A checked request from the settings and these options, named as in `assemble`."""
@@ -335,9 +335,15 @@ class Satchel:
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        memory = self.memory if self._memory is not None or self.places.memory.exists() else None
-        bench = Workbench(self._store, self._lines, self._key, self._open_executor, self.settings.redact_allow, memory)
-        return self._consistently(lambda found: assemble(request, bench, tuple(dict.fromkeys((*notes, *found)))))
+        has_memory = self._memory is not None or self.places.memory.exists()
+
+        def context(store: Store, found: Sequence[Failure]) -> Context:
+            with self.memory.snapshot() if has_memory else nullcontext() as memory:
+                allow = self.settings.redact_allow
+                bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory)
+                return assemble(request, bench, tuple(dict.fromkeys((*notes, *found))))
+
+        return self._read(context)
 
     def _open_executor(self) -> ThreadPoolExecutor:
         """The threads that sections are asked in, started at the first question that has several."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,12 @@ def build_options(root: Path, cache: Path | None = None, **changes: Any) -> Buil
     """Options as the settings have them, with one process."""
     reading = ReadingOptions(str(root), KEY, 1_000_000, cache=str(cache) if cache is not None else "")
     return replace(BuildOptions(WalkOptions(), reading, workers=1), **changes)
+
+
+def stopping_at(number: int) -> Callable[[], bool]:
+    """Somebody who wants to stop from the given question on, counted from 1."""
+    questions = itertools.count(1)
+    return lambda: next(questions) >= number
 
 
 class Index:

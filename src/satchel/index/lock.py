@@ -23,10 +23,8 @@ _POLL_SECONDS = 0.05
 @contextlib.contextmanager
 def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool]) -> Iterator[None]:
     """Hold the lock file while the block runs. Raises LockedError with the holder after `wait_seconds`."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    descriptor = _acquire(path, time.monotonic() + wait_seconds, should_stop)
     try:
-        _acquire(descriptor, path, time.monotonic() + wait_seconds, should_stop)
         holder = json.dumps({"pid": os.getpid(), "host": platform.node(), "since": int(time.time())})
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, holder.encode(), 0)
@@ -57,18 +55,35 @@ def holder(path: Path) -> str:
     return ""
 
 
-def _acquire(descriptor: int, path: Path, deadline: float, should_stop: Callable[[], bool]) -> None:
-    if fcntl is None:
-        return
+def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> int:
+    """A descriptor of the lock file that holds the lock."""
     while True:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline or should_stop():
-                raise LockedError(_held_by(path)) from None
-            time.sleep(_POLL_SECONDS)
-        else:
-            return
+            # `satchel clean` removes the file with its folder: a lock on a removed file keeps nobody away.
+            if _is_locked_now(descriptor) and os.path.samestat(os.fstat(descriptor), path.stat()):
+                return descriptor
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        if time.monotonic() >= deadline or should_stop():
+            raise LockedError(_held_by(path))
+        time.sleep(_POLL_SECONDS)
+
+
+def _is_locked_now(descriptor: int) -> bool:
+    """Take the lock if nobody has it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _held_by(path: Path) -> str:

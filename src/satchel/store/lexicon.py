@@ -8,6 +8,7 @@ longer reaches) stay in their segment until it is merged; here they are marked d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,12 @@ class Lexicon:
         self.window_count = int(self.live_window.sum())
         self.document_count = int(self.live_document.sum())
         self.bundle_count = int(self.live_bundle.sum())
+
+    def over(self, fetch: FetchPostings) -> Lexicon:
+        """The same words with their postings from elsewhere: the same file over another connection."""
+        twin = copy(self)
+        twin._fetch = fetch
+        return twin
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""

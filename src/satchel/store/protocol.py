@@ -47,6 +47,9 @@ class Store(Protocol):
     def revision(self) -> str:
         """A value that changes with every published write."""
 
+    def snapshot(self) -> AbstractContextManager[Store]:
+        """The store as it is published now, until the block ends; it can be read by several threads, not written."""
+
     def write(self) -> AbstractContextManager[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
 

@@ -74,8 +74,8 @@ def _wrong_words(connection: apsw.Connection, kind: str) -> Iterator[str]:
     count = "SELECT count(*), coalesce(sum(last_document - first_document + 1), 0) FROM bundles WHERE NOT hidden"
     ((bundles, documents),) = rows(connection, f"{count} AND kind = ?", (kind,))
     if (bundles, documents) != (lexicon.bundle_count, lexicon.document_count):
-        yield f"{kind} has words of {lexicon.bundle_count} bundles with {lexicon.document_count} documents, "
-        yield f"but rows of {bundles} with {documents}"
+        found = f"{lexicon.bundle_count} bundles with {lexicon.document_count} documents"
+        yield f"{kind} has words of {found}, but rows of {bundles} with {documents}"
 
 
 def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:

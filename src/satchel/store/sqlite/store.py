@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import struct
 import threading
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.lexicon import Field, Lexicon, Segment
-from satchel.store.records import Bundle, DefinitionRow, Stamp, StoredPart
-from satchel.store.segments import decode_columns, decode_postings
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     DamagedStoreError,
@@ -27,25 +19,18 @@ from satchel.store.sqlite.connection import (
     open_connection,
     put_aside,
 )
-from satchel.store.sqlite.statistics import count
+from satchel.store.sqlite.reader import Derived, SqliteReader
+from satchel.store.sqlite.snapshot import SqliteSnapshot
 from satchel.store.sqlite.writer import SqliteWriter
-from satchel.store.statistics import StoreStatistics
-from satchel.types import EdgeType, Kind
 
-_BUNDLE_COLUMNS = (
-    "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
-    "created, updated, importance, origin, first_document, last_document"
-)
-_PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-_UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 _WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 SET_ASIDE = "set_aside"
 """The `meta` key under which a store that was begun anew remembers the file name of the damaged one."""
 
 
-class SqliteStore:
+class SqliteStore(SqliteReader):
     """A store in one file. Methods may be called from several threads; each thread gets its own connection.
 
     A `disposable` store can be built again: where its file is not a sound store, it is put aside and an empty one
@@ -55,6 +40,7 @@ class SqliteStore:
     def __init__(
         self, path: Path, *, durable: bool = False, disposable: bool = False, timeout_ms: int = BUSY_TIMEOUT_MS
     ) -> None:
+        super().__init__(Derived())
         self.path = path
         self.damage = ""
         """What was found to be wrong with the file while it was used, empty if nothing was."""
@@ -64,18 +50,14 @@ class SqliteStore:
         self._identity: tuple[int, int] | None = None
         self._local = threading.local()
         self._connections: list[apsw.Connection] = []
+        self._idle: list[apsw.Connection] = []
         self._guard = threading.Lock()
-        self._lexicons: dict[Kind, tuple[str, Lexicon]] = {}
-        self._kinds: tuple[str, Mapping[Kind, int]] = ("", {})
         self._connection()
 
     def _connection(self) -> apsw.Connection:
         connection: apsw.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._open()
-            self._local.connection = connection
-            with self._guard:
-                self._connections.append(connection)
+            connection = self._local.connection = self._open()
         return connection
 
     def _open(self) -> apsw.Connection:
@@ -86,6 +68,8 @@ class SqliteStore:
                 raise
             connection = self._begin_anew()
         self._identity = identity(self.path)
+        with self._guard:
+            self._connections.append(connection)
         return connection
 
     def _begin_anew(self) -> apsw.Connection:
@@ -122,31 +106,16 @@ class SqliteStore:
         self.damage = f"{type(error).__name__}: {error}"
         return DamagedStoreError(f"the store {self.path} is damaged ({error}): `satchel clean` builds it again")
 
-    @contextmanager
-    def _decoding(self) -> Iterator[None]:
-        """Whatever a value of the store turns out not to be is damage."""
-        try:
-            yield
-        except _UNREADABLE as error:
-            raise self._damaged(error) from error
-
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._rows_of(self._connection(), sql, bindings)
+
+    def _rows_of(self, connection: apsw.Connection, sql: str, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
         try:
-            return self._connection().execute(sql, tuple(bindings)).fetchall()
+            return connection.execute(sql, tuple(bindings)).fetchall()
         except apsw.BusyError as error:
             raise LockedError(f"another process holds {self.path}: try again when it is done") from error
         except (*_DAMAGE, UnicodeDecodeError) as error:
             raise self._damaged(error) from error
-
-    def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
-        listed = list(values)
-        return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
-
-    @property
-    def revision(self) -> str:
-        """A value that changes with every published write."""
-        return self.meta("revision") or "0"
 
     @contextmanager
     def write(self) -> Iterator[SqliteWriter]:
@@ -170,129 +139,21 @@ class SqliteStore:
                 raise self._damaged(error) from error
             raise
 
-    def meta(self, key: str) -> str | None:
-        """A value noted by `set_meta`."""
-        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return str(rows[0][0]) if rows else None
-
-    def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """The stamp of every bundle of a kind, by key."""
-        rows = self._rows(
-            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
-        )
-        return {row[0]: Stamp(*row[1:]) for row in rows}
-
-    def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
-        """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
-        return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
-
-    def skipped_reasons(self) -> Mapping[str, int]:
-        """How many files are remembered as skipped, by reason."""
-        return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
-
-    def keys(self, kind: Kind) -> set[str]:
-        """Keys of all bundles of a kind, hidden ones too."""
-        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
-
-    def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Keys of visible bundles in order."""
-        rows = self._rows("SELECT key FROM bundles WHERE kind = ? AND NOT hidden ORDER BY key", (kind,))
-        return (row[0] for row in rows)
-
-    def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
-        """Bundles by id; unknown ids are left out."""
-        sql = f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
-        with self._decoding():
-            return {row[0]: _bundle(row) for row in self._rows_in(sql, ids)}
-
-    def bundle(self, kind: Kind, key: str) -> Bundle | None:
-        """The bundle with this key."""
-        rows = self._rows(f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
-        with self._decoding():
-            return _bundle(rows[0]) if rows else None
-
-    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Ids of the bundles with these keys; unknown keys are left out."""
-        sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
-        return dict(self._rows_in(sql, keys, (kind,)))
-
-    def text(self, bundle: int) -> str:
-        """The redacted text of a bundle."""
-        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (bundle,))
-        with self._decoding():
-            return zlib.decompress(rows[0][0]).decode() if rows else ""
-
-    def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
-        """Documents by row number; unknown rows are left out."""
-        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
-        return {row[0]: StoredPart(*row) for row in self._rows_in(sql, rows)}
-
-    def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Where any of these names is defined; with `most`, only names that so many documents define at most."""
-        few = (
-            " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
-        )
-        sql = (
-            "SELECT name, owner, document, line FROM definitions WHERE name IN "
-            f"(SELECT value FROM json_each(?){few if most is not None else ''}) ORDER BY name, document, line"
-        )
-        extra = (most + 1, most) if most is not None else ()
-        return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
-
-    def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
-        """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
-        select = "SELECT id, key FROM bundles WHERE {} IN (SELECT value FROM json_each(?))"
-        rows = self._rows_in(select.format("name"), names) + self._rows_in(select.format("stem"), stems)
-        return sorted(set(rows))
-
-    def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges that leave these documents."""
-        sql = (
-            "SELECT source, type, target FROM edges WHERE source IN (SELECT value FROM json_each(?)) "
-            "AND type IN (SELECT value FROM json_each(?)) ORDER BY source, type, target"
-        )
-        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, rows, (json.dumps(list(types)),))]
-
-    def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges whose target is one of these names or paths."""
-        sql = (
-            "SELECT source, type, target FROM edges WHERE target IN (SELECT value FROM json_each(?)) "
-            "AND type IN (SELECT value FROM json_each(?)) ORDER BY target, type, source"
-        )
-        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, targets, (json.dumps(list(types)),))]
-
-    def lexicon(self, kind: Kind) -> Lexicon:
-        """The words of one kind at this revision; kept in memory until the store changes."""
-        revision = self.revision
-        known = self._lexicons.get(kind)
-        if known is None or known[0] != revision:
-            rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
-            with self._decoding():
-                segments = [Segment(row[0], decode_columns(row[1]), np.frombuffer(row[2], dtype="<i8")) for row in rows]
-                known = (revision, Lexicon(segments, partial(self._fetch_postings, kind)))
-            self._lexicons[kind] = known
-        return known[1]
-
-    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
-        sql = (
-            "SELECT term, segment, body FROM postings WHERE term IN (SELECT value FROM json_each(?)) "
-            "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
-        )
-        with self._decoding():
-            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
-
-    def kinds(self) -> Mapping[Kind, int]:
-        """How many visible documents there are of each kind that has any; kept until the store changes."""
-        revision = self.revision
-        known = self._kinds
-        if known[0] != revision:
-            sql = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden GROUP BY kind"
-            known = self._kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql)})
-        return known[1]
-
-    def statistics(self) -> StoreStatistics:
-        """What the store holds, counted. Takes some milliseconds: every table is looked at."""
-        return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """The store as it is published now, until the block ends: whatever is written meanwhile does not show."""
+        with self._guard:
+            idle = self._idle.pop() if self._idle else None
+        connection = idle or self._open()
+        state = SqliteSnapshot(connection, self._rows_of, self._damaged, self._derived)
+        try:
+            state.begin()
+            yield state
+        finally:
+            state.close()
+            with self._guard:
+                if connection in self._connections:  # it was not closed meanwhile
+                    self._idle.append(connection)
 
     def close(self) -> None:
         """Release the store. Using it afterwards is an error."""
@@ -300,13 +161,6 @@ class SqliteStore:
             for connection in self._connections:
                 connection.close()
             self._connections.clear()
+            self._idle.clear()
         self._local = threading.local()
-
-
-def _bundle(row: Sequence[Any]) -> Bundle:
-    values = list(row)
-    values[1] = Kind(values[1])
-    values[9] = bool(values[9])
-    values[11] = tuple(json.loads(values[11]))
-    values[12] = json.loads(values[12])
-    return Bundle(*values)
+        self._derived = Derived()

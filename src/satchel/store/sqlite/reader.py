@@ -1,0 +1,206 @@
+"""Reading an embedded store, whichever way its queries reach the file."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from satchel.store.lexicon import Field, Lexicon, Segment
+from satchel.store.records import Bundle, DefinitionRow, Stamp, StoredPart
+from satchel.store.segments import decode_columns, decode_postings
+from satchel.store.sqlite.connection import DamagedStoreError
+from satchel.store.sqlite.statistics import count
+from satchel.store.statistics import StoreStatistics
+from satchel.types import EdgeType, Kind
+
+_BUNDLE_COLUMNS = (
+    "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
+    "created, updated, importance, origin, first_document, last_document"
+)
+_PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
+_UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
+
+
+@dataclass(slots=True)
+class Derived:
+    """What was made of a store at one revision, kept until it changes. Shared by all who read the same file."""
+
+    lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)
+    kinds: tuple[str, Mapping[Kind, int]] = ("", {})
+
+
+class SqliteReader:
+    """The reading half of a store."""
+
+    def __init__(self, derived: Derived) -> None:
+        self._derived = derived
+
+    def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a query. Raises LockedError and DamagedStoreError."""
+        raise NotImplementedError
+
+    def _damaged(self, error: Exception) -> DamagedStoreError:
+        """Remember that the file is damaged, and return what to raise."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        """Whatever a value of the store turns out not to be is damage."""
+        try:
+            yield
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
+        listed = list(values)
+        return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
+
+    @property
+    def revision(self) -> str:
+        """A value that changes with every published write."""
+        return self.meta("revision") or "0"
+
+    def meta(self, key: str) -> str | None:
+        """A value noted by `set_meta`."""
+        rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else None
+
+    def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
+        """The stamp of every bundle of a kind, by key."""
+        rows = self._rows(
+            "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
+        )
+        return {row[0]: Stamp(*row[1:]) for row in rows}
+
+    def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
+        """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
+        return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
+
+    def skipped_reasons(self) -> Mapping[str, int]:
+        """How many files are remembered as skipped, by reason."""
+        return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
+
+    def keys(self, kind: Kind) -> set[str]:
+        """Keys of all bundles of a kind, hidden ones too."""
+        return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
+
+    def iterate_keys(self, kind: Kind) -> Iterator[str]:
+        """Keys of visible bundles in order."""
+        rows = self._rows("SELECT key FROM bundles WHERE kind = ? AND NOT hidden ORDER BY key", (kind,))
+        return (row[0] for row in rows)
+
+    def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
+        """Bundles by id; unknown ids are left out."""
+        sql = f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
+        with self._decoding():
+            return {row[0]: _bundle(row) for row in self._rows_in(sql, ids)}
+
+    def bundle(self, kind: Kind, key: str) -> Bundle | None:
+        """The bundle with this key."""
+        rows = self._rows(f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
+        with self._decoding():
+            return _bundle(rows[0]) if rows else None
+
+    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Ids of the bundles with these keys; unknown keys are left out."""
+        sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
+        return dict(self._rows_in(sql, keys, (kind,)))
+
+    def text(self, bundle: int) -> str:
+        """The redacted text of a bundle."""
+        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (bundle,))
+        with self._decoding():
+            return zlib.decompress(rows[0][0]).decode() if rows else ""
+
+    def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
+        """Documents by row number; unknown rows are left out."""
+        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
+        return {row[0]: StoredPart(*row) for row in self._rows_in(sql, rows)}
+
+    def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
+        """Where any of these names is defined; with `most`, only names that so many documents define at most."""
+        few = (
+            " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
+        )
+        sql = (
+            "SELECT name, owner, document, line FROM definitions WHERE name IN "
+            f"(SELECT value FROM json_each(?){few if most is not None else ''}) ORDER BY name, document, line"
+        )
+        extra = (most + 1, most) if most is not None else ()
+        return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
+
+    def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
+        """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
+        select = "SELECT id, key FROM bundles WHERE {} IN (SELECT value FROM json_each(?))"
+        rows = self._rows_in(select.format("name"), names) + self._rows_in(select.format("stem"), stems)
+        return sorted(set(rows))
+
+    def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+        """(source row, type, target) of the edges that leave these documents."""
+        sql = (
+            "SELECT source, type, target FROM edges WHERE source IN (SELECT value FROM json_each(?)) "
+            "AND type IN (SELECT value FROM json_each(?)) ORDER BY source, type, target"
+        )
+        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, rows, (json.dumps(list(types)),))]
+
+    def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
+        """(source row, type, target) of the edges whose target is one of these names or paths."""
+        sql = (
+            "SELECT source, type, target FROM edges WHERE target IN (SELECT value FROM json_each(?)) "
+            "AND type IN (SELECT value FROM json_each(?)) ORDER BY target, type, source"
+        )
+        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, targets, (json.dumps(list(types)),))]
+
+    def lexicon(self, kind: Kind) -> Lexicon:
+        """The words of one kind at this revision; kept in memory until the store changes."""
+        revision = self.revision
+        known = self._derived.lexicons.get(kind)
+        if known is None or known[0] != revision:
+            rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
+            with self._decoding():
+                segments = [Segment(row[0], decode_columns(row[1]), np.frombuffer(row[2], dtype="<i8")) for row in rows]
+                known = self._derived.lexicons[kind] = (revision, Lexicon(segments, _nothing))
+        return known[1].over(partial(self._fetch_postings, kind))
+
+    def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
+        sql = (
+            "SELECT term, segment, body FROM postings WHERE term IN (SELECT value FROM json_each(?)) "
+            "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
+        )
+        with self._decoding():
+            return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
+
+    def kinds(self) -> Mapping[Kind, int]:
+        """How many visible documents there are of each kind that has any; kept until the store changes."""
+        revision = self.revision
+        known = self._derived.kinds
+        if known[0] != revision:
+            sql = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden GROUP BY kind"
+            known = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql)})
+        return known[1]
+
+    def statistics(self) -> StoreStatistics:
+        """What the store holds, counted. Takes some milliseconds: every table is looked at."""
+        return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
+
+
+def _bundle(row: Sequence[Any]) -> Bundle:
+    values = list(row)
+    values[1] = Kind(values[1])
+    values[9] = bool(values[9])
+    values[11] = tuple(json.loads(values[11]))
+    values[12] = json.loads(values[12])
+    return Bundle(*values)
+
+
+def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:
+    return ()
