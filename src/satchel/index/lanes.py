@@ -36,6 +36,9 @@ MOST_LANES = 8
 MOST_CRASHES = 20
 """Workers that a lane starts anew; a tree that kills more of them is read without their help."""
 
+WORKER = ("-P", "-m", "satchel.index.worker")
+"""What Python is started with for a worker; `-P` keeps a module in the current folder from taking its place."""
+
 _PAUSE_SECONDS = 0.05  # how long nothing may happen before somebody who wants to stop is asked again
 
 Batch = tuple[int, list[str]]
@@ -56,7 +59,7 @@ class Lanes:
         workers: int,
         should_stop: Callable[[], bool],
     ) -> None:
-        lanes = workers or min(os.cpu_count() or 1, MOST_LANES)
+        lanes = workers or min(_processors(), MOST_LANES)
         extra = min(lanes - 1, sum(size for _, size in paths) // WORKER_WORTH_BYTES)
         self._reader, self._should_stop = reader, should_stop
         self._batches: deque[Batch] = deque(enumerate(_batches(paths, extra + 1)))
@@ -125,6 +128,12 @@ class Lanes:
 _NOTHING = object()
 
 
+def _processors() -> int:
+    """Processors that this process may use: in a container often fewer than there are."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1
+
+
 def _take(batches: deque[Batch]) -> Batch | None:
     try:
         return batches.popleft()
@@ -181,7 +190,7 @@ class _Lane(threading.Thread):
                 if self._stopped:
                     return None
                 process = self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "satchel.index.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                    [sys.executable, *WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
                 )
         except OSError:
             return None

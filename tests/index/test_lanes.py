@@ -1,0 +1,222 @@
+"""Reading on several processes: the same readings in the same order, whatever happens to the processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel.index import lanes
+from satchel.index.lanes import Lanes
+from satchel.index.options import ReadingOptions
+from satchel.index.reading import FAILED, Reader, Reading
+from satchel.index.worker import receive, send
+from tests.index.indexing import KEY, never
+
+FILES = 60
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="workers are killed by signals")
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> ReadingOptions:
+    """Files enough for a worker beside this process."""
+    root = tmp_path / "root"
+    root.mkdir()
+    for number in range(FILES):
+        (root / f"f{number:02}.py").write_text(f"def function{number}():\n    pass\n" + "# words words\n" * 50)
+    return ReadingOptions(str(root), KEY, 1_000_000)
+
+
+@pytest.fixture(autouse=True)
+def cheap_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker for every few kilobytes."""
+    monkeypatch.setattr(lanes, "WORKER_WORTH_BYTES", 1_000)
+    monkeypatch.setattr(lanes, "BATCH_BYTES", 2_000)
+    monkeypatch.setattr(lanes, "LAST_BATCH_BYTES", 2_000)
+
+
+def paths_of(options: ReadingOptions) -> list[tuple[str, int]]:
+    return sorted((path.name, path.stat().st_size) for path in Path(options.root).iterdir())
+
+
+def read_all(options: ReadingOptions, workers: int) -> list[Reading]:
+    with Lanes(Reader(options), paths_of(options), options, workers, never) as running:
+        return [reading for batch in running for reading in batch]
+
+
+def worker_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:
+    """Let workers run this before they serve."""
+    script = tmp_path / "worker.py"
+    start = "import sys\nfrom satchel.index import worker\nsys.exit(worker.main())\n"
+    script.write_text(f"{code}\n{start}")
+    monkeypatch.setattr(lanes, "WORKER", ("-P", str(script)))
+
+
+DIES_OVER = """
+import os
+from satchel.index.reading import Reader
+read = Reader.read
+def dying(self, path):
+    if path in {dying}:
+        os.kill(os.getpid(), 9)
+    return read(self, path)
+Reader.read = dying
+"""
+
+
+def test_any_number_of_processes_reads_the_same_in_the_same_order(options: ReadingOptions) -> None:
+    one, three = ([reading.row() for reading in read_all(options, workers)] for workers in (1, 3))
+    assert [row[0] for row in one] == [path for path, _ in paths_of(options)]
+    assert one == three
+
+
+@pytest.fixture
+def workers_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process leaves every batch to the workers."""
+    take = lanes._take
+
+    def take_elsewhere(batches: deque[lanes.Batch]) -> lanes.Batch | None:
+        return None if threading.current_thread() is threading.main_thread() else take(batches)
+
+    monkeypatch.setattr(lanes, "_take", take_elsewhere)
+
+
+@pytest.mark.usefixtures("workers_only")
+@pytest.mark.parametrize("dying", [{"f30.py"}, {"f00.py", "f01.py", "f59.py"}])
+def test_a_worker_that_dies_costs_only_the_file_over_which_it_died(
+    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dying: set[str]
+) -> None:
+    worker_script(monkeypatch, tmp_path, DIES_OVER.format(dying=dying))
+    readings = read_all(options, 3)
+    assert len(readings) == FILES
+    assert {reading.path for reading in readings if reading.failed} == dying
+    assert {reading.skipped for reading in readings} == {"", FAILED}
+
+
+def test_workers_that_cannot_start_leave_the_work_to_this_process(
+    options: ReadingOptions, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lanes, "WORKER", ("-c", "raise SystemExit('not installed here')"))
+    readings = read_all(options, 3)
+    assert len(readings) == FILES
+    assert not [reading for reading in readings if reading.failed]
+    assert set(capfd.readouterr().err.splitlines()) <= {"not installed here"}
+
+
+def children() -> list[int]:
+    """Processes that this one started and that are still there."""
+    task = Path("/proc/self/task")
+    if not task.exists():
+        pytest.skip("children are listed by Linux only")
+    return [int(child) for thread in task.iterdir() for child in (thread / "children").read_text().split()]
+
+
+def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> None:
+    before = children()
+    running = Lanes(Reader(options), paths_of(options), options, 3, never)
+    with running:
+        next(iter(running))
+    assert children() == before
+
+
+def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -> None:
+    before = children()
+    seen: list[Reading] = []
+    with Lanes(Reader(options), paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
+        for batch in running:
+            seen += batch
+    assert 10 <= len(seen) < FILES
+    assert not [reading for reading in seen if reading.failed]
+    assert children() == before
+
+
+@pytest.fixture
+def worker(options: ReadingOptions) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, *lanes.WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    send(process.stdin, (options.root, options.key, options.limit))
+    assert receive(process.stdout) == "ready"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_worker_ends_with_its_input(worker: subprocess.Popen[bytes]) -> None:
+    _, errors = worker.communicate(timeout=60)
+    assert (worker.returncode, errors) == (0, b"")
+
+
+def test_a_worker_whose_answers_nobody_takes_ends_without_a_word(worker: subprocess.Popen[bytes]) -> None:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    assert worker.stderr is not None
+    worker.stdout.close()
+    send(worker.stdin, ["f00.py"])
+    worker.stdin.close()
+    assert worker.wait(60) == 0
+    assert worker.stderr.read() == b""
+
+
+def test_a_worker_ignores_ctrl_c_because_its_parent_decides(worker: subprocess.Popen[bytes]) -> None:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.send_signal(signal.SIGINT)
+    send(worker.stdin, ["f00.py"])
+    assert receive(worker.stdout)[0][0] == "f00.py"
+
+
+NEVER_READS = """
+import signal
+from satchel.index.reading import Reader
+Reader.read = lambda *_: signal.pause()
+"""
+
+PARENT = """
+import subprocess, sys, time
+from satchel.index.worker import receive, send
+process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+send(process.stdin, (sys.argv[1], b"k" * 32, 1000000))
+receive(process.stdout)
+send(process.stdin, ["f00.py"])
+print(process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills children with their parent")
+def test_a_worker_that_is_busy_dies_with_its_parent(
+    options: ReadingOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker_script(monkeypatch, tmp_path, NEVER_READS)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, options.root, *lanes.WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 60
+    while is_running(worker) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert not is_running(worker)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process does anything: one that waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
