@@ -150,7 +150,10 @@ def worker(options: ReadingOptions) -> Iterator[subprocess.Popen[bytes]]:
     assert receive(process.stdout) == "ready"
     yield process
     process.kill()
-    process.communicate()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def test_a_worker_ends_with_its_input(worker: subprocess.Popen[bytes]) -> None:

@@ -206,6 +206,7 @@ class _Lane(threading.Thread):
             number, paths = batch
             rows = _ask(process, paths)
             if rows is None:
+                self._end()
                 if not self._stopped and not self._should_stop():
                     self._results.put((number, [self._read_alone(path) for path in paths]))
                 return False
@@ -213,17 +214,21 @@ class _Lane(threading.Thread):
         return True
 
     def _read_alone(self, path: str) -> Reading:
-        """One file of a batch over which the worker died, in a worker of its own."""
-        process = self._process if self._process is not None and self._process.poll() is None else self._start()
+        """One file of a batch over which the worker died, in a worker that has nothing else to do."""
+        process = self._process or self._start()
         rows = _ask(process, [path]) if process is not None else None
-        return Reading(*rows[0]) if rows else Reading(path, skipped=FAILED, failed=True)
+        if rows is None:
+            self._end()
+            return Reading(path, skipped=FAILED, failed=True)
+        return Reading(*rows[0])
 
     def stop(self) -> None:
         """End the worker. Safe to call twice."""
         with self._guard:
             self._stopped = True
-        if self._process is not None:
-            self._process.kill()
+            process = self._process
+        if process is not None:
+            process.kill()
         if self.is_alive():
             self.join()
         self._end()

@@ -1,0 +1,106 @@
+"""What a user's disk can hold and do: hostile trees, killed processes, work trees of one repository."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel import Satchel
+from satchel.store.sqlite.soundness import faults
+from satchel.testing import TinyRepository
+from tests.e2e.sample import sample_repository
+
+COMMAND = (sys.executable, "-P", "-m", "satchel")
+CANARY = "-".join(("canary", "of", "the", "outside"))
+
+
+def run(root: Path, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SATCHEL_HOME": str(home)}
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def hostile_tree(root: Path, outside: Path) -> None:
+    outside.mkdir()
+    (outside / "secret.py").write_text(f"TOKEN = '{CANARY}'\n", encoding="utf-8")
+    os.mkfifo(root / "fifo.py")
+    (root / "device.py").symlink_to("/dev/zero")
+    (root / "loop").symlink_to(".")
+    (root / "escape.py").symlink_to(outside / "secret.py")
+    (root / "escape").symlink_to(outside)
+    with (root / "sparse.py").open("wb") as huge:
+        huge.truncate(200_000_000)
+    (root / "line.py").write_bytes(b"x" * 50_000_000)
+    (root / "latin.py").write_bytes(b"name = 'caf\xe9'\n")
+    (root / "wide.py").write_bytes("def wide_name():\n    return 16\n".encode("utf-16"))
+    (root / "bad\x1bname.py").write_text("odd = 1\n", encoding="utf-8")
+    nested = TinyRepository(root / "nested")
+    nested.commit("inner", {"inner.py": f"INNER = '{CANARY}'\n"})
+    marker = outside / "marker"
+    with (root / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(f'[core]\n\tfsmonitor = "touch {marker}"\n\tpager = "touch {marker}"\n')
+        config.write(f'[log]\n\tshowSignature = true\n[gpg]\n\tprogram = "{marker}.sh"\n')
+        config.write(f'[diff]\n\texternal = "touch {marker}"\n[filter "x"]\n\tclean = "touch {marker}"\n')
+
+
+def test_a_hostile_tree_is_indexed_without_a_byte_from_outside(tmp_path: Path) -> None:
+    repository = sample_repository(tmp_path / "shop")
+    home, outside = tmp_path / "home", tmp_path / "outside"
+    hostile_tree(repository.root, outside)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(repository.root / "s.py"))
+        indexed = run(repository.root, "index", "--json", home=home)
+    asked = run(repository.root, "context", f"backoff {CANARY} wide_name", "--max-tokens", "2000", home=home)
+    assert (indexed.returncode, asked.returncode) == (0, 0)
+    assert "wide_name" in asked.stdout
+    assert "def backoff" in asked.stdout
+    for reason in ("special-file", "symlink", "too-large", "odd-name", "nested-repository"):
+        assert reason in indexed.stdout
+    assert CANARY not in indexed.stdout + indexed.stderr + asked.stdout + asked.stderr
+    assert not (outside / "marker").exists()
+    stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert CANARY.encode() not in stored
+
+
+@pytest.mark.parametrize("share", [0.15, 0.4, 0.6, 0.8, 0.95])
+def test_a_killed_index_leaves_a_sound_store_that_the_next_run_completes(tmp_path: Path, share: float) -> None:
+    repository = sample_repository(tmp_path / "shop")
+    repository.commit("More", {f"shop/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(60)})
+    home = tmp_path / "home"
+    started = time.monotonic()
+    assert run(repository.root, "index", home=tmp_path / "other").returncode == 0
+    usual = time.monotonic() - started
+    process = subprocess.Popen(
+        [*COMMAND, "index", "--quiet"], cwd=repository.root, env={**os.environ, "SATCHEL_HOME": str(home)}
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=usual * share * 0.9)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with Satchel.open(repository.root, environ={**os.environ, "SATCHEL_HOME": str(home)}) as satchel:
+        satchel.index()
+        assert faults(apsw.Connection(str(satchel.places.index / "index.db"))) == []
+        assert "def part_7" in satchel.assemble("what does part_7 return", types=["code"]).text
+
+
+def test_work_trees_of_one_repository_share_what_was_extracted(tmp_path: Path) -> None:
+    repository = sample_repository(tmp_path / "shop")
+    environ = {**os.environ, "SATCHEL_HOME": str(tmp_path / "home")}
+    with Satchel.open(repository.root, environ=environ) as satchel:
+        first = satchel.index()
+    second = tmp_path / "second"
+    subprocess.run(["git", "worktree", "add", "-q", "--detach", str(second)], cwd=repository.root, check=True)
+    with Satchel.open(second, environ=environ) as satchel:
+        shared = satchel.index()
+        assert shared.added == first.added
+        assert shared.cached == first.added
+        assert "2**attempt" in satchel.assemble("exponential backoff", types=["code"]).text
