@@ -126,6 +126,7 @@ def test_the_light_ways_import_nothing_heavy(arguments: list[str]) -> None:
     assert done.stderr.splitlines()[-1] == ""
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_a_question_to_an_unchanged_index_loads_no_parser_and_nothing_that_draws(shop: TinyRepository) -> None:
     assert run(["index", "-q"]) == 0
     heavy = {"rich", "structlog", "asyncio", "pathspec", "tree_sitter", "pygments", "tomllib"}
