@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.query import TITLE_WEIGHT, Zone, analyse
+from satchel.search.query import CODE_WEIGHT, PASTED_LINES, TITLE_WEIGHT, Zone, analyse
 
 ISSUE = """Session.send drops the body on redirect
 <!-- please fill in the template -->
@@ -45,6 +48,20 @@ def test_the_title_weighs_more_than_prose() -> None:
     assert terms["zebra"].weight > terms["yak"].weight
     assert terms["zebra"].title_weight > 0 == terms["yak"].title_weight
     assert TITLE_WEIGHT > 1
+
+
+def test_a_long_pasted_run_weighs_no_more_than_a_short_one() -> None:
+    """Many lines of a listing share what a few lines count; prose of the same length keeps all of its weight."""
+    listing = ["```", *["zebra 1.0"] * 100, "```"]
+    pasted = {term.term: term.weight for term in analyse("\n".join(["title", *listing])).terms}
+    told = {term.term: term.weight for term in analyse("\n".join(["title", *["zebra"] * 100])).terms}
+    assert pasted["zebra"] == pytest.approx(math.log2(1 + CODE_WEIGHT * PASTED_LINES))
+    assert told["zebra"] == pytest.approx(math.log2(1 + 100))
+
+
+def test_short_terms_weigh_less() -> None:
+    terms = {term.term: term.weight for term in analyse("title\n\nos yak").terms}
+    assert terms["os"] < terms["yak"]
 
 
 def test_a_question_of_stop_words_has_no_terms() -> None:

@@ -29,8 +29,8 @@ from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
 
 CALIBRATED_FLOOR = 0.14
 """A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
-questions is answered with nothing. Asked about another repository, 2 to 3 % are answered with nothing if it is of the
-same language, about 20 % if it is not (benchmarks/results/judged-contexts.md)."""
+questions is answered with nothing. Asked about the code of another repository, 1.1 % are answered with nothing if it
+is of the same language, 7.4 % if it is not (benchmarks/results/experiments.md)."""
 
 ITEM_FLOOR = 0.1
 """Default of `min_score` for each record and section of prose of a kind that answers. Code has none beyond the floor of

@@ -63,6 +63,8 @@ class ExtractionCache:
         except apsw.Error as error:
             self._fail(error)
             return False
+        except UnicodeDecodeError:  # a text that we did not write
+            return False
         if row is None or row[5] != self._seal(cache_key, row[:5]):
             return False
         reading.kind, reading.text, reading.dumped, reading.redacted, reading.cleaned = row[:5]
