@@ -68,7 +68,7 @@ TARGETS: tuple[tuple[str, str, float], ...] = (
     ("warm question, code, p50 ms", "question.code.first_time.wall_ms.p50", 20),
     ("warm question, all kinds, p95 ms", "question.all.first_time.wall_ms.p95", 50),
     ("whole process of a question, s", "process.context.wall_s.median", 0.5),
-    ("peak memory while indexing 2,800 files, MB", "memory.peak_total_mb", 150),
+    ("peak memory while indexing 2,800 files, MB", "memory.peak_total_mb", 400),
     ("memory after a question, MB", "memory.idle_mb", 150),
 )
 """What is promised: its name, where it stands in the result, and the limit (the ratio: the least value)."""
