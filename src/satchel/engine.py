@@ -212,8 +212,9 @@ class Satchel:
         return list(report.notes)
 
     def _is_published(self) -> bool:
-        """Whether there is an index to answer from; a damaged one is none."""
+        """Whether there is an index to answer from; a damaged one is none, and so is one that was removed."""
         try:
+            self._store.settle()
             return self._store.revision != "0"
         except StoreError:
             if not self._store.damage:

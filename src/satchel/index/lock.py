@@ -61,18 +61,17 @@ def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> in
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
+            while not _is_locked_now(descriptor):
+                if time.monotonic() >= deadline or should_stop():
+                    raise LockedError(_held_by(path))
+                time.sleep(_POLL_SECONDS)
             # `satchel clean` removes the file with its folder: a lock on a removed file keeps nobody away.
-            if _is_locked_now(descriptor) and os.path.samestat(os.fstat(descriptor), path.stat()):
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
                 return descriptor
-        except FileNotFoundError:
-            pass
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
-        if time.monotonic() >= deadline or should_stop():
-            raise LockedError(_held_by(path))
-        time.sleep(_POLL_SECONDS)
 
 
 def _is_locked_now(descriptor: int) -> bool:

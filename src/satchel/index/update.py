@@ -7,6 +7,7 @@ from, so a reader never sees half a file and a killed run leaves a valid store t
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -40,7 +41,7 @@ MOST_NOTES = 20
 
 @dataclass(slots=True)
 class Outcome:
-    """What was done. `completed` is false where somebody wanted to stop before the end."""
+    """What was done. `failed` counts files that could not be read, by reason; `completed` is false after a stop."""
 
     added: int = 0
     changed: int = 0
@@ -48,7 +49,7 @@ class Outcome:
     redacted: int = 0
     cleaned: int = 0
     cached: int = 0
-    errors: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
     completed: bool = True
     history: HistoryChange = field(default_factory=HistoryChange)
     notes: list[Failure] = field(default_factory=list)
@@ -64,7 +65,8 @@ class Outcome:
             cached=self.cached,
             commits_added=self.history.added,
             commits_hidden=self.history.hidden,
-            errors=report.errors + self.errors,
+            skipped=dict(sorted((self.failed + Counter(report.skipped)).items())),
+            errors=report.errors + self.failed.total(),
             redacted=self.redacted,
             cleaned=self.cleaned,
             interrupted=not self.completed,
@@ -180,7 +182,7 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     outcome.cleaned += sum(reading.cleaned for reading in new)
     outcome.cached += sum(reading.cached for reading in new)
     failed = [reading for reading in skipped if reading.failed]
-    outcome.errors += len(failed)
+    outcome.failed.update(reading.skipped for reading in failed)
     outcome.notes += [unreadable(r.path, r.skipped) for r in failed][: max(MOST_NOTES - len(outcome.notes), 0)]
 
 

@@ -8,7 +8,8 @@ once, at the level where they stand.
 Columns blob: `<4sIII` (magic, windows, documents, bundles), then native little-endian arrays in the order of
 `Columns`. Postings blob of one term: for each of the fields body, name, signature, path one byte with the width of a
 delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count, that many deltas of unit numbers
-(the first from 0), and that many 8-bit counts.
+(the first from 0), and that many 8-bit counts. Each blob ends with the CRC-32 of what is before: SQLite notices a
+damaged page only where the damage breaks its own structure.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +28,11 @@ from satchel.store.records import WINDOW_COLUMNS, Extraction, NewBundle, Posting
 IntArray = npt.NDArray[np.int64]
 
 FIELDS = ("body", "name", "signature", "path")
-MAGIC = b"SSG1"
+MAGIC = b"SSG2"
 _HEADER = struct.Struct("<4sIII")
 HEADER_BYTES = _HEADER.size
 _COUNT = struct.Struct("<I")
+_CHECK = struct.Struct("<I")
 _WIDTHS: tuple[tuple[int, np.dtype[Any]], ...] = ((1, np.dtype("<u1")), (2, np.dtype("<u2")), (4, np.dtype("<u4")))
 _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
 _ABSENT = b"\0"
@@ -60,19 +63,33 @@ def encode_columns(columns: Columns) -> bytes:
     """The columns of a segment as one blob."""
     arrays = [getattr(columns, name) for name in Columns.__slots__]
     head = _HEADER.pack(MAGIC, len(columns.window_document), len(columns.document_row), len(columns.bundle_id))
-    return head + b"".join(array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
+    body = b"".join(array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
+    return _sealed(head + body)
+
+
+def _sealed(blob: bytes) -> bytes:
+    return blob + _CHECK.pack(crc32(blob))
+
+
+def _checked(blob: bytes) -> memoryview:
+    """What was sealed. Raises ValueError for a blob that is not as it was written."""
+    content = memoryview(blob)[: -_CHECK.size]
+    if len(blob) < _CHECK.size or _CHECK.unpack_from(blob, len(content)) != (crc32(content),):
+        raise ValueError("a part of the words is not as it was written")
+    return content
 
 
 def decode_columns(blob: bytes) -> Columns:
-    """The opposite of `encode_columns`. Raises ValueError for a blob of another format or length."""
-    magic, windows, documents, bundles = _HEADER.unpack_from(blob)
+    """The opposite of `encode_columns`. Raises ValueError for a blob of another format, or a damaged one."""
+    content = _checked(blob)
+    magic, windows, documents, bundles = _HEADER.unpack_from(content)
     if magic != MAGIC:
         raise ValueError(f"not a segment of this format: it starts with {magic!r}")
     arrays = []
     offset = _HEADER.size
     for index, kind in enumerate(_COLUMN_TYPES):
         count = windows if index < _WINDOW_LEVEL else documents if index < _DOCUMENT_LEVEL else bundles
-        arrays.append(np.frombuffer(blob, dtype=kind, count=count, offset=offset).astype(np.int64))
+        arrays.append(np.frombuffer(content, dtype=kind, count=count, offset=offset).astype(np.int64))
         offset += count * np.dtype(kind).itemsize
     return Columns(*arrays)
 
@@ -181,8 +198,7 @@ def encode_postings(
     """(term, blob) for every term. `posted` has one (terms, units, counts) triple a field, units ascending a term."""
     blobs = [_encode_field(len(vocabulary), *field) for field in posted]
     for number, term in enumerate(vocabulary):
-        blob = b"".join(field.get(number, _ABSENT) for field in blobs)
-        yield term, blob
+        yield term, _sealed(b"".join([field.get(number, _ABSENT) for field in blobs]))
 
 
 def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: IntArray) -> dict[int, bytes]:
@@ -211,20 +227,24 @@ def _encode_field(term_count: int, terms: IntArray, units: IntArray, counts: Int
 
 
 def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
-    """(units, counts) for each of `FIELDS`, None where the term does not occur in the field."""
+    """(units, counts) for each of `FIELDS`, None where the term does not occur in the field.
+
+    Raises ValueError for a damaged blob.
+    """
+    content = _checked(blob)
     fields: list[tuple[IntArray, IntArray] | None] = []
     offset = 0
     for _ in FIELDS:
-        width = blob[offset]
+        width = content[offset]
         offset += 1
         if not width:
             fields.append(None)
             continue
-        (count,) = _COUNT.unpack_from(blob, offset)
+        (count,) = _COUNT.unpack_from(content, offset)
         offset += _COUNT.size
-        deltas = np.frombuffer(blob, dtype=_DTYPES[width], count=count, offset=offset)
+        deltas = np.frombuffer(content, dtype=_DTYPES[width], count=count, offset=offset)
         offset += count * width
-        tallies = np.frombuffer(blob, dtype=np.uint8, count=count, offset=offset)
+        tallies = np.frombuffer(content, dtype=np.uint8, count=count, offset=offset)
         offset += count
         fields.append((np.cumsum(deltas, dtype=np.int64), tallies.astype(np.int64)))
     return fields

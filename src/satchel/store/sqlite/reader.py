@@ -150,7 +150,7 @@ class SqliteReader:
             "SELECT source, type, target FROM edges WHERE source IN (SELECT value FROM json_each(?)) "
             "AND type IN (SELECT value FROM json_each(?)) ORDER BY source, type, target"
         )
-        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, rows, (json.dumps(list(types)),))]
+        return self._edges(self._rows_in(sql, rows, (json.dumps(list(types)),)))
 
     def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """(source row, type, target) of the edges whose target is one of these names or paths."""
@@ -158,7 +158,11 @@ class SqliteReader:
             "SELECT source, type, target FROM edges WHERE target IN (SELECT value FROM json_each(?)) "
             "AND type IN (SELECT value FROM json_each(?)) ORDER BY target, type, source"
         )
-        return [(row[0], EdgeType(row[1]), row[2]) for row in self._rows_in(sql, targets, (json.dumps(list(types)),))]
+        return self._edges(self._rows_in(sql, targets, (json.dumps(list(types)),)))
+
+    def _edges(self, found: Sequence[tuple[Any, ...]]) -> list[tuple[int, EdgeType, str]]:
+        with self._decoding():
+            return [(source, EdgeType(name), target) for source, name, target in found]
 
     def lexicon(self, kind: Kind) -> Lexicon:
         """The words of one kind at this revision; kept in memory until the store changes."""
@@ -185,12 +189,14 @@ class SqliteReader:
         known = self._derived.kinds
         if known[0] != revision:
             sql = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden GROUP BY kind"
-            known = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql)})
+            with self._decoding():
+                known = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql)})
         return known[1]
 
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted. Takes some milliseconds: every table is looked at."""
-        return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
+        with self._decoding():
+            return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
 
 
 def _bundle(row: Sequence[Any]) -> Bundle:

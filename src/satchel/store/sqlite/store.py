@@ -114,7 +114,7 @@ class SqliteStore(SqliteReader):
             return connection.execute(sql, tuple(bindings)).fetchall()
         except apsw.BusyError as error:
             raise LockedError(f"another process holds {self.path}: try again when it is done") from error
-        except (*_DAMAGE, UnicodeDecodeError) as error:
+        except (*_DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:  # SQLError: the schema is not ours any more
             raise self._damaged(error) from error
 
     @contextmanager
@@ -135,7 +135,7 @@ class SqliteStore(SqliteReader):
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
                 raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
-            if isinstance(error, _DAMAGE):
+            if isinstance(error, (*_DAMAGE, apsw.ConstraintError)):  # ConstraintError: an index lost a row of its table
                 raise self._damaged(error) from error
             raise
 

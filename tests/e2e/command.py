@@ -1,0 +1,80 @@
+"""The real command as a process of its own, in folders of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from satchel.store.sqlite.soundness import contents, faults
+from tests.index.indexing import look
+
+COMMAND = (sys.executable, "-P", "-m", "satchel")
+PATIENCE_SECONDS = 120
+"""Far longer than anything here takes; a command that hangs fails its test instead of stopping all."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Satchel:
+    """Runs commands in the folder `root`. `before` is run in the child before the command."""
+
+    root: Path
+    home: Path
+    before: Callable[[], None] | None = None
+
+    def start(self, *arguments: str, program: Sequence[str] = COMMAND, **variables: str) -> subprocess.Popen[str]:
+        own = {"SATCHEL_HOME": str(self.home), "SATCHEL_KEY": "07" * 32}
+        return subprocess.Popen(
+            [*program, *arguments],
+            cwd=self.root,
+            env={**os.environ, **own, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=self.before,
+        )
+
+    def __call__(self, *arguments: str, program: Sequence[str] = COMMAND, **variables: str) -> Ran:
+        return finish(self.start(*arguments, program=program, **variables))
+
+    @property
+    def index(self) -> Path:
+        """The index file."""
+        (found,) = self.home.glob("cache/index/*/index.db")
+        return found
+
+    def faults(self) -> list[str]:
+        return list(look(self.index, faults))
+
+    def contents(self) -> dict[str, Any]:
+        return dict(look(self.index, contents))
+
+
+def finish(process: subprocess.Popen[str]) -> Ran:
+    """Wait for a command."""
+    try:
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return Ran(process.returncode, out, err)

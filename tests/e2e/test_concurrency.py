@@ -1,0 +1,124 @@
+"""Several processes over one index: they wait for each other, or answer from what was published."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from satchel.index.lock import index_lock
+from satchel.testing import TinyRepository
+from tests.e2e.command import Satchel, finish
+from tests.index.indexing import never
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TinyRepository:
+    repository = TinyRepository(tmp_path / "tree")
+    files = {f"src/f{number}.py": f"def function_{number}():\n    return {number}\n" for number in range(40)}
+    repository.commit("Begin", files)
+    return repository
+
+
+@pytest.fixture
+def satchel(repository: TinyRepository, tmp_path: Path) -> Satchel:
+    return Satchel(repository.root, tmp_path / "home")
+
+
+@contextmanager
+def another_run(satchel: Satchel) -> Iterator[None]:
+    """Somebody who builds the index all the time: this process."""
+    satchel("status")  # makes the folder
+    (folder,) = satchel.home.glob("cache/index/*")
+    with index_lock(folder / "index.lock", 0, never):
+        yield
+
+
+def test_of_two_runs_at_once_one_reads_and_the_other_finds_nothing_to_do(satchel: Satchel) -> None:
+    runs = [finish(process) for process in [satchel.start("index", "--json") for _ in range(3)]]
+    assert [run.code for run in runs] == [0, 0, 0]
+    assert sorted(run.json["added"] for run in runs) == [0, 0, 40]
+    assert sorted(run.json["commits_added"] for run in runs) == [0, 0, 1]
+    assert satchel.faults() == []
+
+
+def test_many_who_ask_and_index_at_once(repository: TinyRepository, satchel: Satchel) -> None:
+    asking = [satchel.start("context", f"where is function_{number}", "--json") for number in range(4)]
+    indexing = [satchel.start("index", "--quiet") for _ in range(2)]
+    answers = [finish(process) for process in asking]
+    assert {finish(process).code for process in indexing} == {0}
+    for number, answer in enumerate(answers):
+        assert answer.code == 0, answer.err
+        assert f"def function_{number}()" in answer.json["text"]
+    repository.write({"src/f0.py": "def function_0():\n    return 'changed'\n"})
+    assert "return 'changed'" in satchel("context", "where is function_0").out
+    assert satchel.faults() == []
+
+
+def test_a_question_while_another_process_indexes_is_answered_from_what_was_published(satchel: Satchel) -> None:
+    assert satchel("index").code == 0
+    with another_run(satchel):
+        ran = satchel("context", "where is function_7", "--json")
+    assert ran.code == 0
+    assert "def function_7" in ran.json["text"]
+    (failure,) = ran.json["failures"]
+    assert f"built by process {os.getpid()}" in failure["message"]
+    assert "the index as it was before" in failure["hint"]
+
+
+@pytest.mark.parametrize("arguments", [("index",), ("context", "where is function_7")])
+def test_where_nothing_was_published_the_wait_ends_with_the_name_of_the_holder(
+    satchel: Satchel, arguments: tuple[str, ...]
+) -> None:
+    with another_run(satchel):
+        ran = satchel(*arguments, SATCHEL_INDEX_LOCK_WAIT_S="0.1")
+    assert (ran.code, ran.out) == (11, "")
+    assert len(ran.err.splitlines()) == 1
+    assert f"built by process {os.getpid()} on " in ran.err
+
+
+def test_a_question_waits_for_the_first_index_of_another_process(satchel: Satchel) -> None:
+    with another_run(satchel):
+        asking = satchel.start("context", "where is function_7", SATCHEL_INDEX_LOCK_WAIT_S="600")
+        assert asking.poll() is None
+    ran = finish(asking)
+    assert ran.code == 0
+    assert "def function_7" in ran.out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads a lock through /proc")
+def test_interrupted_while_it_waits(satchel: Satchel) -> None:
+    import signal
+
+    with another_run(satchel):
+        (folder,) = satchel.home.glob("cache/index/*")
+        waiting = satchel.start("index", SATCHEL_INDEX_LOCK_WAIT_S="600")
+        opened = Path(f"/proc/{waiting.pid}/fd")
+        while not has_open(opened, folder / "index.lock"):
+            assert waiting.poll() is None
+        waiting.send_signal(signal.SIGINT)
+        ran = finish(waiting)
+    assert (ran.code, ran.err) == (130, "")
+
+
+def has_open(descriptors: Path, path: Path) -> bool:
+    """Whether a process has a file open."""
+    try:
+        return any(entry.readlink() == path for entry in descriptors.iterdir())
+    except OSError:  # it closed one meanwhile
+        return False
+
+
+def test_cleaning_while_somebody_asks(satchel: Satchel) -> None:
+    assert satchel("index").code == 0
+    for _ in range(3):
+        asking = [satchel.start("context", "where is function_7") for _ in range(3)]
+        assert satchel("clean", SATCHEL_INDEX_LOCK_WAIT_S="60").code in {0, 11}
+        for ran in map(finish, asking):
+            assert ran.code == 0, ran.err
+            # Removed between the look at the tree and the answer, there is no index, and that is what it says.
+            assert "def function_7" in ran.out or "nothing is indexed here yet" in ran.err
