@@ -35,11 +35,11 @@ from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
 from satchel import Satchel, files
 from satchel import text as words
 from satchel.config import Folders
-from satchel.index.extract import extract
 from satchel.keys import load_key
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.outline import outline_file
+from satchel.store.extract import extract
 from satchel.store.records import NewBundle
 from satchel.types import Kind, Outline
 

@@ -7,30 +7,23 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from satchel import config, roots
+from satchel import config
 from satchel.assemble.read import FileLines
-from satchel.assemble.request import (
-    WHOLE_ITEM_TOKENS,
-    AssembleRequest,
-    check_budget,
-    check_score,
-    parse_format,
-    parse_kinds,
-)
+from satchel.assemble.request import AssembleRequest, make_request, parse_kinds
 from satchel.assemble.stream import Workbench, assemble, safe_question
 from satchel.errors import LockedError, StoreError, UsageError
-from satchel.git import find_repository
 from satchel.index.build import build
 from satchel.index.lock import index_lock
 from satchel.index.options import BuildOptions, ReadingOptions
 from satchel.index.report import IndexReport, Progress, Quiet
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
+from satchel.roots import Places, locate
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.store.protocol import Store
@@ -65,25 +58,6 @@ async def _in_thread(function: Callable[..., Answer], *arguments: Any, **options
     import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
     return await asyncio.to_thread(function, *arguments, **options)
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where everything of one root lies."""
-
-    root: Path
-    index: Path
-    memory: Path
-    state: Path
-    cache: Path | None
-
-
-def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: config.Folders) -> Places:
-    """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
-    found = roots.find_root(Path(path), Path(root) if root is not None else None)
-    repository = find_repository(found)
-    cache = roots.extraction_cache_path(repository.common_dir, folders) if repository is not None else None
-    return Places(found, roots.index_path(found, folders), roots.memory_path(folders), folders.state, cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,29 +266,7 @@ class Satchel:
     def request(self, question: str, **options: Any) -> AssembleRequest:
         """A checked request from the settings and these options, named as in `assemble`."""
         _check_question(question)
-        settings = self.settings
-        purpose = options.pop("purpose", "find")
-        if purpose not in WHOLE_ITEM_TOKENS:
-            raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
-        whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
-        base = AssembleRequest(
-            query=safe_question(question, settings.redact_allow),
-            kinds=parse_kinds(options.pop("types", ())),
-            max_tokens=check_budget(options.pop("max_tokens", settings.budget_max_tokens)),
-            format=parse_format(options.pop("format", settings.context_format)),
-            limit=options.pop("limit", settings.context_limit),
-            tokenizer=options.pop("tokenizer", settings.budget_tokenizer),
-            min_score=check_score(options.pop("min_score", settings.context_min_score)),
-            whole_item_tokens=whole[purpose],
-            show_sources=options.pop("show_sources", settings.context_sources),
-            exclude=(*settings.context_exclude, *options.pop("exclude", ())),
-            include=(*settings.context_include, *options.pop("include", ())),
-            deadline_seconds=settings.context_gather_deadline_s,
-            weights=settings.context_weights,
-        )
-        if base.limit < 1:
-            raise UsageError(f"limit is {base.limit}: give at least 1")
-        return replace(base, **options)
+        return make_request(safe_question(question, self.settings.redact_allow), self.settings, options)
 
     def assemble(
         self,

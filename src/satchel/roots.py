@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import takewhile
 from pathlib import Path
 
 from satchel.config import PROJECT_FILE, Folders
 from satchel.errors import NoIndexError
+from satchel.git import find_repository
 
 NAME_LENGTH = 40
 """Characters of a root's name in the name of its folder: enough to know it by, and far from any limit of 255 bytes."""
@@ -96,3 +98,22 @@ def _own_name(name: str, path: Path) -> str:
     digest = blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:NAME_LENGTH]
     return f"{readable}-{digest}" if readable else digest
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where everything of one root lies."""
+
+    root: Path
+    index: Path
+    memory: Path
+    state: Path
+    cache: Path | None
+
+
+def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: Folders) -> Places:
+    """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
+    found = find_root(Path(path), Path(root) if root is not None else None)
+    repository = find_repository(found)
+    cache = extraction_cache_path(repository.common_dir, folders) if repository is not None else None
+    return Places(found, index_path(found, folders), memory_path(folders), folders.state, cache)

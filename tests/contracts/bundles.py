@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel import text as words
-from satchel.index.extract import extract
+from satchel.store.extract import extract
 from satchel.store.records import NewBundle
 from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from satchel import git as safe_git
 from satchel.index import commits
-from satchel.index.commits import COMMIT_OUTLINE_LANGUAGE, extract_message
-from satchel.index.extract import extract
+from satchel.index.commits import COMMIT_LANGUAGE
+from satchel.store.extract import extract, extract_record
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role
 from tests.index.indexing import Index, differences, fresh_contents
@@ -246,5 +246,5 @@ messages = st.text(st.sampled_from("ab_AB (.\n") | st.characters(exclude_categor
 
 @given(messages)
 def test_the_quick_way_counts_the_words_of_a_message_like_the_long_one(message: str) -> None:
-    outline = Outline(COMMIT_OUTLINE_LANGUAGE, (Part(Role.RECORD, "", 1, message.count("\n") + 1),))
-    assert extract_message(message) == extract(message, outline)
+    outline = Outline(COMMIT_LANGUAGE, (Part(Role.RECORD, "", 1, message.count("\n") + 1),))
+    assert extract_record(message, COMMIT_LANGUAGE) == extract(message, outline)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import text as words
-from satchel.index.extract import extract
 from satchel.search import bm25
 from satchel.search.query import QueryTerm
+from satchel.store.extract import extract
 from satchel.store.lexicon import Lexicon
 from satchel.store.records import NewBundle
 from satchel.store.sqlite.store import SqliteStore

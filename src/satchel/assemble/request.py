@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind
 
 DEFAULT_WEIGHTS: Mapping[Kind, float] = {
@@ -52,6 +54,33 @@ class AssembleRequest:
     paths: tuple[str, ...] = ()
     deadline_seconds: float = 5.0
     now: float = 0.0
+
+
+def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
+    """A checked request: options by name, and the settings for what no option says. Raises UsageError."""
+    given = dict(options)
+    purpose = given.pop("purpose", "find")
+    if purpose not in WHOLE_ITEM_TOKENS:
+        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
+    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
+    request = AssembleRequest(
+        query=question,
+        kinds=parse_kinds(given.pop("types", ())),
+        max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
+        format=parse_format(given.pop("format", settings.context_format)),
+        limit=given.pop("limit", settings.context_limit),
+        tokenizer=given.pop("tokenizer", settings.budget_tokenizer),
+        min_score=check_score(given.pop("min_score", settings.context_min_score)),
+        whole_item_tokens=whole[purpose],
+        show_sources=given.pop("show_sources", settings.context_sources),
+        exclude=(*settings.context_exclude, *given.pop("exclude", ())),
+        include=(*settings.context_include, *given.pop("include", ())),
+        deadline_seconds=settings.context_gather_deadline_s,
+        weights=settings.context_weights,
+    )
+    if request.limit < 1:
+        raise UsageError(f"limit is {request.limit}: give at least 1")
+    return replace(request, **given)
 
 
 def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:

@@ -43,7 +43,7 @@ def _grammars() -> Check:
 
 def _of_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapping[str, str]) -> Iterator[Check]:
     from satchel.doctor import places
-    from satchel.engine import locate
+    from satchel.roots import locate
 
     try:
         found = locate(path, root, homes)

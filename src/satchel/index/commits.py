@@ -7,24 +7,21 @@ file but are hidden with all their words; when it comes back they are shown agai
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from satchel import git
-from satchel import text as words
 from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError
-from satchel.index.extract import extract
 from satchel.index.history import HistoryPlan, git_failure, unknown_files
-from satchel.index.windows import WINDOW_LINES
 from satchel.redact import redact
 from satchel.sources.commits import Commit, read_commits, visible_commits
+from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Extraction, NewBundle, Postings
-from satchel.types import EdgeType, Failure, Kind, Outline, Part, Reference, Role
+from satchel.store.records import NewBundle
+from satchel.types import EdgeType, Failure, Kind, Reference
 
-COMMIT_OUTLINE_LANGUAGE = "commit"
+COMMIT_LANGUAGE = "commit"
 
 SUBJECT_CHARACTERS = 400
 """A longer first line is a message without line breaks; its beginning serves as the title."""
@@ -40,9 +37,6 @@ MOST_HIDDEN = 50_000
 
 COMMITS_AT_ONCE = 500
 """Commits handed to the store together: often enough to see progress, rare enough to cost nothing."""
-
-_NO_POSTINGS = Postings(b"", b"", b"")
-_LARGEST_COUNT = 255
 
 
 @dataclass(slots=True)
@@ -181,7 +175,7 @@ def commit_bundle(commit: Commit, plan: HistoryPlan) -> NewBundle:
         kind=Kind.COMMIT,
         key=commit.sha,
         text=message,
-        extraction=extract_message(message[: len(subject) + SEARCHED_CHARACTERS]),
+        extraction=extract_record(message[: len(subject) + SEARCHED_CHARACTERS], COMMIT_LANGUAGE),
         path_terms={},
         title=subject,
         fields={"author": clean_field(commit.author), "files": list(commit.files), "file_count": commit.file_count},
@@ -189,30 +183,4 @@ def commit_bundle(commit: Commit, plan: HistoryPlan) -> NewBundle:
         created=commit.time,
         updated=commit.time,
         origin="git",
-    )
-
-
-def extract_message(text: str) -> Extraction:
-    """The same as `extract` for a text that is one record, in a third of the time if it is one window."""
-    line_count = text.count("\n") + 1
-    parts = (Part(Role.RECORD, "", 1, line_count),)
-    if line_count > WINDOW_LINES:
-        return extract(text, Outline(COMMIT_OUTLINE_LANGUAGE, parts))
-    found = words.words(text)
-    counts = words.count_terms(found)
-    size = len(counts)
-    window = array("I", (0, 1, line_count, len(text) + 1, sum(counts.values()), len(found), 0))
-    tallies = bytes([min(count, _LARGEST_COUNT) for count in counts.values()])
-    return Extraction(
-        language=COMMIT_OUTLINE_LANGUAGE,
-        line_count=line_count,
-        parsed=True,
-        parts=parts,
-        imports=(),
-        window_count=1,
-        window_columns=window.tobytes(),
-        vocabulary=list(counts),
-        body=Postings(array("I", range(size)).tobytes(), bytes(size * array("I").itemsize), tallies),
-        names=_NO_POSTINGS,
-        signatures=_NO_POSTINGS,
     )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from satchel.clean import CLEANING_VERSION
-from satchel.index.extract import EXTRACTION_VERSION
 from satchel.index.walk import WalkOptions
 from satchel.redact import REDACTION_VERSION
 from satchel.sources.version import OUTLINE_VERSION
+from satchel.store.extract import EXTRACTION_VERSION
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes when the same bytes would give other documents: an index of another version is built again."""

@@ -13,12 +13,12 @@ from typing import Any
 
 from satchel import files
 from satchel.clean import clean_text
-from satchel.index.extract import dump, extract, load
 from satchel.index.extraction_cache import ExtractionCache
 from satchel.index.options import ReadingOptions
 from satchel.index.tick import tick
 from satchel.redact import redact
 from satchel.sources.outline import outline_file
+from satchel.store.extract import dump, extract, load
 from satchel.store.records import Extraction
 
 TEXT_COMPRESSION = 1

@@ -14,14 +14,15 @@ from dataclasses import fields
 from typing import Any
 
 from satchel import text as words
-from satchel.index.windows import cut_windows
 from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
+from satchel.store.windows import WINDOW_LINES, cut_windows
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
 
 EXTRACTION_VERSION = f"1.{words.ANALYSIS_VERSION}"
 """Part of every cache key: change it when the same text gives another extraction."""
 
 _LARGEST_COUNT = 255
+_NO_POSTINGS = Postings(b"", b"", b"")
 _MARSHAL_VERSION = 4
 
 
@@ -60,6 +61,35 @@ def extract(text: str, outline: Outline) -> Extraction:
         body=body.postings(),
         names=names.postings(),
         signatures=signatures.postings(),
+    )
+
+
+def extract_record(text: str, language: str) -> Extraction:
+    """The same as `extract` for a text that is one record, in a third of the time if it is one window.
+
+    `language` is the name of the kind of record; it is only remembered.
+    """
+    line_count = text.count("\n") + 1
+    parts = (Part(Role.RECORD, "", 1, line_count),)
+    if line_count > WINDOW_LINES:
+        return extract(text, Outline(language, parts))
+    found = words.words(text)
+    counts = words.count_terms(found)
+    size = len(counts)
+    window = array("I", (0, 1, line_count, len(text) + 1, sum(counts.values()), len(found), 0))
+    tallies = bytes([min(count, _LARGEST_COUNT) for count in counts.values()])
+    return Extraction(
+        language=language,
+        line_count=line_count,
+        parsed=True,
+        parts=parts,
+        imports=(),
+        window_count=1,
+        window_columns=window.tobytes(),
+        vocabulary=list(counts),
+        body=Postings(array("I", range(size)).tobytes(), bytes(size * array("I").itemsize), tallies),
+        names=_NO_POSTINGS,
+        signatures=_NO_POSTINGS,
     )
 
 
