@@ -1,20 +1,14 @@
-"""What a user's disk can hold and do: hostile trees, killed processes, work trees of one repository."""
+"""What a user's disk can hold and do: hostile trees, work trees of one repository."""
 
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import apsw
-import pytest
-
 from satchel import Satchel
-from satchel.store.sqlite.soundness import faults
 from satchel.testing import TinyRepository
 from tests.e2e.sample import sample_repository
 
@@ -69,27 +63,6 @@ def test_a_hostile_tree_is_indexed_without_a_byte_from_outside(tmp_path: Path) -
     assert not (outside / "marker").exists()
     stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     assert CANARY.encode() not in stored
-
-
-@pytest.mark.parametrize("share", [0.15, 0.4, 0.6, 0.8, 0.95])
-def test_a_killed_index_leaves_a_sound_store_that_the_next_run_completes(tmp_path: Path, share: float) -> None:
-    repository = sample_repository(tmp_path / "shop")
-    repository.commit("More", {f"shop/part_{n}.py": f"def part_{n}():\n    return {n}\n" for n in range(60)})
-    home = tmp_path / "home"
-    started = time.monotonic()
-    assert run(repository.root, "index", home=tmp_path / "other").returncode == 0
-    usual = time.monotonic() - started
-    process = subprocess.Popen(
-        [*COMMAND, "index", "--quiet"], cwd=repository.root, env={**os.environ, "SATCHEL_HOME": str(home)}
-    )
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=usual * share * 0.9)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    with Satchel.open(repository.root, environ={**os.environ, "SATCHEL_HOME": str(home)}) as satchel:
-        satchel.index()
-        assert faults(apsw.Connection(str(satchel.places.index / "index.db"))) == []
-        assert "def part_7" in satchel.assemble("what does part_7 return", types=["code"]).text
 
 
 def test_work_trees_of_one_repository_share_what_was_extracted(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from satchel import config
 from satchel.doctor.check import Check, fail, ok, warn
 from satchel.engine import INDEX_NAME
-from satchel.roots import Places
 from satchel.index.lock import holder
+from satchel.roots import Places
 from satchel.store.sqlite.connection import damage
 
 
