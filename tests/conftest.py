@@ -44,6 +44,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.setenv(name, str(home / name.lower()))
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("SATCHEL_EMBED_PROVIDER", "off")  # a test that wants vectors says so: the model takes seconds
         patch.setenv("TERM", "dumb")
         patch.setenv("LC_ALL", "C.UTF-8")
         yield

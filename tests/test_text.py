@@ -58,3 +58,11 @@ def test_any_text_has_words_that_occur_in_it_and_terms_in_lower_case(sample: str
     for word in text.words(sample):
         assert word in sample
         assert all(term for term in text.terms_of(word))
+
+
+code_like = st.text(st.sampled_from("ab_B3$ .\n(é検"), max_size=60) | st.text(max_size=60)
+
+
+@given(code_like)
+def test_the_words_of_all_runs_are_those_of_the_text(sample: str) -> None:
+    assert [word for run in text.runs(sample) for word in text.words(run)] == text.words(sample)

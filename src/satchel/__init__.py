@@ -12,14 +12,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from satchel.assemble.assembler import ContextAssembler
+    from satchel.assemble.options import AssemblyOptions
+    from satchel.assemble.views import as_blocks, as_sources
     from satchel.engine import Satchel
     from satchel.types import Context, ContextItem, Hit
 
 __version__ = "0.1.0"
 
-__all__ = ["Context", "ContextItem", "Hit", "Satchel", "__version__"]
+__all__ = [
+    "AssemblyOptions",
+    "Context",
+    "ContextAssembler",
+    "ContextItem",
+    "Hit",
+    "Satchel",
+    "__version__",
+    "as_blocks",
+    "as_sources",
+]
 
-_HOMES = {"Satchel": "engine", "Context": "types", "ContextItem": "types", "Hit": "types"}
+_HOMES = {
+    "AssemblyOptions": "assemble.options",
+    "Context": "types",
+    "ContextAssembler": "assemble.assembler",
+    "ContextItem": "types",
+    "Hit": "types",
+    "Satchel": "engine",
+    "as_blocks": "assemble.views",
+    "as_sources": "assemble.views",
+}
 
 
 def __getattr__(name: str) -> Any:

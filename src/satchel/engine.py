@@ -7,32 +7,42 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
 from satchel.assemble.read import FileLines
-from satchel.assemble.request import AssembleRequest, make_request, parse_kinds
-from satchel.assemble.stream import Workbench, assemble, safe_question
+from satchel.assemble.receipts.face import Receipts
+from satchel.assemble.request import AssembleRequest, make_request, parse_kinds, start_of_day
+from satchel.assemble.stream import MEMORY_KINDS, Workbench, asker, assemble, safe_question
+from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.index.build import build
+from satchel.index.difference import changed_files
 from satchel.index.lock import index_lock
 from satchel.index.options import BuildOptions, ReadingOptions
-from satchel.index.report import IndexReport, Progress, Quiet
+from satchel.index.report import IndexReport, Progress, Quiet, VectorReport
+from satchel.index.vectors import Vectors, shelves
 from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
+from satchel.learned import Learned
 from satchel.roots import Places, locate
+from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD
+from satchel.sources.line_counts import LineCounts
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
-from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
+from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from satchel.embed.protocol import Embedder
+    from satchel.assemble.context_query import QueryResult
     from satchel.index.status import Status
 
 REFRESH_PAUSE_SECONDS = 2.0
@@ -89,19 +99,23 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel:
+class Satchel(Learned, Chronicle, Receipts):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
     """
 
-    def __init__(self, places: Places, loaded: config.LoadedSettings, store: SqliteStore, key: bytes) -> None:
+    def __init__(
+        self, places: Places, loaded: config.LoadedSettings, store: SqliteStore, key: bytes, vectors: Vectors
+    ) -> None:
         self.places = places
         self.loaded = loaded
+        self.vectors = vectors
         self._store = store
         self._memory: SqliteStore | None = None
         self._key = key
-        self._lines = FileLines(places.root, store, key, self.settings.index_max_file_bytes)
+        self._lines = FileLines(places.root, key, self.settings.index_max_file_bytes, self.settings.redact_allow)
+        self._line_counts = LineCounts(places.root)
         self._executor: ThreadPoolExecutor | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
@@ -115,17 +129,21 @@ class Satchel:
         root: str | os.PathLike[str] | None = None,
         settings: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
+        embedder: Embedder | None = None,
     ) -> Self:
         """Open the root that holds `path`, or exactly `root`. Creates an empty index where there is none.
 
-        `settings` are dotted keys that win over files and environment. Raises NoIndexError where nothing can be
-        indexed, ConfigError for impossible settings, StoreError or LockedError for an unusable store.
+        `settings` are dotted keys that win over files and environment; `embedder` takes the place of the one that they
+        mean. Raises NoIndexError where nothing can be indexed, ConfigError for impossible settings, StoreError or
+        LockedError for an unusable store.
         """
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)
         places = locate(path, root, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        return cls(places, loaded, SqliteStore(places.index / INDEX_NAME, disposable=True), load_key(folders.state))
+        index, key = places.index / INDEX_NAME, load_key(folders.state)
+        vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
+        return cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
 
     @property
     def settings(self) -> config.Settings:
@@ -137,13 +155,6 @@ class Satchel:
         """The index store, for those who build on it."""
         return self._store
 
-    @property
-    def memory(self) -> SqliteStore:
-        """The durable memory store, opened when first asked for, backed up before its schema changes."""
-        if self._memory is None:
-            self._memory = SqliteStore(self.places.memory, durable=True)
-        return self._memory
-
     def index(
         self,
         *,
@@ -153,6 +164,7 @@ class Satchel:
     ) -> IndexReport:
         """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
+        self._lines.take_mismatches()
         with index_lock(self.places.index / "index.lock", wait, should_stop):
             self._store.settle()
             try:
@@ -166,6 +178,25 @@ class Satchel:
         self._notes = report.notes
         return report
 
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns texts into vectors: the one that was given, else what the settings mean; None for words alone."""
+        return self.vectors.embedder
+
+    def _remembered(self) -> None:
+        """What was written to the memory gets its vector at once where that takes milliseconds."""
+        self.vectors.fill_quickly()
+
+    def embed(
+        self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never
+    ) -> VectorReport:
+        """Give every document of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
+        return self.vectors.fill(progress, should_stop)
+
+    def start_embedding(self) -> None:
+        """Fill vectors in a thread of this process from now on, until `close`; for processes that stay."""
+        self.vectors.start()
+
     def _build(self, progress: Progress | None, should_stop: Callable[[], bool]) -> IndexReport:
         return build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
 
@@ -174,7 +205,7 @@ class Satchel:
 
         When another process is building right now, an index that was published before still answers, with a note.
         """
-        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS:
+        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self._lines.take_mismatches():
             return list(self._notes)
         published = self._is_published()
         try:
@@ -246,20 +277,36 @@ class Satchel:
             stores["extraction"] = self.places.cache
         return look(self._store, self.places.root, self.places.index, self._build_options().walk, stores, should_stop)
 
-    def search(self, question: str, *, types: Iterable[str] = (), limit: int = 10, refresh: bool = True) -> list[Hit]:
-        """The best hits of each kind asked for (all that have documents by default), `limit` a kind."""
+    def search(
+        self,
+        question: str,
+        *,
+        types: Iterable[str] = (),
+        limit: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        now: float | None = None,
+        refresh: bool = True,
+    ) -> list[Hit]:
+        """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
+
+        `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`).
+        """
         _check_question(question)
-        kinds = parse_kinds(types)
+        kinds, wanted = parse_kinds(types), parse_filters(filters or {})
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1")
         if refresh:
             self.refresh()
         query = analyse(safe_question(question, self.settings.redact_allow))
+        most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
 
         def hits(store: Store, _: Sequence[Failure]) -> list[Hit]:
-            available = store.kinds()
-            asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-            return [hit for kind in asked for hit in search_kind(store, kind, query).hits[:limit]]
+            with self.memory.snapshot() if self._has_memory() else nullcontext() as memory:
+                bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
+                available = bench.kinds()
+                asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                ask = asker(bench, query, candidates=most, filters=wanted, now=moment)
+                return [hit for kind in asked for hit in ask(kind).hits[:limit]]
 
         return self._read(hits)
 
@@ -281,22 +328,40 @@ class Satchel:
 
         Options: `types` (context types, default all), `max_tokens`, `limit` (items a kind), `format`, `tokenizer`,
         `purpose` ("find" or "edit"), `min_score`, `show_sources`, `show_code`, `group_by_type`, `include`, `exclude`,
-        `paths` (globs), `now`. Raises UsageError for impossible values. The text never has more than `max_tokens`.
+        `paths` (globs), `filters` (of records), `now`. Raises UsageError for impossible values. The text never has more
+        than `max_tokens`.
         """
         request = self.request(question, **options)
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
 
-    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        has_memory = self._memory is not None or self.places.memory.exists()
+    def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
 
         def context(store: Store, found: Sequence[Failure]) -> Context:
-            with self.memory.snapshot() if has_memory else nullcontext() as memory:
+            with self._recalling() as (memory, unread):
                 allow = self.settings.redact_allow
-                bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory)
-                return assemble(request, bench, tuple(dict.fromkeys((*notes, *found))))
+                counts = self._line_counts.of
+                changed = partial(changed_files, store, self.places.root, self._build_options().walk)
+                bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory, counts, changed)
+                bench = replace(bench, embedder=self.embedder)
+                missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()
+                return assemble(request, bench, tuple(dict.fromkeys((*notes, *found, *unread, *missing))))
 
         return self._read(context)
+
+    def store_of(self, kind: Kind) -> Store:
+        """The store that holds a kind: memories and experiences have a file of their own."""
+        return self.memory if kind in MEMORY_KINDS else self._store
+
+    def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
+        """What `query` finds, as a formatted context with a row for each result; options as in `query_options`."""
+        from satchel.assemble.context_query import query_options, query_result
+
+        request = self.request(query, **query_options(**options))
+        return query_result(self.answer(request, self.refresh() if refresh else ()))
+
+    def clear_cache(self) -> None:
+        """Forget the files that were read for display."""
+        self._lines.clear()
 
     def _open_executor(self) -> ThreadPoolExecutor:
         """The threads that sections are asked in, started at the first question that has several."""
@@ -321,6 +386,7 @@ class Satchel:
 
     def close(self) -> None:
         """Release threads and store files."""
+        self.vectors.close()
         if self._executor is not None:
             self._executor.shutdown(wait=True)
         self._store.close()

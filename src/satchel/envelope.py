@@ -7,55 +7,72 @@ revision. How long it took stands in `meta.timings` and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from satchel import __version__
+from satchel.assemble.items import record_metadata
+from satchel.assemble.receipts.replay import request_data
 from satchel.assemble.request import AssembleRequest
-from satchel.types import Context, ContextItem, Failure, Hit, Location, Omission, Signal
+from satchel.types import Context, ContextItem, Failure, Hit, Location, Omission, Signal, Usage
+
+if TYPE_CHECKING:
+    from satchel.assemble.receipts.why import Standing
 
 
 def context_envelope(context: Context, request: AssembleRequest) -> dict[str, Any]:
     """A context and the request that it answers, as plain JSON values."""
-    usage = context.usage
     return {
         "query": context.query,
         "text": context.text,
         "items": [_item(item) for item in context.items],
         "overflow": [_omission(omission) for omission in context.overflow],
-        "usage": {
-            "limit": usage.limit,
-            "used": usage.used,
-            "utilization": round(usage.utilization, 4),
-            "tokenizer": usage.tokenizer,
-            "exact": usage.exact,
-        },
+        "usage": _usage(context.usage),
         "sources_used": dict(context.sources_used),
         "failures": [failure_data(failure) for failure in context.failures],
         "meta": {**context.meta, "version": __version__, "now": request.now, "request": request_data(request)},
     }
 
 
-def request_data(request: AssembleRequest) -> dict[str, Any]:
-    """Every field of a request as plain JSON values; kinds by the context types that ask for them."""
+def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping[str, Any]) -> dict[str, Any]:
+    """A context that was asked for again, with the durations of the saved one: no two runs take the same time."""
+    envelope = context_envelope(context, request)
+    meta = saved.get("meta", {})
+    if "timings" in meta:
+        envelope["meta"]["timings"] = meta["timings"]
+    return envelope
+
+
+def standing_data(row: Standing) -> dict[str, Any]:
+    """How something stands for a question, as plain JSON values."""
     return {
-        "query": request.query,
-        "types": [kind.plural for kind in request.kinds],
-        "max_tokens": request.max_tokens,
-        "limit": request.limit,
-        "format": request.format.value,
-        "tokenizer": request.tokenizer,
-        "whole_item_tokens": request.whole_item_tokens,
-        "min_score": request.min_score,
-        "weights": {kind.plural: weight for kind, weight in request.weights.items()},
-        "show_sources": request.show_sources,
-        "show_code": request.show_code,
-        "group_by_type": request.group_by_type,
-        "include": list(request.include),
-        "exclude": list(request.exclude),
-        "paths": list(request.paths),
-        "deadline_seconds": request.deadline_seconds,
-        "now": request.now,
+        "id": row.id,
+        "source": row.kind.value,
+        "path": row.path,
+        "rank": row.rank,
+        "of": row.of,
+        "place": row.place,
+        "documents": row.documents,
+        "relevance": row.relevance,
+        "signals": [_signal(signal) for signal in row.signals],
+        "is_shown": row.is_shown,
+        "shown": [list(span) for span in row.shown],
+        "reason": row.reason,
+        "detail": row.detail,
+        "budget": row.budget,
+    }
+
+
+def expanded_envelope(context: Context, handles: Sequence[str]) -> dict[str, Any]:
+    """What was found behind handles, as plain JSON values: the fields of a context, without a question."""
+    return {
+        "handles": list(handles),
+        "text": context.text,
+        "items": [_item(item) for item in context.items],
+        "overflow": [_omission(omission) for omission in context.overflow],
+        "usage": _usage(context.usage),
+        "failures": [failure_data(failure) for failure in context.failures],
+        "meta": {"version": __version__},
     }
 
 
@@ -66,6 +83,16 @@ def search_envelope(query: str, hits: list[Hit], failures: list[Failure], revisi
         "hits": [_hit(hit) for hit in hits],
         "failures": [failure_data(failure) for failure in failures],
         "meta": {"version": __version__, "revision": revision},
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "limit": usage.limit,
+        "used": usage.used,
+        "utilization": round(usage.utilization, 4),
+        "tokenizer": usage.tokenizer,
+        "exact": usage.exact,
     }
 
 
@@ -87,6 +114,9 @@ def _item(item: ContextItem) -> dict[str, Any]:
         "metadata": dict(item.metadata),
         "signals": [_signal(signal) for signal in item.signals],
         "handle": item.handle,
+        "cuts": [
+            {"handle": cut.handle, "start_line": cut.start, "end_line": cut.end, "name": cut.name} for cut in item.cuts
+        ],
     }
 
 
@@ -99,6 +129,9 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "relevance": hit.relevance,
         "score": hit.score,
         "location": _place(document.location, [(span.start, span.end) for span in hit.spans]),
+        "metadata": dict(record_metadata(document.id, document.fields, document.created))
+        if document.location is None
+        else {},
         "signals": [_signal(signal) for signal in hit.signals],
     }
 
@@ -111,6 +144,8 @@ def _omission(omission: Omission) -> dict[str, Any]:
         "relevance": omission.relevance,
         "reason": omission.reason,
         "budget": omission.budget,
+        "verified": omission.verified,
+        "handle": omission.handle,
         "location": {"path": omission.path, "start_line": omission.start, "end_line": omission.end}
         if omission.path
         else None,

@@ -10,6 +10,7 @@ SatchelError                          carries the exit code of the command line
 |-- UnsafePathError                   a path leads outside the workspace root
 |-- GitError                          git answered with an error
 |-- MissingExtraError                 an optional extra is not installed
+|-- EmbeddingError                    texts could not be turned into vectors
 `-- ContextAssemblyError              a context could not be assembled
 """
 
@@ -66,3 +67,7 @@ class GitError(SatchelError):
 
 class MissingExtraError(SatchelError):
     """A feature needs an optional extra that is not installed; the message names the command that installs it."""
+
+
+class EmbeddingError(SatchelError):
+    """Texts could not be turned into vectors: the endpoint refused, or the model cannot be loaded."""

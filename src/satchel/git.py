@@ -54,6 +54,7 @@ _GUARDS: Mapping[str, tuple[str, ...]] = {
     "rev-list": (),
     "rev-parse": (),
     "ls-tree": (),
+    "ls-files": (),
     "cat-file": (),
     "diff-tree": ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/dev/null"),
 }

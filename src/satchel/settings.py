@@ -53,11 +53,13 @@ class Setting:
     def allowed(self) -> str:
         """The possible values in words, for messages."""
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"{'a list of' if self.type is tuple else 'one of'} {', '.join(self.choices)}"
         if self.type is bool:
             return "true or false"
         if self.type is tuple:
             return f"a list of at most {LIST_LENGTH:,} {'regular expressions' if self.patterns else 'texts'}"
+        if self.type is str:
+            return "a text"
         kind = "a whole number" if self.type is int else "a number"
         return f"{kind} from {self.least:,} to {self.most:,}" + (", or auto" if self.optional else "")
 
@@ -81,7 +83,7 @@ class Setting:
         if not isinstance(value, list | tuple) or len(value) > LIST_LENGTH:
             raise ValueError(self.allowed)
         for entry in value:
-            if not isinstance(entry, str):
+            if not isinstance(entry, str) or (self.choices and entry not in self.choices):
                 raise ValueError(self.allowed)
             if self.patterns:
                 try:
@@ -181,6 +183,12 @@ class Settings:
         "nothing is hidden until somebody wants it",
         safe=True,
     )  # fmt: skip
+    context_stale: str = _setting(
+        "context.stale", "mark",
+        "what becomes of indexed text that its file has no more: shown with a mark, or withheld with a note",
+        "what was there a moment ago still answers, and the mark says that it is gone",
+        safe=True, choices=("mark", "withhold"),
+    )  # fmt: skip
     context_sources: bool = _setting(
         "context.sources", False,  # noqa: FBT003 - the column of defaults
         "whether a context ends with the list of its sources",
@@ -246,6 +254,56 @@ class Settings:
         "seconds to wait for another process that is indexing the same root",
         "the first index of a repository of a few hundred files is done by then",
         least=0.0, most=86_400.0,
+    )  # fmt: skip
+    embed_provider: str = _setting(
+        "embed.provider", "auto",
+        "what turns texts into vectors: the model that runs here, an endpoint, or nothing",
+        "auto: the endpoint where one is configured, else the model where it is installed, else words alone",
+        choices=("auto", "minilm", "endpoint", "off"),
+    )  # fmt: skip
+    embed_kinds: tuple[str, ...] = _setting(
+        "embed.kinds", tuple(kind.plural for kind in CONTEXT_TYPES.values() if kind not in {Kind.CODE, Kind.COMMIT}),
+        "context types whose documents get vectors",
+        "vectors find what people write where words miss; on code and commits they added nothing that was measured",
+        choices=tuple(CONTEXT_TYPES),
+    )  # fmt: skip
+    embed_endpoint: str = _setting(
+        "embed.endpoint", "",
+        "address of an OpenAI-compatible endpoint, up to `/v1`",
+        "nothing is sent anywhere until the user says where to; never from a repository",
+    )  # fmt: skip
+    embed_model: str = _setting(
+        "embed.model", "",
+        "name of the endpoint's model",
+        "every server names its own",
+    )  # fmt: skip
+    embed_dimension: int = _setting(
+        "embed.dimension", 0,
+        "numbers in a vector of the endpoint's model; any other length is refused",
+        "it belongs to the fingerprint of every vector, so it is known before the first one is asked for",
+        least=0, most=100_000,
+    )  # fmt: skip
+    embed_max_tokens: int = _setting(
+        "embed.max_tokens", 8_000,
+        "tokens of a text that are sent to the endpoint, roughly",
+        "what current models take; a longer text is shortened where the endpoint refuses it",
+        least=16, most=1_000_000,
+    )  # fmt: skip
+    embed_key_variable: str = _setting(
+        "embed.key_variable", "",
+        "name of the environment variable that holds the endpoint's key",
+        "a key in a settings file would be copied and committed; local servers need none",
+    )  # fmt: skip
+    embed_timeout_s: float = _setting(
+        "embed.timeout_s", 30.0,
+        "seconds to wait for an answer of the endpoint",
+        "a busy server takes some for a batch of long texts",
+        least=0.1, most=600.0,
+    )  # fmt: skip
+    embed_weights: str = _setting(
+        "embed.weights", "",
+        "folder with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2",
+        "empty: those that an installed package carries",
     )  # fmt: skip
     redact_allow: tuple[str, ...] = _setting(
         "redact.allow", (),

@@ -1,4 +1,4 @@
-"""Real, deterministic stand-ins for tests: a tiny repository builder and a counter of characters.
+"""Real, deterministic stand-ins for tests: a tiny repository builder, a counter of characters, a hash embedder.
 
 Shipped with the package, so that those who extend satchel test on the same seams as satchel itself.
 """
@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from satchel.embed.protocol import Vectors
 
 FIRST_COMMIT_TIME = 1_700_000_000
 """Commits of a tiny repository start here (seconds, UTC) and are one hour apart."""
@@ -25,6 +29,54 @@ class CharacterCounter:
     def count(self, text: str) -> int:
         """Characters of the text."""
         return len(text)
+
+
+class HashEmbedder:
+    """An embedder that needs no model: each word is a pseudo-random direction, a text the sum of its words.
+
+    Texts that share words are near each other, and `synonyms` (word -> the word that it counts as) make texts near
+    that share none. `texts` counts what was embedded, `fails` makes every call fail.
+    """
+
+    def __init__(self, *, revision: str = "1", dimension: int = 64, synonyms: Mapping[str, str] | None = None) -> None:
+        self.id = f"hash@{revision}"
+        self.dimension = dimension
+        self.max_tokens = 1_000
+        self.is_quick = True
+        self.fails = False
+        self.texts = 0
+        self._synonyms = synonyms or {}
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector of length 1 a text. Raises EmbeddingError while `fails` is set."""
+        import numpy as np
+
+        vectors = [self.embed_query(text) for text in texts]
+        return np.array(vectors, dtype=np.float32).reshape(len(texts), self.dimension)
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of one text. Raises EmbeddingError while `fails` is set."""
+        import numpy as np
+
+        from satchel.embed.protocol import normalised
+        from satchel.errors import EmbeddingError
+        from satchel.text import words
+
+        if self.fails:
+            raise EmbeddingError("the hash embedder was told to fail")
+        self.texts += 1
+        total = np.zeros(self.dimension, dtype=np.float32)
+        for word in words(text):
+            total += self._direction(self._synonyms.get(word, word))
+        return normalised(total)
+
+    def _direction(self, word: str) -> Vectors:
+        import hashlib
+
+        import numpy as np
+
+        digest = hashlib.shake_128(f"{self.id}/{word}".encode()).digest(self.dimension)
+        return (np.frombuffer(digest, dtype=np.uint8).astype(np.float32) - 127.5) / 127.5
 
 
 class TinyRepository:

@@ -89,6 +89,14 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class View(StrEnum):
+    """Which layout a context is written in: by file, one heading an entity, or one block an entity."""
+
+    SECTIONS = "sections"
+    ENTITIES = "entities"
+    BLOCKS = "blocks"
+
+
 class Detail(StrEnum):
     """How much of an item is shown, from most to least."""
 
@@ -96,6 +104,18 @@ class Detail(StrEnum):
     WINDOW = "window"
     SIGNATURE = "signature"
     LINE = "line"
+
+
+class Freshness(StrEnum):
+    """How what is shown of a file differs from what was indexed.
+
+    Moved is the same text on other lines, changed another text of the same definition, stale the indexed text because
+    the file has it no more.
+    """
+
+    MOVED = "moved"
+    CHANGED = "changed"
+    STALE = "stale"
 
 
 class Trust(StrEnum):
@@ -252,13 +272,27 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A shown stretch of one item: its lines in the file (0, 0 for a record), its name, and the text itself."""
+    """A shown stretch of one item: its lines in the file (0, 0 for a record), its name, and the text itself.
+
+    `freshness` is None where text and lines are as they were indexed; a stale piece has the lines of that time.
+    """
 
     start: int
     end: int
     name: str
     text: str
     detail: Detail = Detail.FULL
+    freshness: Freshness | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A definition that an item shows only in part: `handle` asks for its lines `start`..`end`, all of them."""
+
+    handle: str
+    start: int
+    end: int
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +320,16 @@ class ContextItem:
     trust: Trust = Trust.DATA
     origins: tuple[str, ...] = ()
     language: str = ""
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A candidate that stayed out: why, and the budget (tokens) that would have admitted it."""
+    """A candidate that stayed out: why, and the budget (tokens) that would have admitted it.
+
+    `budget` is an estimate unless `verified`: then the same question with that budget was tried and shows it. It is 0
+    where no budget helps.
+    """
 
     id: str
     source: str
@@ -301,6 +340,9 @@ class Omission:
     path: str = ""
     start: int = 0
     end: int = 0
+    handle: str = ""
+    content_hash: str = ""
+    verified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ PLACES = {
     "history": ("satchel.index.commits:commit_bundle", 2),
     "reading": ("satchel.index.reading:Reader.read", 5),
     "publishing": ("satchel.store.sqlite.writer:SqliteWriter._write_segments", 1),
-    "merging": ("satchel.store.sqlite.merge:_joined_postings", 1),
+    "merging": ("satchel.store.sqlite.merge:_merge_postings", 1),
 }
 
 

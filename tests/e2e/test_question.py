@@ -82,8 +82,10 @@ def test_a_file_changed_after_the_refresh_is_never_shown_with_wrong_lines(
     satchel.index()
     repository.write({"shop/client.py": "# one more line\n" + CLIENT})
     context = satchel.assemble(QUESTION, types=["code"], refresh=False)
-    assert "shop/client.py" not in [item.title for item in context.items]
-    assert any("shop/client.py" in failure.message for failure in context.failures)
+    item = next(item for item in context.items if item.title == "shop/client.py")
+    lines = ["# one more line", *CLIENT.split("\n")]
+    assert [piece.text for piece in item.pieces] == ["\n".join(lines[p.start - 1 : p.end]) for p in item.pieces]
+    assert item.metadata["freshness"] == "moved"
 
 
 def test_a_deleted_file_is_gone(satchel: Satchel, repository: TinyRepository) -> None:

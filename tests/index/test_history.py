@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from satchel import git as safe_git
 from satchel.index import commits
 from satchel.index.commits import COMMIT_LANGUAGE
-from satchel.store.extract import extract, extract_record
+from satchel.store.extract import extract, extract_record, extract_records
+from satchel.store.records import Extraction
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role
 from tests.index.indexing import Index, differences, fresh_contents
@@ -242,6 +243,22 @@ class TestGitThatFails:
 
 
 messages = st.text(st.sampled_from("ab_AB (.\n") | st.characters(exclude_categories=["Cs"]), max_size=300)
+
+
+@given(st.lists(messages, max_size=4))
+def test_many_messages_counted_at_once_have_the_words_of_each(texts: list[str]) -> None:
+    for text, extraction in zip(texts, extract_records(texts, COMMIT_LANGUAGE), strict=True):
+        outline = Outline(COMMIT_LANGUAGE, (Part(Role.RECORD, "", 1, text.count("\n") + 1),))
+        alone = extract(text, outline)
+        assert counted_words(extraction) == counted_words(alone)
+        assert extraction.window_columns == alone.window_columns
+
+
+def counted_words(extraction: Extraction) -> dict[tuple[int, str], int]:
+    """(window, term) -> count."""
+    body = extraction.body
+    terms = [extraction.vocabulary[number] for number in memoryview(body.terms).cast("I")]
+    return dict(zip(zip(memoryview(body.units).cast("I"), terms, strict=True), body.counts, strict=True))
 
 
 @given(messages)

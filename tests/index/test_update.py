@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from satchel.index import update
 from satchel.store.sqlite.store import SqliteStore
 from satchel.store.sqlite.writer import SqliteWriter
 from satchel.testing import TinyRepository
@@ -179,3 +181,19 @@ def backup(source: Path, target: SqliteStore) -> None:
             work.step()
 
     look(source, copy)
+
+
+def test_the_collector_of_cycles_is_on_again_after_a_run_that_failed(
+    repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def fail(*_: object) -> None:
+        seen.append(gc.isenabled())
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr(update, "_publish_some", fail)
+    with pytest.raises(RuntimeError, match="stop"):
+        Index(repository.root, tmp_path / "store.db").run()
+    assert seen == [False]
+    assert gc.isenabled()

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,3 +94,29 @@ def test_a_name_in_the_path_reaches_every_window_of_the_file(tmp_path: Path) -> 
     assert (scores.window > 0).tolist() == [True, True, False]
     assert (scores.bundle > 0).tolist() == [True, False]
     assert scores.name[0] > 0 == scores.name[1]
+
+
+@given(st.lists(st.integers(0, 40), min_size=1, max_size=400), st.integers(1, 12))
+def test_the_largest_are_those_that_sorting_finds(values: list[int], count: int) -> None:
+    column = np.array(values, dtype=np.float64)
+    assert bm25.largest(column, count).tolist() == sorted(range(len(values)), key=lambda at: (-values[at], at))[:count]
+
+
+@pytest.mark.parametrize("kept", [0, 3, 1_000])
+def test_what_is_kept_between_questions_changes_no_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(bm25, "LEAST_KEPT_UNITS", kept)
+    monkeypatch.setattr(bm25, "KEPT_UNITS_PER_WINDOW", 0)
+    files: list[tuple[str, Parts]] = [
+        ("alpha", [("beta", ["alpha", "gamma"]), ("f", ["beta"])]),
+        ("x", [("alpha", ["delta", "alpha"])]),
+    ]
+    lexicon = lexicon_of(tmp_path, files)
+    fresh = bm25.score(lexicon, TERMS)
+    for asked in (TERMS[1:], TERMS[:1], TERMS, [QueryTerm("gamma", 1.0, 0.0), TERMS[1]], TERMS):
+        again = bm25.score(lexicon, asked)
+    assert again.window.tolist() == fresh.window.tolist()
+    assert again.document.tolist() == fresh.document.tolist()
+    assert again.bundle.tolist() == fresh.bundle.tolist()
+    assert again.name.tolist() == fresh.name.tolist()

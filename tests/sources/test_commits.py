@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 import pytest
@@ -329,6 +329,11 @@ class TestDiffStat:
         monkeypatch.setattr(commits, "_STAT_BATCH", 2)
         shas = [commit(tree, "more", {"a.py": "x\n" * number}) for number in range(1, 6)]
         assert diff_stat(found(tree), shas) == dict.fromkeys(shas, (1, 0))
+
+    def test_after_a_stop_the_commit_under_way_is_unknown(self, tree: Path) -> None:
+        sha = commit(tree, "first", {"a.py": "1\n"})
+        questions = count()
+        assert diff_stat(found(tree), [sha], should_stop=lambda: next(questions) > 0) == {sha: None}
 
     def test_what_is_no_commit_is_an_error(self, tree: Path) -> None:
         commit(tree, "first", {"a.py": ""})

@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from satchel import text as words
-from satchel.assemble.read import Lines
+from satchel.assemble.read import Lines, around
+from satchel.assemble.strategies import Remark, Source, Strategy, shortenings
 from satchel.types import Detail, Document, Hit, Kind, Role
 
 CHARACTERS_PER_TOKEN = 3.6
@@ -19,6 +20,12 @@ SIGNATURE_SEARCH_LINES = 40
 """Decorators and comments may stand this far above the line that declares a name."""
 
 LONGEST_SIGNATURE_LINES = 6
+
+DOC_REACH_LINES = 4
+"""A doc string begins this close below the declaration; one above it is looked for up to where its unit begins."""
+
+DOC_CHARACTERS = 30
+"""So much of a doc comment's first sentence knows its line: the sentence may go on in the next one."""
 
 SLIVER_TOKENS = 16
 """A candidate below this size is worth its place only if it says a word of the question: `T = TypeVar("T")` ranks by
@@ -33,7 +40,12 @@ _TRAILER = re.compile(
 )
 """Lines of a commit message that programs write for programs: who signed, who reviewed, which number."""
 
+_WIDENED = frozenset({Detail.FULL, Detail.WINDOW})
+
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+
+ITEM_KEY = "item key"
+"""The field of a document that is shown in another item than the one of its path."""
 
 Range = tuple[int, int]
 
@@ -45,6 +57,8 @@ class Step:
     detail: Detail
     ranges: tuple[Range, ...] = ()
     text: str = ""
+    remarks: tuple[Remark, ...] = ()
+    """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
 class Candidate:
@@ -52,15 +66,39 @@ class Candidate:
 
     `value` is on the log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
     the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
-    out when first asked for, because most candidates are never looked at.
+    out when first asked for, because most candidates are never looked at. A `pinned` candidate comes before all
+    others, whatever it is worth. One with a `leader` (the imports that a function needs) is shown only beside it.
     """
 
-    __slots__ = ("_make", "_steps", "document", "group", "hit", "kind", "place", "size", "value")
+    __slots__ = (
+        "_make",
+        "_steps",
+        "document",
+        "group",
+        "hit",
+        "kind",
+        "leader",
+        "pinned",
+        "place",
+        "size",
+        "value",
+    )
 
-    def __init__(self, hit: Hit, value: float, size: float, place: int, make: Callable[[], Sequence[Step]]) -> None:
+    def __init__(
+        self,
+        hit: Hit,
+        value: float,
+        size: float,
+        place: int,
+        make: Callable[[], Sequence[Step]],
+        *,
+        pinned: bool = False,
+        leader: Candidate | None = None,
+    ) -> None:
+        self.pinned, self.leader = pinned, leader
         location = hit.document.location
         self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
-        self.group = location.path if location is not None else hit.document.id
+        self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
         self.value, self.size, self.place = value, size, place
         self._make = make
         self._steps: tuple[Step, ...] | None = None
@@ -72,16 +110,32 @@ class Candidate:
             self._steps = tuple(self._make())
         return self._steps
 
+    def widen(self, count: int, last_line: int) -> None:
+        """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""
+        make, self._steps = self._make, None
+
+        def widened(step: Step) -> Step:
+            if step.detail not in _WIDENED:
+                return step
+            return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
+
+        self._make = lambda: [widened(step) for step in make()]
+
     def density(self, exponent: float, offset: float) -> float:
         """Value over a power of the cost, both on the log scale."""
         return self.value - exponent * math.log(self.size + offset)
 
 
 def file_candidates(
-    hit: Hit, lines: Lines, whole_item_tokens: int, asked: AbstractSet[str] = frozenset()
+    hit: Hit,
+    lines: Lines,
+    whole_item_tokens: int,
+    asked: AbstractSet[str] = frozenset(),
+    shortener: Strategy | None = None,
 ) -> list[Candidate]:
     """A small document is one candidate as a whole; of a larger one each matching window is a candidate.
 
+    With a `shortener` a larger one is one candidate too, shortened by it where it can.
     Blank lines at both ends are not shown. With `asked`, the terms of the question, slivers that say none of them and
     headers that open what is not shown are left out.
     """
@@ -90,8 +144,12 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     whole = within_blanks(lines, location.start_line, end)
     size = _tokens(lines, *whole)
-    if size <= whole_item_tokens:
-        made = [Candidate(hit, hit.score, size, whole[0], lambda: _whole_steps(hit, lines, *whole))]
+    if size <= whole_item_tokens or shortener is not None:
+
+        def make() -> list[Step]:
+            return _whole_steps(hit, lines, whole, whole_item_tokens, shortener)
+
+        made = [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make)]
         return [candidate for candidate in made if not _is_sliver(lines, whole, size, hit.document.role, asked)]
     made = []
     for span in hit.spans:
@@ -121,20 +179,32 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: Abstr
     return asked.isdisjoint(words.count_terms(words.words(text)))
 
 
-def _whole_steps(hit: Hit, lines: Lines, start: int, end: int) -> list[Step]:
+def _whole_steps(
+    hit: Hit, lines: Lines, whole: Range, whole_item_tokens: int, shortener: Strategy | None = None
+) -> list[Step]:
     signature = signature_range(hit.document, lines)
-    steps = [Step(Detail.FULL, ((start, end),))]
+    size = _tokens(lines, *whole)
+    steps = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
+    if shortener is not None:
+        language = str(hit.document.fields.get("language", ""))
+        steps += shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
     best = hit.spans[0]
-    window = within_blanks(lines, best.start, min(best.end, end))
-    if window != (start, end):
+    window = within_blanks(lines, best.start, min(best.end, whole[1]))
+    if window != whole:
         steps.append(_window_step(*window, signature))
-    return steps + _short_steps(signature)
+    return steps + _short_steps(hit.document, lines, signature)
+
+
+def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
+    """The ways to show these lines that a truncation strategy offers, from most to least detail."""
+    made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
+    return [Step(Detail.WINDOW, short.ranges, remarks=short.remarks) for short in made]
 
 
 def _window_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
     def make() -> list[Step]:
         signature = signature_range(hit.document, lines)
-        return [_window_step(*shown, signature), *_short_steps(signature)]
+        return [_window_step(*shown, signature), *_short_steps(hit.document, lines, signature)]
 
     return make
 
@@ -149,10 +219,28 @@ def _window_step(start: int, end: int, signature: Range | None) -> Step:
     return Step(Detail.WINDOW, (signature, (start, end)))
 
 
-def _short_steps(signature: Range | None) -> list[Step]:
+def _short_steps(document: Document, lines: Lines, signature: Range | None) -> list[Step]:
+    """The declaration with the first line of its doc comment, then the declaration's one line if it has only one."""
     if signature is None:
         return []
-    return [Step(Detail.SIGNATURE, (signature,))]
+    documented = _doc_line(document, lines, signature)
+    steps = [Step(Detail.SIGNATURE, (signature,) if documented is None else tuple(sorted((signature, documented))))]
+    if documented is not None and signature[0] == signature[1]:
+        steps.append(Step(Detail.LINE, (signature,)))
+    return steps
+
+
+def _doc_line(document: Document, lines: Lines, signature: Range) -> Range | None:
+    """The line near a declaration that says what its doc comment begins with."""
+    said = str(document.fields.get("summary", ""))[:DOC_CHARACTERS]
+    location = document.location
+    if not said or location is None:
+        return None
+    below = range(signature[1] + 1, min(signature[1] + DOC_REACH_LINES, location.end_line, len(lines.lines)) + 1)
+    for number in (*below, *range(signature[0] - 1, location.start_line - 1, -1)):
+        if said in lines.lines[number - 1]:
+            return number, number
+    return None
 
 
 def signature_range(document: Document, lines: Lines) -> Range | None:

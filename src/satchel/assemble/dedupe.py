@@ -10,24 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from satchel.assemble.candidates import Candidate
+from satchel.similarity import SAME_PROSE, shingles, similarity
 from satchel.types import Kind
-
-SHINGLE_CHARACTERS = 5
-SAME_PROSE = 0.42
-
-_LONGEST_COMPARED = 4_000
-
-
-def shingles(text: str) -> frozenset[str]:
-    """All runs of 5 characters of a text, white space folded, case ignored."""
-    folded = " ".join(text.lower().split())[:_LONGEST_COMPARED]
-    return frozenset(folded[i : i + SHINGLE_CHARACTERS] for i in range(max(len(folded) - SHINGLE_CHARACTERS + 1, 1)))
-
-
-def similarity(first: frozenset[str], second: frozenset[str]) -> float:
-    """Jaccard similarity, 0 to 1."""
-    union = len(first | second)
-    return len(first & second) / union if union else 1.0
 
 
 @dataclass(slots=True)

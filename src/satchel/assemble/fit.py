@@ -9,6 +9,7 @@ came out, and what is left over is filled again.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,19 +47,33 @@ MOST_REFILLS = 6
 ENOUGH_TO_JUDGE = 200
 """Estimated tokens from which the exact count corrects the characters a token."""
 
+LEAST_FRAME_TOKENS = 8
+"""No format shows another file or record for less, whatever it is called."""
+
+MERGED_TOKENS = 2
+"""A text may cost this much less inside another one than alone: tokens merge at both of its ends."""
+
 SMALLEST_PIECE_TOKENS = 6
 """Nothing useful is cheaper than this: below it the search for something that fits ends."""
 
 
 @dataclass(slots=True)
 class Section:
-    """The candidates of one kind, best first, and its share of the budget."""
+    """The candidates of one kind, best first, and its share of the budget.
+
+    `reserve` is what the kind gets in any case, in tokens, if it can fill it. `companions` gives what should stand
+    beside a candidate that was admitted; they join the candidates then.
+    """
 
     kind: Kind
     weight: float
     candidates: list[Candidate]
     lines: Mapping[str, Lines]
     item_limit: int
+    reserve: int = 0
+    companions: Callable[[Candidate, Step], Sequence[Candidate]] | None = None
+    shown: set[Candidate] = field(default_factory=set)
+    _led: set[Candidate] = field(default_factory=set)
     groups: dict[str, Group] = field(default_factory=dict)
     tokens: int = 0
     taken: set[int] = field(default_factory=set)
@@ -71,9 +86,33 @@ class Section:
         identity = candidate.document.id
         self.document_tokens[identity] = self.document_tokens.get(identity, 0) + tokens
 
+    def admit(self, candidate: Candidate, step: Step) -> None:
+        """Note that a candidate is shown, and take up what should stand beside it."""
+        self.shown.add(candidate)
+        if self.companions is None or candidate.leader is not None or candidate in self._led:
+            return
+        self._led.add(candidate)
+        self.candidates += self.companions(candidate, step)
+
     def remaining(self) -> Iterator[tuple[int, Candidate]]:
-        """Candidates that are not shown yet, best first."""
-        return ((index, c) for index, c in enumerate(self.candidates) if index not in self.taken)
+        """Candidates that are not shown yet and could be, best first; companions last."""
+        return (
+            (index, c)
+            for index, c in enumerate(self.candidates)
+            if index not in self.taken and (c.leader is None or c.leader in self.shown)
+        )
+
+    def in_order(self) -> Iterator[tuple[int, Candidate]]:
+        """`remaining` by density, with the companions that join on the way where they belong."""
+        waiting = [(*_order(candidate), index) for index, candidate in self.remaining()]
+        heapq.heapify(waiting)
+        known = len(self.candidates)
+        while waiting:
+            *_, index = heapq.heappop(waiting)
+            yield index, self.candidates[index]
+            for joined in range(known, len(self.candidates)):
+                heapq.heappush(waiting, (*_order(self.candidates[joined]), joined))
+            known = len(self.candidates)
 
 
 @dataclass(slots=True)
@@ -94,11 +133,24 @@ class Fitter:
     """Fills sections up to a limit. One object a request."""
 
     def __init__(
-        self, counter: TokenCounter, limit: int, measure: Measure, is_duplicate: Callable[[Section, Candidate], bool]
+        self,
+        counter: TokenCounter,
+        limit: int,
+        measure: Measure,
+        exact: Measure,
+        is_duplicate: Callable[[Section, Candidate], bool],
+        *,
+        shows_lines: bool = True,
     ) -> None:
+        """`exact` counts what the limit is about: the whole text, or with a soft budget what the items show.
+
+        `measure` is a quick count that is hardly ever below it. Without `shows_lines` a file costs its places only.
+        """
+        self._shows_lines = shows_lines
         self._counter = counter
         self._limit = limit
         self._measure = measure
+        self._exact = exact
         self._is_duplicate = is_duplicate
         self._characters_per_token = CHARACTERS_PER_TOKEN
         self._text_tokens: dict[str, int] = {}
@@ -111,6 +163,11 @@ class Fitter:
         if used > self._limit:
             return used
         self._frame = used
+        used = self._pin(sections, used)
+        for section in sections:
+            if section.reserve and section.candidates:
+                self._admit_within(section, min(section.reserve - section.tokens, self._limit - used), capped=False)
+                used = self._within_limit(sections)
         self._share_out(sections, self._limit - used, capped=len(sections) > 1)
         used = self._within_limit(sections)
         for _ in range(MOST_REFILLS):
@@ -119,7 +176,31 @@ class Fitter:
             if len(self._log) == before:
                 break
             used = self._within_limit(sections)
-        return self._top_up(sections, used)
+        self._top_up(sections, used)
+        self._measure = self._exact
+        return self._top_up(sections, self._exact(sections))
+
+    def _pin(self, sections: Sequence[Section], used: int) -> int:
+        """Show what is pinned, each at the fullest step that fits; returns the exact tokens."""
+        for section in sections:
+            for index, candidate in list(section.remaining()):
+                if candidate.pinned:
+                    used = self._admit_fullest(sections, section, index, candidate, used)
+        return used
+
+    def _admit_fullest(
+        self, sections: Sequence[Section], section: Section, index: int, candidate: Candidate, used: int
+    ) -> int:
+        """Show a candidate at the fullest step that fits; returns the tokens of the text, `used` if none does."""
+        for step in candidate.steps:
+            least = self._least(section, candidate, step)
+            if least is None or least > self._limit - used or not self._admit(section, index, candidate, step, least):
+                continue
+            after = self._measure(sections)
+            if after <= self._limit:
+                return after
+            self.take_back()
+        return used
 
     def _within_limit(self, sections: Sequence[Section]) -> int:
         """Count exactly, taking back the latest admissions while the text is over the limit."""
@@ -151,7 +232,7 @@ class Fitter:
         """Admit candidates of one section in order, the fullest step only; returns the tokens they cost."""
         cap = max(budget * ITEM_SHARE, section.candidates[0].size) if capped else math.inf
         spent = 0
-        for index, candidate in list(section.remaining()):
+        for index, candidate in section.in_order():
             if budget - spent < SMALLEST_PIECE_TOKENS:
                 break
             if candidate.size * SAFE_ESTIMATE > budget - spent:
@@ -169,24 +250,13 @@ class Fitter:
         """Fill the last tokens: any candidate at any step that still fits, checked on the rendered text."""
         for section in sections:
             for index, candidate in list(section.remaining()):
-                for step in candidate.steps:
-                    slack = self._limit - used
-                    if slack < SMALLEST_PIECE_TOKENS:
-                        return used
-                    if sum(end - start + 1 for start, end in step.ranges) > slack:
-                        continue
-                    cost = self._cost(section, candidate, step, slack)
-                    if cost is None or not self._admit(section, index, candidate, step, cost):
-                        continue
-                    after = self._measure(sections)
-                    if after <= self._limit:
-                        used = after
-                        break
-                    self.take_back()
+                if self._limit - used < SMALLEST_PIECE_TOKENS:
+                    return used
+                used = self._admit_fullest(sections, section, index, candidate, used)
         return used
 
     def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
-        if self._is_duplicate(section, candidate):
+        if not candidate.pinned and candidate.leader is None and self._is_duplicate(section, candidate):
             section.taken.add(index)
             return False
         group = section.groups.get(candidate.group)
@@ -196,6 +266,7 @@ class Fitter:
         group.admit(candidate, step, cost)
         section.taken.add(index)
         section.add(candidate, cost)
+        section.admit(candidate, step)
         self._log.append(Admission(section, index, group, cost))
         return True
 
@@ -206,7 +277,9 @@ class Fitter:
         last = self._log.pop()
         last.group.withdraw(last.tokens)
         last.section.taken.discard(last.index)
-        last.section.add(last.section.candidates[last.index], -last.tokens)
+        candidate = last.section.candidates[last.index]
+        last.section.shown.discard(candidate)
+        last.section.add(candidate, -last.tokens)
         if not last.group.picks:
             del last.section.groups[last.group.key]
         return True
@@ -232,8 +305,25 @@ class Fitter:
             cost += self._count_lines(lines, start, end)
         return cost if cost <= most else None
 
+    def _least(self, section: Section, candidate: Candidate, step: Step) -> int | None:
+        """Lower estimate of what the step adds to the text; None where it adds nothing or no item more is wanted."""
+        group = section.groups.get(candidate.group)
+        if group is None and len(section.groups) >= section.item_limit:
+            return None
+        frame = 0 if group is not None else LEAST_FRAME_TOKENS
+        if not step.ranges:
+            return max(frame + self._count_text(step.text) - MERGED_TOKENS, 1)
+        added = (group or Group(candidate.kind, candidate.group, section.lines[candidate.group])).added(step)
+        if not added:
+            return None
+        lines = section.lines[candidate.group]
+        shown = sum(self._count_text(lines.text(start, end)) - MERGED_TOKENS for start, end in added)
+        return max(frame + (shown if self._shows_lines else 0), 1)
+
     def _count_lines(self, lines: Lines, start: int, end: int) -> int:
         """Estimated tokens of these lines: the page is counted exactly after each round, and corrects the estimate."""
+        if not self._shows_lines:
+            return 0
         characters = sum(map(len, lines.lines[start - 1 : end])) + end - start + 1
         return int(characters / self._characters_per_token) + 1
 
@@ -244,9 +334,16 @@ class Fitter:
         return known
 
 
-def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates in the order in which they are tried: value over a power of the cost, ties by id and place."""
-    return sorted(
-        candidates,
-        key=lambda c: (-c.density(COST_EXPONENT, COST_OFFSET), c.document.id, c.place),
+def _order(candidate: Candidate) -> tuple[bool, float, str, int]:
+    """What is tried first: pins, then value over a power of the cost, ties by id and place."""
+    return (
+        not candidate.pinned,
+        -candidate.density(COST_EXPONENT, COST_OFFSET),
+        candidate.document.id,
+        candidate.place,
     )
+
+
+def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates in the order in which they are tried."""
+    return sorted(candidates, key=_order)

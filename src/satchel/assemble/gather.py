@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel import logs
 from satchel.assemble.plan import PlannedSection
+from satchel.errors import SatchelError
 from satchel.search.searcher import SearchResult
 from satchel.types import Failure
 
@@ -62,7 +63,8 @@ def _collect(
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
-            logs.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=True)
+            is_bug = not isinstance(error, SatchelError)
+            logs.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=is_bug)
             failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
         gathered.append(Gathered(section, result))
     return gathered, failures

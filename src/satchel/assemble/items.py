@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from satchel.assemble.candidates import within_blanks
+from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.fit import Section
-from satchel.assemble.shown import Group
+from satchel.assemble.fresh import freshness_of, gravest
+from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
-from satchel.types import ContextItem, Detail, Location, Piece, Role
+from satchel.types import ContextItem, Cut, Detail, Freshness, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)
 
@@ -40,6 +41,7 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
     assert group.lines is not None
     pieces = _pieces(group)
     first, _ = group.picks[0]
+    path = group.lines.path
     location = first.document.location
     content_hash = location.content_hash if location is not None else ""
     content = "\n".join([piece.text for piece in pieces])
@@ -48,19 +50,20 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
     return ContextItem(
         id=identity,
         source=group.kind.value,
-        title=group.key,
+        title=path,
         content=content,
         relevance=max(candidate.hit.relevance for candidate, _ in group.picks),
-        metadata=_file_metadata(group),
+        metadata=_file_metadata(group, path, pieces),
         tokens=group.tokens,
         detail=max((step.detail for _, step in group.picks), key=_DETAIL_ORDER.index),
-        location=Location(group.key, spans[0][0], spans[-1][1], content_hash),
+        location=Location(path, spans[0][0], spans[-1][1], content_hash),
         spans=spans,
         pieces=pieces,
         signals=first.hit.signals,
         handle=handle(identity, content_hash, spans),
         nonce=nonce(key, identity, content),
         origins=tuple(dict.fromkeys(candidate.document.id for candidate, _ in group.picks)),
+        cuts=_cuts(group, content_hash),
     )
 
 
@@ -71,13 +74,43 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for start, end in group.ranges:
         cuts = {start} | {document.start for document in shown if start < document.start <= end}
+        cuts |= group.lines.seams(start, end)
+        cuts |= {inner.end + 1 for inner in shown if start <= inner.end < end and _is_nested(inner, shown)}
         ordered = sorted(cuts)
         for first, after in zip(ordered, [*ordered[1:], end + 1], strict=True):
-            owner = next((document for document in shown if document.start <= first <= document.end), None)
+            around = [document for document in shown if document.start <= first <= document.end]
+            owner = min(around, key=lambda document: document.end - document.start, default=None)
             name = owner.name if owner is not None else ""
             detail = owner.detail(first, after - 1) if owner is not None else Detail.WINDOW
-            pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail))
-    return tuple(pieces)
+            known = owner.freshness if owner is not None else None
+            freshness = group.lines.marks[first - 1] if group.lines.marks else known
+            pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))
+    return tuple(sorted([*pieces, *_remarks(group)], key=lambda piece: piece.start))
+
+
+def _remarks(group: Group) -> list[Piece]:
+    """The remarks of truncation strategies that are still true: nothing of what they stand for is shown."""
+    found: dict[tuple[int, int], Piece] = {}
+    for candidate, step in group.picks:
+        for remark in step.remarks:
+            place = (remark.start, remark.end)
+            if subtract([place], group.ranges) == [place]:
+                name, freshness = candidate.document.title, freshness_of(candidate.document.fields)
+                found.setdefault(place, Piece(*place, name, remark.text, Detail.LINE, freshness))
+    return list(found.values())
+
+
+def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
+    """The documents that are shown in part, each with the handle that gives all of it."""
+    documents = {candidate.document.id: candidate.document for candidate, _ in group.picks}
+    cuts = []
+    for identity, document in documents.items():
+        assert document.location is not None
+        whole = _told(group, document.location)
+        if subtract([whole], group.ranges):
+            name = "" if document.role is Role.GAP or document.title == document.location.path else document.title
+            cuts.append(Cut(handle(identity, content_hash, (whole,)), *whole, name))
+    return tuple(sorted(cuts, key=lambda cut: (cut.start, cut.end)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +121,18 @@ class _Shown:
     end: int
     name: str
     best: Detail
+    freshness: Freshness | None
 
     def detail(self, first: int, last: int) -> Detail:
         """How a piece of it is labelled: whole, lines of it, or its declaration alone."""
         if first <= self.start and last >= self.end:
             return Detail.FULL
         return Detail.WINDOW if self.best is Detail.FULL else self.best
+
+
+def _is_nested(inner: _Shown, shown: Sequence[_Shown]) -> bool:
+    """Whether another document goes on behind this one, as a class does behind its method."""
+    return any(outer.start <= inner.start and inner.end < outer.end for outer in shown if outer is not inner)
 
 
 def _documents(group: Group) -> list[_Shown]:
@@ -104,9 +143,9 @@ def _documents(group: Group) -> list[_Shown]:
         assert location is not None
         known = best.get(document.id)
         if known is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(known.best):
-            name = "" if document.role is Role.GAP or document.title == group.key else document.title
+            name = "" if document.role is Role.GAP or document.title == location.path else document.title
             start, end = _told(group, location)
-            best[document.id] = _Shown(start, end, name, step.detail)
+            best[document.id] = _Shown(start, end, name, step.detail, freshness_of(document.fields))
     return sorted(best.values(), key=lambda shown: (shown.start, shown.end))
 
 
@@ -116,16 +155,37 @@ def _told(group: Group, location: Location) -> tuple[int, int]:
     return within_blanks(group.lines, location.start_line, location.end_line)
 
 
-def _file_metadata(group: Group) -> Mapping[str, Any]:
+def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:
     first, _ = group.picks[0]
     location = first.document.location
+    freshness = gravest(piece.freshness for piece in pieces)
     return {
-        "file_path": group.key,
+        "file_path": path,
         "start_line": group.ranges[0][0],
         "end_line": group.ranges[-1][1],
         "language": first.document.fields.get("language", ""),
         "qualified_name": first.document.title if location is not None else "",
         "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),
+        **({"freshness": freshness.value} if freshness is not None else {}),
+        **({"type": first.document.fields["type"]} if "type" in first.document.fields else {}),
+        "entities": list({c.document.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
+    }
+
+
+def entity_row(candidate: Candidate) -> dict[str, Any]:
+    """What views say of one shown document: who it is, where it stands, how relevant it is."""
+    document = candidate.document
+    location = document.location
+    is_declared = document.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
+    last = document.title.rpartition(".")[2] if is_declared else document.title
+    return {
+        "id": document.id,
+        "name": document.fields.get("name") or last,
+        "type": document.fields.get("type") or document.role.value,
+        "qualified_name": document.title,
+        "start_line": location.start_line if location is not None else 0,
+        "end_line": location.end_line if location is not None else 0,
+        "score": candidate.hit.relevance,
     }
 
 
@@ -139,7 +199,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         title=document.title,
         content=step.text,
         relevance=candidate.hit.relevance,
-        metadata=_record_metadata(document.id, document.fields, document.created),
+        metadata=record_metadata(document.id, document.fields, document.created),
         tokens=group.tokens,
         detail=step.detail,
         pieces=(piece,),
@@ -149,9 +209,12 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
     )
 
 
-def _record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
+def record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
+    """What a record tells of itself beside its text, named as the answers name it."""
     hidden = {"bundle", "summary", "language"}
     shown = {name: value for name, value in fields.items() if name not in hidden}
+    if identity.startswith("experience:"):
+        identity = identity.partition("::")[0]  # whichever side of it was found
     if identity.startswith("commit:"):
         shown |= {"sha": identity.partition(":")[2], "files_changed": shown.pop("files", [])}
     return {"id": identity.partition(":")[2], "timestamp": created, **shown}

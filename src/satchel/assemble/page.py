@@ -31,6 +31,14 @@ class Page:
         """Tokens of the text as the sum over its parts: the exact count up to a token where two parts meet."""
         return sum(self._count(part) for part in self._parts(build_items(sections, self._key)))
 
+    def exact_tokens(self, sections: Sequence[Section]) -> int:
+        """Tokens of the text as a whole."""
+        return self._counter.count(self.text(sections)[0])
+
+    def shown_tokens(self, sections: Sequence[Section]) -> int:
+        """Tokens of what the items show, without any frame: what a soft budget is about."""
+        return sum(self._count(item.content) for item in build_items(sections, self._key))
+
     def _parts(self, items: Sequence[ContextItem]) -> list[str]:
         return list(render_parts(self._request, items, self._layout, self._write))
 
@@ -38,7 +46,7 @@ class Page:
         """The item's text. Items are made anew when they change, so the object itself is the key."""
         known = self._written.get(id(item))
         if known is None or known[0] is not item:
-            text = render_item(item, self._layout, show_code=self._request.show_code)
+            text = render_item(item, self._layout, show_code=self._request.show_code, view=self._request.view)
             known = self._written[id(item)] = (item, text)
         return known[1]
 

@@ -2,72 +2,218 @@
 
 The text that is shown comes from the file on disk. When its bytes are those that were indexed, the stored text,
 cleaned and redacted already, is the same text and is taken instead of doing that work again. When they are not, the
-file is reported as changed and left out: a slice with shifted lines is worse than none.
+file is cleaned and redacted as the index would do it, and whoever asked sees by the hash that it is another one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from satchel import files
-from satchel.store.protocol import Store
+from satchel.clean import clean_text
+from satchel.redact import redact
+from satchel.types import Freshness, Outline
 
 CACHED_FILES = 256
-"""Files kept as lines between questions."""
+"""Files kept as lines between questions: about ten answers' worth."""
+
+CACHED_BYTES = 32_000_000
+"""Memory that those lines may take: a fifth of what a whole process is allowed."""
+
+LINE_OVERHEAD_BYTES = 64
+"""What Python keeps for a line beside its characters, rounded up."""
+
+NO_OUTLINE = Outline("", (), parsed=False)
+
+Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of one file, 0-based here, without line ends."""
+    """The lines of one file, 0-based here, without line ends. `content_hash` is that of the bytes they came from.
+
+    `marks` say of each line how it differs from what was indexed; empty where none does.
+    """
 
     path: str
     lines: tuple[str, ...]
+    content_hash: str = ""
+    marks: tuple[Freshness | None, ...] = ()
 
     def text(self, start: int, end: int) -> str:
         """Lines `start`..`end` (1-based, inclusive), each with its line end."""
         return "\n".join(self.lines[start - 1 : end]) + "\n"
 
+    def seams(self, start: int, end: int) -> set[int]:
+        """The lines after `start` up to `end` (1-based) that differ in another way than the line before."""
+        marks = self.marks[start - 1 : end]
+        return {start + offset + 1 for offset, (one, other) in enumerate(pairwise(marks)) if one is not other}
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file cannot be shown."""
+    """Why a file cannot be shown; `is_error` where that is a fault rather than a file that is gone or another one."""
 
     path: str
     reason: str
+    is_error: bool = False
+
+
+class _Held:
+    """A file in the cache, with its outline once somebody needed it."""
+
+    __slots__ = ("lines", "outline", "size")
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.outline: Outline | None = None
+        self.size = sum(map(len, lines.lines)) + LINE_OVERHEAD_BYTES * len(lines.lines)
 
 
 class FileLines:
-    """Reads files of one root for display, with a bounded cache. Safe to share between threads."""
+    """Reads files of one root for display, with a cache bounded in files and in bytes. Safe to share between threads.
 
-    def __init__(self, root: Path, store: Store, key: bytes, limit: int) -> None:
-        self._root, self._store, self._key, self._limit = root, store, key, limit
-        self._cache: OrderedDict[tuple[int, str], Lines] = OrderedDict()
+    `limit` is the largest file in bytes, `allow` the secrets that are none.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        key: bytes,
+        limit: int,
+        allow: Sequence[str] = (),
+        *,
+        most_files: int = CACHED_FILES,
+        most_bytes: int = CACHED_BYTES,
+    ) -> None:
+        self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
+        self._most_files, self._most_bytes = most_files, most_bytes
+        self._cache: OrderedDict[tuple[str, str], _Held] = OrderedDict()
+        self._bytes = 0
+        self._mismatches = 0
         self._guard = threading.Lock()
 
-    def read(self, path: str, bundle: int, content_hash: str) -> Lines | Unreadable:
-        """The lines of an indexed file, or why they cannot be shown."""
+    def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
+        """The lines of a file as it is now, or why they cannot be shown. Never follows a link, never leaves the root.
+
+        `stored` gives the text kept for the bytes with `content_hash`; it is asked only when the file still has them.
+        """
+        if files.is_secret_file(path):
+            return Unreadable(path, str(files.SkipReason.SECRET_FILE))
         try:
             raw = files.read_bytes(self._root, path, limit=self._limit).raw
         except files.Skipped as skip:
-            return Unreadable(path, str(skip.reason))
-        if files.content_hash(raw, self._key) != content_hash:
-            return Unreadable(path, "changed since it was indexed")
+            return Unreadable(path, str(skip.reason), skip.is_error)
+        found = files.content_hash(raw, self._key)
+        known = self._known(path, found)
+        if known is not None:
+            return known.lines
+        if found == content_hash and stored is not None:
+            return self.keep(path, found, stored())
+        decoded = files.decode(raw)
+        if decoded is None:
+            return Unreadable(path, str(files.SkipReason.BINARY))
+        text, _ = redact(clean_text(decoded[0])[0], self._allow)
+        return self.keep(path, found, text)
+
+    def keep(self, path: str, content_hash: str, text: str) -> Lines:
+        """Lines of a text that is cleaned and redacted, remembered under the hash of the bytes that it came from."""
+        held = _Held(Lines(path, tuple(text.split("\n")), content_hash))
         with self._guard:
-            known = self._cache.get((bundle, content_hash))
-            if known is not None:
-                self._cache.move_to_end((bundle, content_hash))
-                return known
-        lines = Lines(path, tuple(self._store.text(bundle).split("\n")))
+            self._forget((path, content_hash))
+            if held.size <= self._most_bytes:
+                self._cache[path, content_hash] = held
+                self._bytes += held.size
+            while len(self._cache) > self._most_files or self._bytes > self._most_bytes:
+                self._forget(next(iter(self._cache)))
+        return held.lines
+
+    def known(self, path: str, content_hash: str) -> Lines | None:
+        """The lines remembered for this state of a file."""
+        held = self._known(path, content_hash)
+        return held.lines if held is not None else None
+
+    def outline(self, lines: Lines) -> Outline:
+        """Parts and imports of a file, by the parser of the index; worked out once for as long as it is remembered.
+
+        What cannot be parsed at all has no parts.
+        """
+        held = self._known(lines.path, lines.content_hash)
+        if held is not None and held.outline is not None:
+            return held.outline
+        outline = outline_of(lines)
+        if held is not None:
+            held.outline = outline
+        return outline
+
+    def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
+        """Whether a file still has this size and these times; a `changed_ns` of 0 is not compared. Opens nothing."""
+        found = files.stamp(self._root, path)
+        return found is not None and found[:2] == (size, mtime_ns) and changed_ns in (0, found[2])
+
+    def note_mismatch(self) -> None:
+        """Remember that a file was not as it was indexed."""
         with self._guard:
-            self._cache[(bundle, content_hash)] = lines
-            while len(self._cache) > CACHED_FILES:
-                self._cache.popitem(last=False)
-        return lines
+            self._mismatches += 1
+
+    def take_mismatches(self) -> int:
+        """How many mismatches were noted since this was last asked."""
+        with self._guard:
+            count, self._mismatches = self._mismatches, 0
+        return count
 
     def clear(self) -> None:
         """Forget every file."""
         with self._guard:
             self._cache.clear()
+            self._bytes = 0
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """Files and bytes in the cache."""
+        with self._guard:
+            return len(self._cache), self._bytes
+
+    def _known(self, path: str, content_hash: str) -> _Held | None:
+        with self._guard:
+            held = self._cache.get((path, content_hash))
+            if held is not None:
+                self._cache.move_to_end((path, content_hash))
+            return held
+
+    def _forget(self, key: tuple[str, str]) -> None:
+        held = self._cache.pop(key, None)
+        if held is not None:
+            self._bytes -= held.size
+
+
+def outline_of(lines: Lines) -> Outline:
+    """Parts and imports of a file. What cannot be parsed at all has no parts."""
+    from satchel.sources.outline import outline_file  # here, because a question about unchanged files needs no parser
+
+    try:
+        return outline_file(lines.path, "\n".join(lines.lines))[1]
+    except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
+        return NO_OUTLINE
+
+
+def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:
+    """The ranges with `count` lines more before and after each, in order, inside lines 1 to `last_line`.
+
+    Ranges that then overlap or touch become one, so no line is named twice. With a count of 0 only that is done.
+    """
+    widened: list[Range] = []
+    for start, end in sorted(ranges):
+        first, last = max(start - count, 1), min(end + count, last_line)
+        if first > last:
+            continue
+        if widened and first <= widened[-1][1] + 1:
+            widened[-1] = (widened[-1][0], max(widened[-1][1], last))
+        else:
+            widened.append((first, last))
+    return widened

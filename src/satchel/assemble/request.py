@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from satchel.assemble.pins import Pin, parse_pin
+from satchel.assemble.strategies import LADDER
+from satchel.assemble.strategies import strategy as find_strategy
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.search.filters import NO_FILTERS, Filters, parse_filters
+from satchel.search.strategies import SearchStrategy, parse_strategies
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES, Format, Kind
+from satchel.sources.change import Change
+from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 
 DEFAULT_WEIGHTS: Mapping[Kind, float] = {
     Kind.EXPERIENCE: 3.0,
@@ -28,13 +35,29 @@ WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 
 LARGEST_BUDGET = 10_000_000
 
+SECONDS_A_DAY = 86_400
+
+MOST_CONTEXT_LINES = 100
+"""Lines around a shown range; whoever wants more wants the file, which a pin shows."""
+
+STALE_CHOICES = ("mark", "withhold")
+"""What becomes of text that its file has no more: it is shown and marked, or left out with a note."""
+
 
 @dataclass(frozen=True, slots=True)
 class AssembleRequest:
     """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
 
     `kinds` is empty for "every kind that has documents". `min_score` is absolute (0 to 1); None takes the calibrated
-    floor. `whole_item_tokens` is the size up to which a function or section is kept whole.
+    floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
+    `STALE_CHOICES`. A `soft` budget counts what the items show and not their frames, so the text may exceed it.
+    `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
+    `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
+    definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
+    what it concerns, and of the change itself only signatures. `filters` say which records may answer.
+    `searches` are the ways of searching (all if empty), `roles` the roles of documents (any if empty), `entity_limit`
+    the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
+    `show_meta` the footer says how the answer came about.
     """
 
     query: str
@@ -46,14 +69,29 @@ class AssembleRequest:
     whole_item_tokens: int = WHOLE_ITEM_TOKENS["find"]
     min_score: float | None = None
     weights: Mapping[Kind, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
+    searches: tuple[SearchStrategy, ...] = ()
+    roles: tuple[Role, ...] = ()
+    entity_limit: int | None = None
+    strategy: str = LADDER
+    view: View = View.SECTIONS
+    show_meta: bool = False
     show_sources: bool = False
     show_code: bool = True
     group_by_type: bool = False
-    include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     deadline_seconds: float = 5.0
     now: float = 0.0
+    stale: str = "mark"
+    related: bool = False
+    soft: bool = False
+    context_lines: int = 0
+    imports: bool = True
+    reserves: Mapping[Kind, int] = field(default_factory=dict)
+    pins: tuple[Pin, ...] = ()
+    change: Change | None = None
+    show_handles: bool = False
+    filters: Filters = NO_FILTERS
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
@@ -67,6 +105,9 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         query=question,
         kinds=parse_kinds(given.pop("types", ())),
         max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
+        view=parse_view(given.pop("view", View.SECTIONS)),
+        searches=parse_strategies(given.pop("searches", ())),
+        strategy=check_strategy(given.pop("strategy", LADDER)),
         format=parse_format(given.pop("format", settings.context_format)),
         limit=given.pop("limit", settings.context_limit),
         tokenizer=given.pop("tokenizer", settings.budget_tokenizer),
@@ -74,9 +115,14 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         whole_item_tokens=whole[purpose],
         show_sources=given.pop("show_sources", settings.context_sources),
         exclude=(*settings.context_exclude, *given.pop("exclude", ())),
-        include=(*settings.context_include, *given.pop("include", ())),
+        pins=tuple(map(parse_pin, (*settings.context_include, *given.pop("include", ())))),
+        context_lines=check_context_lines(given.pop("context_lines", 0)),
+        reserves=parse_reserves(given.pop("reserves", {})),
+        now=given.pop("now", None) or start_of_day(),
+        filters=parse_filters(given.pop("filters", {})),
         deadline_seconds=settings.context_gather_deadline_s,
         weights=settings.context_weights,
+        stale=check_stale(given.pop("stale", settings.context_stale)),
     )
     if request.limit < 1:
         raise UsageError(f"limit is {request.limit}: give at least 1")
@@ -100,6 +146,40 @@ def parse_format(name: str) -> Format:
         raise UsageError(f"unknown format {name!r}: choose from {', '.join(Format)}") from None
 
 
+def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
+    """Tokens by context type as tokens by kind. Raises UsageError for an unknown type or an impossible number."""
+    for name, tokens in reserves.items():
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            raise UsageError(f"the reserve of {name} is {tokens!r}: give a whole number of tokens, 0 or more")
+    return {parse_kinds([name])[0]: tokens for name, tokens in reserves.items()}
+
+
+def check_context_lines(count: int) -> int:
+    """A usable number of lines around what is shown. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
+        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines")
+    return count
+
+
+def start_of_day() -> float:
+    """Now, cut to the day (UTC): equal questions of one day get equal answers."""
+    return time.time() // SECONDS_A_DAY * SECONDS_A_DAY
+
+
+def parse_view(name: str) -> View:
+    """A layout by name. Raises UsageError that lists all."""
+    try:
+        return View(name)
+    except ValueError:
+        raise UsageError(f"unknown view {name!r}: choose from {', '.join(View)}") from None
+
+
+def check_strategy(name: str) -> str:
+    """The name of a truncation strategy. Raises UsageError that lists all."""
+    find_strategy(name)
+    return name
+
+
 def check_budget(max_tokens: int) -> int:
     """A usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
@@ -107,6 +187,13 @@ def check_budget(max_tokens: int) -> int:
     if not 0 < max_tokens <= LARGEST_BUDGET:
         raise UsageError(f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)")
     return max_tokens
+
+
+def check_stale(choice: str) -> str:
+    """What becomes of text that its file has no more. Raises UsageError that lists the choices."""
+    if choice not in STALE_CHOICES:
+        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}")
+    return choice
 
 
 def check_score(min_score: float | None) -> float | None:

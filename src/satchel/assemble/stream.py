@@ -8,24 +8,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, file_candidates, record_candidate
-from satchel.assemble.dedupe import Seen
-from satchel.assemble.fit import ITEM_SHARE, Fitter, Section, by_density
+from satchel.assemble.candidates import Candidate, record_candidate
+from satchel.assemble.compact import compacted
+from satchel.assemble.companions import import_lines
+from satchel.assemble.fit import ITEM_SHARE, Section, by_density
+from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
-from satchel.assemble.page import Page
+from satchel.assemble.line_counts import CountLines, counted_items
+from satchel.assemble.pack import answer
+from satchel.assemble.pack import fit as _fit
+from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plan import PlannedSection, make_plan
-from satchel.assemble.read import FileLines, Lines, Unreadable
-from satchel.assemble.receipt import omissions
-from satchel.assemble.render import RenderRequest
+from satchel.assemble.question import safe_question as safe_question
+from satchel.assemble.read import FileLines, Lines
+from satchel.assemble.related import present_lines, with_related
 from satchel.assemble.request import AssembleRequest
-from satchel.clean import clean_text
-from satchel.redact import redact
+from satchel.assemble.selection import best_entities
+from satchel.assemble.strategies import strategy
+from satchel.embed.protocol import Embedder
+from satchel.search.concerned import blended, with_change
+from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
 from satchel.search.query import Query, analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, RECORD_KINDS, SearchResult, search_kind
+from satchel.search.strategies import silent, unavailable
+from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
-from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Hit, Kind, Usage
+from satchel.tokens import counter
+from satchel.types import Context, Document, Failure, Hit, Kind
 
 CALIBRATED_FLOOR = 0.14
 """A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
@@ -51,7 +61,12 @@ the bar is higher for them: with 0.4 twenty of them filled their third of the bu
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """What the stream works with; everything else is in the request. `memory` is None while nothing is remembered."""
+    """What the stream works with; everything else is in the request. `memory` is None while nothing is remembered.
+
+    `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
+    `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
+    `embedder` turns the question into a vector, to be compared with those of records; without it words answer alone.
+    """
 
     store: Store
     lines: FileLines
@@ -59,6 +74,9 @@ class Workbench:
     open_executor: OpenExecutor | None = None
     allow: tuple[str, ...] = ()
     memory: Store | None = None
+    count_lines: CountLines | None = None
+    changed_files: ListChanged | None = None
+    embedder: Embedder | None = None
 
     def store_of(self, kind: Kind) -> Store:
         """The store that holds a kind: what cannot be derived again lies in the memory file."""
@@ -77,41 +95,94 @@ class Workbench:
         return self.store.revision if self.memory is None else f"{self.store.revision}+{self.memory.revision}"
 
 
-def safe_question(question: str, allow: Sequence[str] = ()) -> str:
-    """A question without invisible characters and secrets: it is logged, echoed and searched like any other text."""
-    return redact(clean_text(question)[0], allow)[0]
-
-
 def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
     """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
     started = time.monotonic()
     query = analyse(safe_question(request.query, bench.allow))
+    if request.change is not None:
+        query = blended(query, request.change)
     plan = make_plan(request, bench.kinds())
-    gathered, failures = gather(
-        plan, _asker(bench, query, request.max_tokens), bench.open_executor, request.deadline_seconds
-    )
+    meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
+    gathered, failures = gather(plan, _asker(bench, query, request, meaning), bench.open_executor, request.deadline_seconds)
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
     sections, unreadable = _sections(request, bench, gathered, frozenset(term.term for term in query.terms))
-    problems = (*notes, *failures, *unreadable)
+    pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
+    sections = with_pins(sections, pinned, request.weights, request.limit)
+    absent = unavailable(
+        request.searches, has_vectors=any(row.result.with_vectors for row in gathered), has_history=Kind.COMMIT in bench.store.kinds()
+    )
+    problems = (*notes, *failures, *absent, *unreadable, *unpinned)
     fitted = _fit(request, bench, sections, token_counter, problems)
+    if meaning is not None and meaning.failure is not None:
+        problems = (*problems, meaning.failure)
+    if bench.count_lines is not None:
+        items, uncounted = counted_items(fitted.items, bench.count_lines)
+        fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
+    if request.related:
+        find_line = present_lines(bench.lines)
+        fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, find_line))
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),
             "assemble_ms": round((time.monotonic() - searched) * 1000, 2),
         },
         "revision": bench.revision,
+        "overrun": max(fitted.used - request.max_tokens, 0),
+        "embedder": bench.embedder.id if bench.embedder is not None else None,
+        "vectors": _vectors(gathered),
         "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
     }
-    return _answer(request, sections, fitted, token_counter, problems, meta)
+    return answer(request, sections, fitted, token_counter, problems, meta)
 
 
-def _asker(bench: Workbench, query: Query, max_tokens: int) -> Callable[[PlannedSection], SearchResult]:
+def _vectors(gathered: Sequence[Gathered]) -> dict[str, str]:
+    """How far the vectors of each type are that took part: `{"memories": "12/40"}`."""
+    return {
+        row.section.kind.plural: f"{row.result.with_vectors}/{row.result.documents}"
+        for row in gathered
+        if row.result.with_vectors is not None
+    }
+
+
+def _shown_documents(sections: Sequence[Section]) -> list[Document]:
+    """The documents of which something is shown."""
+    groups = (group for section in sections for group in section.groups.values())
+    return [candidate.document for group in groups for candidate, _ in group.picks]
+
+
+def asker(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
+    """Searches one kind after the other for one question, by words and, where there are vectors, by meaning.
+
+    `options` (candidates, filters, now) are those of `search_kind`.
+    """
+    meaning = Meaning(bench.embedder, query.text) if bench.embedder is not None else None
+
+    def ask(kind: Kind) -> SearchResult:
+        store = bench.store_of(kind)
+        likeness = scores(store, kind, meaning) if kind in RECORD_KINDS else None
+        return search_kind(store, kind, query, likeness=likeness, **options)
+
+    return ask
+
+
+def _asker(
+    bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None
+) -> Callable[[PlannedSection], SearchResult]:
     votes = Votes(query, bench.store)
-    candidates = max(CANDIDATE_WINDOWS, max_tokens // SMALL_CANDIDATE_TOKENS)
-    return lambda section: search_kind(
-        bench.store_of(section.kind), section.kind, query, votes=votes, candidates=candidates
-    )
+    candidates = max(CANDIDATE_WINDOWS, request.max_tokens // SMALL_CANDIDATE_TOKENS)
+    quiet = silent(request.searches)
+
+    def ask(section: PlannedSection) -> SearchResult:
+        store = bench.store_of(section.kind)
+        likeness = scores(store, section.kind, meaning) if section.kind in RECORD_KINDS else None
+        found = search_kind(
+            store, section.kind, query, votes=votes, candidates=candidates, likeness=likeness, silent=quiet,
+            filters=request.filters, now=request.now,
+        )  # fmt: skip
+        return found if request.change is None else with_change(found, request.change, store, section.kind)
+
+    return ask
 
 
 def _sections(
@@ -123,20 +194,26 @@ def _sections(
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
         cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
-        best = _best_relevance(row)
-        if request.min_score is None and best < CALIBRATED_FLOOR:
+        least = floor_of(row.section.kind, _best_relevance(row), request)
+        if least is None:
             continue
-        floor = request.min_score
-        if floor is None:
-            floor = 0.0 if row.section.kind is Kind.CODE else ITEM_FLOOR
-        least = max(floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
-        hits = [hit for hit in row.result.hits if hit.relevance >= least and _wanted(hit, request)]
+        hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
         candidates, lines, problems = _candidates(hits, bench, request, cap, asked)
         failures += problems
         if candidates:
             sections.append(
-                Section(row.section.kind, row.section.weight, by_density(candidates), lines, row.section.limit)
+                Section(
+                    row.section.kind,
+                    row.section.weight,
+                    by_density(candidates),
+                    lines,
+                    row.section.limit,
+                    reserve=request.reserves.get(row.section.kind, 0),
+                    companions=import_lines(lines, bench.lines.outline) if request.imports else None,
+                )
             )
+    if request.entity_limit is not None:
+        sections = best_entities(sections, request.entity_limit)
     return sections, failures
 
 
@@ -144,7 +221,20 @@ def _best_relevance(row: Gathered) -> float:
     return max((hit.relevance for hit in row.result.hits), default=0.0)
 
 
-def _wanted(hit: Hit, request: AssembleRequest) -> bool:
+def floor_of(kind: Kind, best: float, request: AssembleRequest) -> float | None:
+    """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer at all."""
+    if request.min_score is None and best < CALIBRATED_FLOOR:
+        return None
+    floor = request.min_score
+    if floor is None:
+        floor = 0.0 if kind is Kind.CODE else ITEM_FLOOR
+    return max(floor, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+
+
+def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
+    """Whether the globs and roles of the request let a hit through."""
+    if request.roles and hit.document.role not in request.roles:
+        return False
     location = hit.document.location
     if location is None:
         return not request.paths
@@ -158,97 +248,21 @@ def _candidates(
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
-    failures: dict[str, Failure] = {}
+    fresh = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
+    shortener = strategy(request.strategy)
     for hit in hits:
-        location = hit.document.location
-        bundle = int(hit.document.fields["bundle"])
-        if location is None:
-            candidates.append(record_candidate(hit, bench.store_of(hit.document.kind).text(bundle), cap))
+        if hit.document.location is None:
+            bundle = int(hit.document.fields["bundle"])
+            kind = hit.document.kind
+            body = shown_record(kind, hit.document.fields, bench.store_of(kind).text(bundle))
+            candidates.append(record_candidate(hit, safe_question(body, bench.allow), cap))
             continue
-        if location.path not in lines and location.path not in failures:
-            found = bench.lines.read(location.path, bundle, location.content_hash)
-            if isinstance(found, Unreadable):
-                failures[location.path] = Failure(hit.document.kind.plural, f"{found.path}: {found.reason}")
-            else:
-                lines[location.path] = found
-        if location.path in lines:
-            candidates += file_candidates(hit, lines[location.path], request.whole_item_tokens, asked)
-    return candidates, lines, list(failures.values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """The outcome of fitting: the text, its tokens and its items; all empty when not even the frame fits."""
-
-    text: str
-    used: int
-    items: tuple[ContextItem, ...]
-
-
-def _fit(
-    request: AssembleRequest,
-    bench: Workbench,
-    sections: Sequence[Section],
-    token_counter: TokenCounter,
-    problems: Sequence[Failure],
-) -> _Fitted:
-    rendering = RenderRequest(
-        query=safe_question(request.query, bench.allow),
-        show_sources=request.show_sources,
-        show_code=request.show_code,
-        group_by_type=request.group_by_type,
-        failures=tuple(problems),
-    )
-
-    if not sections:
-        return _Fitted("", 0, ())
-    seen = Seen()
-    page = Page(rendering, request.format, bench.key, token_counter)
-    fitter = Fitter(token_counter, request.max_tokens, page.tokens, lambda section, c: _is_duplicate(seen, section, c))
-    fitter.fit(sections)
-    text, items = page.text(sections)
-    used = token_counter.count(text)
-    while used > request.max_tokens and fitter.take_back():
-        text, items = page.text(sections)
-        used = token_counter.count(text)
-    if used > request.max_tokens or not items:
-        return _Fitted("", 0, ())
-    return _Fitted(text, used, tuple(_with_origins(item, seen) for item in items))
-
-
-def _is_duplicate(seen: Seen, section: Section, candidate: Candidate) -> bool:
-    step = candidate.steps[0]
-    if not step.ranges:
-        return seen.twin_of(candidate, step.text) is not None
-    lines = section.lines[candidate.group]
-    return seen.twin_of(candidate, "".join(lines.text(start, end) for start, end in step.ranges)) is not None
-
-
-def _with_origins(item: ContextItem, seen: Seen) -> ContextItem:
-    twins = [twin for origin in (*item.origins, item.id) for twin in seen.origins.get(origin, [])]
-    return replace(item, origins=(*item.origins, *twins)) if twins else item
-
-
-def _answer(
-    request: AssembleRequest,
-    sections: Sequence[Section],
-    fitted: _Fitted,
-    token_counter: TokenCounter,
-    problems: Sequence[Failure],
-    meta: Mapping[str, Any],
-) -> Context:
-    used_by_kind: dict[str, int] = {}
-    for item in fitted.items:
-        plural = Kind(item.source).plural
-        used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
-    return Context(
-        query=safe_question(request.query),
-        text=fitted.text,
-        format=request.format,
-        items=fitted.items,
-        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
-        overflow=omissions(sections, fitted.used),
-        sources_used=used_by_kind,
-        failures=tuple(problems),
-        meta=meta,
-    )
+        sighting = fresh.see(hit)
+        if sighting is not None:
+            lines[sighting.group] = sighting.lines
+            made = sighting.candidates(request.whole_item_tokens, asked, shortener)
+            if request.context_lines:
+                for candidate in made:
+                    candidate.widen(request.context_lines, len(sighting.lines.lines))
+            candidates += made if request.change is None else compacted(made, request.change)
+    return candidates, lines, fresh.failures

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import click
@@ -30,14 +31,25 @@ COMPLETE_VARIABLE = "_SATCHEL_COMPLETE"
 COMMANDS: Mapping[str, str] = {
     "context": "Pack what matters for a question into a token budget.",
     "search": "List the best matches for a question.",
+    "why": "Say how a file or a definition stands for a question, and why it is in or out.",
+    "expand": "Show all of what a handle stands for.",
+    "replay": "Ask a saved question again and name what differs.",
     "index": "Bring the index of a folder up to date.",
+    "history": "Show the commits that touched a file, which files change most, or who changed them.",
+    "remember": "Remember something, as `satchel memory add` does.",
+    "memory": "Remember, find, replace and forget what is true for long.",
+    "experience": "Keep what was tried, what was expected, and what came of it.",
+    "values": "Find what experiences teach together, and keep it.",
+    "export": "Write everything that is remembered as JSON Lines.",
+    "import": "Import memories, experiences and conversations from JSON Lines.",
     "status": "Show what is indexed, how fresh it is and what was left out.",
     "doctor": "Check that everything satchel needs works, and say how to mend it.",
     "config": "Show the settings in force and where they come from.",
     "clean": "Remove the index of a folder; it is built again when needed.",
     "completion": "Print the script that completes commands in a shell.",
 }
-"""Sub-command -> its summary, which is also the first line of its own help. The module has the name of the command."""
+"""Sub-command -> its summary, which is also the first line of its own help. The module has the name of the command,
+with an underscore behind a word of Python."""
 
 EPILOG = (
     "The first question in a folder builds its index; nothing is downloaded and nothing is sent. "
@@ -56,7 +68,8 @@ class LazyGroup(click.Group):
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"satchel.cli.commands.{cmd_name}").command
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"satchel.cli.commands.{module}").command
         return command
 
     def resolve_command(

@@ -27,6 +27,7 @@ REASONS: Mapping[str, str] = {
     "history": "commits about this changed it",
     "calls": "tied by calls to what matches",
     "words": "its words match",
+    "change": "the change concerns it",
 }
 """Signal -> what it means. Signals that only restate the rank are not here and give no reason."""
 
@@ -53,12 +54,14 @@ ITEM_COLUMNS = (
     Column("relevance", is_number=True),
     Column("why"),
     Column("signals (value x weight)"),
+    Column("handle"),
 )
 OMISSION_COLUMNS = (
     Column("item"),
     Column("relevance", is_number=True),
     Column("reason"),
     Column("budget", is_number=True),
+    Column("handle"),
 )
 
 
@@ -73,6 +76,7 @@ def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
             f"{item.relevance:.2f}",
             why(item.signals),
             ", ".join(f"{s.name} {s.value:g} x {s.weight:g}" for s in strongest(item.signals)),
+            item.handle,
         ]
         for rank, item in enumerate(items, 1)
     ]
@@ -81,9 +85,16 @@ def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
 def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
     """One row each, in the order given."""
     return [
-        [omission_place(omission), f"{omission.relevance:.2f}", omission.reason, f"{omission.budget:,}"]
+        [omission_place(omission), f"{omission.relevance:.2f}", omission.reason, budget(omission), omission.handle]
         for omission in omissions
     ]
+
+
+def budget(omission: Omission) -> str:
+    """The budget that admits it: `1,801` was tried, `~1,801` is an estimate, `-` where no budget helps."""
+    if not omission.budget:
+        return "-"
+    return f"{omission.budget:,}" if omission.verified else f"~{omission.budget:,}"
 
 
 def item_place(item: ContextItem) -> str:

@@ -24,7 +24,7 @@ LINE_SECONDS = 10.0
 """Where lines cannot be redrawn: often enough to see that it lives, rare enough for a log."""
 
 FIRST_PHASE = "looking for changes"
-PHASES = {"files": "reading files", "history": "reading history"}
+PHASES = {"files": "reading files", "history": "reading history", "vectors": "making vectors"}
 
 
 class Watch:

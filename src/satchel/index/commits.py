@@ -7,7 +7,7 @@ file but are hidden with all their words; when it comes back they are shown agai
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from satchel import git
@@ -16,9 +16,9 @@ from satchel.errors import GitError
 from satchel.index.history import HistoryPlan, git_failure, unknown_files
 from satchel.redact import redact
 from satchel.sources.commits import Commit, read_commits, visible_commits
-from satchel.store.extract import extract_record
+from satchel.store.extract import extract_records
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import NewBundle
+from satchel.store.records import Extraction, NewBundle
 from satchel.types import EdgeType, Failure, Kind, Reference
 
 COMMIT_LANGUAGE = "commit"
@@ -69,7 +69,7 @@ def update_history(
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
-            writer.put([commit_bundle(commit, plan) for commit in commits])
+            writer.put(commit_bundles(commits, plan))
             renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
             change.added += len(commits)
             advance(len(commits))
@@ -164,21 +164,40 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
     return current
 
 
-def commit_bundle(commit: Commit, plan: HistoryPlan) -> NewBundle:
-    """One commit as a bundle: its subject is the name, its message the body, its files are edges."""
+def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBundle]:
+    """Commits as bundles, their messages and subjects clean and without secrets."""
     options = plan.options
-    message, _ = clean_text(commit.message[: options.message_characters])
-    message, _ = redact(message, options.allow)
-    subject, _ = redact(clean_field(commit.subject, SUBJECT_CHARACTERS), options.allow)
-    files = commit.files[: options.most_files] if commit.file_count <= options.most_files else ()
+    messages = [
+        redact(clean_text(commit.message[: options.message_characters])[0], options.allow)[0] for commit in commits
+    ]
+    subjects = [redact(clean_field(commit.subject, SUBJECT_CHARACTERS), options.allow)[0] for commit in commits]
+    authors = {name: redact(clean_field(name), options.allow)[0] for name in {commit.author for commit in commits}}
+    searched = [
+        message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
+    ]
+    extractions = extract_records(searched, COMMIT_LANGUAGE)
+    return [
+        commit_bundle(*parts, authors, options.most_files)
+        for parts in zip(commits, messages, subjects, extractions, strict=True)
+    ]
+
+
+def commit_bundle(
+    commit: Commit, message: str, subject: str, extraction: Extraction, authors: Mapping[str, str], most_files: int
+) -> NewBundle:
+    """One commit as a bundle: its subject is the name, its message the body, its files are edges.
+
+    `authors` are the names that may be stored, by those that git told.
+    """
+    files = commit.files[:most_files] if commit.file_count <= most_files else ()
     return NewBundle(
         kind=Kind.COMMIT,
         key=commit.sha,
         text=message,
-        extraction=extract_record(message[: len(subject) + SEARCHED_CHARACTERS], COMMIT_LANGUAGE),
+        extraction=extraction,
         path_terms={},
         title=subject,
-        fields={"author": clean_field(commit.author), "files": list(commit.files), "file_count": commit.file_count},
+        fields={"author": authors[commit.author], "files": list(commit.files), "file_count": commit.file_count},
         references=tuple([Reference(EdgeType.TOUCHES, path) for path in files]),
         created=commit.time,
         updated=commit.time,

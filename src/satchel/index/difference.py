@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from satchel.index.walk import FileEntry, Walk
+from satchel.index.walk import FileEntry, Walk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.records import Stamp
 from satchel.types import Kind
@@ -64,3 +65,14 @@ def compare(store: Store, found: Walk, version: str) -> Difference:
         skipped=frozenset(skipped),
         unskipped=[path for path in skipped if path not in present],
     )
+
+
+def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[str, int]]:
+    """(path, size in bytes) of the files below a root that the store does not know, or knows with another stamp."""
+    known = {path: stamp for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
+    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, stamp in known.items()}
+    return [
+        (entry.path, entry.size)
+        for entry in walk(root, options).entries
+        if stamps.get(entry.path) != (entry.size, entry.mtime_ns, entry.changed_ns)
+    ]

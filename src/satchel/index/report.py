@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from satchel.types import Failure
+from satchel.types import Failure, Kind
 
 
 class Progress(Protocol):
@@ -57,3 +57,34 @@ class IndexReport:
     def is_fresh(self) -> bool:
         """Whether nothing had to be written."""
         return not (self.added or self.changed or self.removed or self.commits_added)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCounts:
+    """How far the vectors are: for each kind that has documents, how many have one, of how many."""
+
+    kinds: Mapping[Kind, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Documents with a vector."""
+        return sum(done for done, _ in self.kinds.values())
+
+    @property
+    def total(self) -> int:
+        """Documents that are to have one."""
+        return sum(total for _, total in self.kinds.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.done == self.total
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """What a run did: how many vectors are new, how far it is, and what stopped it."""
+
+    made: int
+    counts: VectorCounts
+    failure: Failure | None = None

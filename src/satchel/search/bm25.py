@@ -8,7 +8,8 @@ is flat (any k1 of 0.9 to 2 and b of 0.45 to 0.75 is within 1 to 2 points).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,34 +52,48 @@ class Scores:
     missing: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """One term at one level: the units that contain it, each once, its saturated frequency there, and its idf."""
+
+    units: npt.NDArray[np.uint32]
+    saturated: FloatArray
+    idf: float
+
+
 class _Level:
-    """Accumulates one level. The scratch column is zero between terms."""
+    """What the lengths of one level's units say. Immutable."""
 
     def __init__(self, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
-        total = len(live)
-        self.score = np.zeros(total)
+        self.total = len(live)
         self._count = int(live.sum())
-        self._scratch = np.zeros(total)
-        self._marks = np.zeros(total, dtype=np.int64)
         average = lengths[live].sum() / max(self._count, 1)
         self._norm = k1 * (1 - b + b * lengths / max(average, 1.0))
         self._k1 = k1
 
-    def add(self, parts: Sequence[tuple[IntArray, FloatArray]]) -> tuple[IntArray, FloatArray, float]:
-        """Touched units (with repeats), their saturated frequency, and the term's idf at this level."""
-        scratch = self._scratch
-        for units, frequency in parts:
-            scratch[units] += frequency
-        touched = parts[0][0] if len(parts) == 1 else np.concatenate([units for units, _ in parts])
-        frequency = scratch[touched]
-        scratch[touched] = 0.0
-        saturated = frequency * (self._k1 + 1) / (frequency + self._norm[touched])
-        holders = len(touched)
-        if len(parts) > 1:
-            order = np.arange(holders)
-            self._marks[touched] = order
-            holders = int((self._marks[touched] == order).sum())
-        return touched, saturated, idf(self._count, holders)
+    def weigh(self, parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> _Weighed:
+        """Join the fields of one term. `scratch` has a zero for each unit, before and after."""
+        if len(parts) == 1:
+            units, frequency = parts[0]
+        else:
+            units = _each_once(parts, scratch)
+            for part, values in parts:
+                scratch[part] += values
+            frequency = scratch[units]
+            scratch[units] = 0.0
+        saturated = frequency * (self._k1 + 1) / (frequency + self._norm[units])
+        return _Weighed(units.astype(np.uint32), saturated, idf(self._count, len(units)))
+
+
+def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> IntArray:
+    """The units of all parts; within a part none occurs twice."""
+    found: list[IntArray] = []
+    for units, _ in parts:
+        found.append(units[scratch[units] == 0.0])
+        scratch[units] = 1.0
+    joined = np.concatenate(found)
+    scratch[joined] = 0.0
+    return joined
 
 
 def idf(count: int, holders: int) -> float:
@@ -88,58 +103,146 @@ def idf(count: int, holders: int) -> float:
 
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
     """Score every unit of a lexicon for these terms. `files=False` leaves the window and bundle levels at 0."""
-    columns = lexicon.columns
-    document_total, bundle_total = len(columns.document_row), len(columns.bundle_id)
-    window = _Level(lexicon.live_window, lexicon.window_length, K1, B)
-    document = _Level(lexicon.live_document, lexicon.document_length, K1, B)
-    bundle = _Level(lexicon.live_bundle, lexicon.bundle_length, FILE_K1, FILE_B)
-    title, name = np.zeros(document_total), np.zeros(bundle_total)
-    document_matched, bundle_matched = np.zeros(document_total), np.zeros(bundle_total)
+    document_total, bundle_total = len(lexicon.columns.document_row), len(lexicon.columns.bundle_id)
+    known = _known(lexicon)
+    found = known.weighed(lexicon, [term.term for term in terms], files=files)
+    name = np.zeros(bundle_total)
     mass, missing = 0.0, []
-    for term, spread in zip(terms, _spreads(lexicon, terms, files=files), strict=True):
-        if not spread.document:
+    for term, weighed in zip(terms, found, strict=True):
+        if weighed.document is None:
             missing.append(term.term)
             mass += term.weight * idf(lexicon.document_count, 0)
             continue
-        units, saturated, weight = document.add(spread.document)
-        document.score[units] += term.weight * weight * saturated
-        title[units] += term.title_weight * weight * saturated
-        document_matched[units] += term.weight * weight
-        mass += term.weight * weight
-        bundle_matched[columns.document_bundle[units]] += term.weight * weight
-        if files:
-            units, saturated, weight = window.add(spread.window)
-            window.score[units] += term.weight * weight * saturated
-            units, saturated, weight = bundle.add(spread.bundle)
-            bundle.score[units] += term.weight * weight * saturated
-            name[spread.named] += weight * min(term.weight, LARGEST_NAME_WEIGHT)
+        mass += term.weight * weighed.document.idf
+        if weighed.window is not None:
+            name[weighed.named] += weighed.bundle_idf * min(term.weight, LARGEST_NAME_WEIGHT)
+    weights = [term.weight for term in terms]
+    titles = [term.title_weight for term in terms]
+    documents = [weighed.document for weighed in found]
+    bundles = [weighed.bundle for weighed in found]
     share = 1.0 / mass if mass else 0.0
+    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(documents, weights, strict=True)]
     return Scores(
-        window.score, document.score, bundle.score, title, name, document_matched * share, bundle_matched * share,
+        _sum([weighed.window for weighed in found], weights, len(lexicon.columns.window_document)),
+        _sum(documents, weights, document_total),
+        _sum(bundles, weights, bundle_total),
+        _sum(documents, titles, document_total),
+        name,
+        _masses(documents, shares, document_total) * share,
+        _masses(bundles, shares, bundle_total) * share,
         tuple(missing),
-    )  # fmt: skip
+    )
 
 
-MOST_CACHED_TERMS = 4_000
-"""Terms of a lexicon whose weighted frequencies are kept between questions: the common ones, which cost most."""
+def _sum(level: Sequence[_Weighed | None], weights: Sequence[float], total: int) -> FloatArray:
+    """The weighted sum over the terms, term by term in their order, for each unit."""
+    used = [(one, weight) for one, weight in zip(level, weights, strict=True) if one is not None and weight]
+    if not used:
+        return np.zeros(total)
+    units = np.concatenate([one.units for one, _ in used], dtype=np.int64)
+    values = np.concatenate([one.saturated * (weight * one.idf) for one, weight in used])
+    return np.bincount(units, values, total).astype(np.float64, copy=False)
 
-MOST_CACHED_UNITS = 20_000
-"""A term in more units than this is not kept: a few of them would hold more memory than all others."""
+
+def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: int) -> FloatArray:
+    """The summed masses of the terms that each unit contains."""
+    used = [(one, mass) for one, mass in zip(level, masses, strict=True) if one is not None]
+    if not used:
+        return np.zeros(total)
+    units = np.concatenate([one.units for one, _ in used], dtype=np.int64)
+    return np.bincount(units, np.repeat([mass for _, mass in used], [len(one.units) for one, _ in used]), total).astype(
+        np.float64, copy=False
+    )
 
 
-def _spreads(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool) -> list[_Spread]:
-    """The spread of each term, from the lexicon's cache where it is known."""
-    cache = lexicon.cache
-    missing = [term.term for term in terms if (term.term, files) not in cache]
-    fresh = {
-        term: _spread(lexicon, found, files=files)
-        for term, found in zip(missing, lexicon.postings(missing), strict=True)
-    }
-    spreads = [fresh[term.term] if term.term in fresh else cache[(term.term, files)] for term in terms]
-    if len(cache) + len(fresh) > MOST_CACHED_TERMS:
-        cache.clear()
-    cache.update(((term, files), spread) for term, spread in fresh.items() if spread.size <= MOST_CACHED_UNITS)
-    return spreads
+LEAST_KEPT_UNITS = 1_000_000
+KEPT_UNITS_PER_WINDOW = 8
+"""So many weighed units of terms are kept between questions, 12 bytes each, and more of a large lexicon: the common
+terms, which cost most, are in every other question."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One term at each level, None where no unit contains it, and the bundles that are named with it.
+
+    `size` counts the units held, over all levels.
+    """
+
+    window: _Weighed | None
+    document: _Weighed | None
+    bundle: _Weighed | None
+    named: IntArray
+    size: int
+
+    @property
+    def bundle_idf(self) -> float:
+        return self.bundle.idf if self.bundle is not None else 0.0
+
+
+class _Known:
+    """What was made of a lexicon's postings, for the questions that follow. Threads may share it.
+
+    Two that weigh the same term at the same time both do the work; either result is right.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._levels = (
+            _Level(lexicon.live_window, lexicon.window_length, K1, B),
+            _Level(lexicon.live_document, lexicon.document_length, K1, B),
+            _Level(lexicon.live_bundle, lexicon.bundle_length, FILE_K1, FILE_B),
+        )
+        self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_WINDOW * len(lexicon.live_window))
+        self._terms: dict[tuple[str, bool], _Term] = {}
+        self._held = 0
+        self._guard = threading.Lock()
+
+    def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
+        """Each term, weighed now or before."""
+        found = {term: self._taken((term, files)) for term in terms}
+        missing = [term for term, known in found.items() if known is None]
+        if missing:
+            scratch = [np.zeros(level.total) for level in self._levels]
+            for term, postings in zip(missing, lexicon.postings(missing), strict=True):
+                found[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
+        weighed = {term: known for term, known in found.items() if known is not None}
+        self._keep({(term, files): known for term, known in weighed.items()})
+        return [weighed[term] for term in terms]
+
+    def _taken(self, key: tuple[str, bool]) -> _Term | None:
+        """What is kept under this key, taken out so that it can be put back as the newest."""
+        with self._guard:
+            term = self._terms.pop(key, None)
+            self._held -= term.size if term is not None else 0
+            return term
+
+    def _weigh(self, spread: _Spread, scratch: Sequence[FloatArray]) -> _Term:
+        window, document, bundle = (
+            level.weigh(parts, column) if parts else None
+            for level, parts, column in zip(
+                self._levels, (spread.window, spread.document, spread.bundle), scratch, strict=True
+            )
+        )
+        size = sum(len(level.units) for level in (window, document, bundle) if level is not None)
+        return _Term(window, document, bundle, spread.named, size)
+
+    def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
+        """Keep what was just used; what was not used for longest makes room for it."""
+        with self._guard:
+            for key, term in used.items():
+                if key not in self._terms:
+                    self._held += term.size
+                self._terms[key] = term
+            while self._held > self._most_units:
+                oldest = next(iter(self._terms))
+                self._held -= self._terms.pop(oldest).size
+
+
+def _known(lexicon: Lexicon) -> _Known:
+    known = lexicon.cache.get(_Known)
+    if known is None:
+        known = lexicon.cache[_Known] = _Known(lexicon)
+    assert isinstance(known, _Known)
+    return known
 
 
 @dataclass(slots=True)
@@ -150,11 +253,6 @@ class _Spread:
     document: list[tuple[IntArray, FloatArray]]
     bundle: list[tuple[IntArray, FloatArray]]
     named: IntArray
-
-    @property
-    def size(self) -> int:
-        """Units held, over all levels."""
-        return sum(len(units) for level in (self.window, self.document, self.bundle) for units, _ in level)
 
 
 def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
@@ -202,9 +300,25 @@ def largest(values: FloatArray, count: int) -> IntArray:
     """Positions of the `count` largest values, falling; equal values in order of position."""
     if len(values) <= count:
         return np.argsort(-values, kind="stable")
-    threshold = np.partition(values, -count)[-count]
-    chosen = np.flatnonzero(values >= threshold)
+    chosen = np.flatnonzero(values >= threshold(values, count))
     return chosen[np.argsort(-values[chosen], kind="stable")[:count]]
+
+
+_LONG = 8
+"""Blocks of at least so many values are worth looking at first."""
+
+
+def threshold(values: FloatArray, count: int) -> float:
+    """The `count`-th largest of more than `count` values.
+
+    The `count`-th largest among the maxima of that many blocks or more is a lower bound: it leaves few to look at.
+    """
+    length = len(values) // (4 * count)
+    if length >= _LONG:
+        blocks = len(values) // length
+        maxima = values[: blocks * length].reshape(blocks, length).max(axis=1)
+        values = values[values >= np.partition(maxima, -count)[-count]]
+    return float(np.partition(values, -count)[-count])
 
 
 def _sum_runs(owners: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -29,7 +29,6 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
     support = np.zeros(len(lexicon.columns.document_row))
     rows = lexicon.columns.document_row
     score_of = {int(rows[position]): value for position, value in seeds}
-    order = np.argsort(rows, kind="stable")
     parts = store.parts(score_of)
     called: dict[int, list[str]] = defaultdict(list)
     for row, _, target in store.edges_from(sorted(score_of), [EdgeType.CALLS]):
@@ -49,10 +48,8 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
         if name in clear:
             share = CALLER_WEIGHT / len(clear[name])
             _spread(gained, row, value, dict.fromkeys(callers[name], share))
-    for row, value in gained.items():
-        place = int(np.searchsorted(rows, row, sorter=order))
-        if place < len(order) and rows[order[place]] == row:
-            support[order[place]] = value
+    places = lexicon.document_positions(gained)
+    support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
     support[~lexicon.live_document] = 0.0
     return support
 

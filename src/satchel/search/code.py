@@ -8,7 +8,8 @@ per token loses 20 points of file@4k. All constants: docs/decisions/0002, from 2
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from satchel.search import bm25, calls, history, mentions
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import Query
+from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
@@ -72,13 +74,23 @@ class Ranking:
     mentions: mentions.Mentions
 
 
-def rank(query: Query, store: Store, lexicon: Lexicon, kind: Kind, votes: history.Votes) -> Ranking:
-    """Score all files and windows of the lexicon of one kind of files."""
+def rank(
+    query: Query,
+    store: Store,
+    lexicon: Lexicon,
+    kind: Kind,
+    votes: history.Votes,
+    silent: AbstractSet[SearchStrategy] = frozenset(),
+) -> Ranking:
+    """Score all files and windows of the lexicon of one kind of files, without the signals of the `silent` strategies."""
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
-    demoted = (lexicon.columns.bundle_secondary > 0) & (not query.asks_for_tests)
-    primary = lexicon.live_bundle & ~demoted
-    signals = _file_signals(lexicon, scores, found, votes.by_bundle(kind, lexicon), primary)
+    voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
+    if silent:
+        scores, found = _silenced(scores, found, silent)
+    primary = _primary(lexicon, asks_for_tests=query.asks_for_tests)
+    demoted = primary.demoted
+    signals = _file_signals(lexicon, scores, found, voted, primary.bundle)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
     for name, weight in FILE_WEIGHTS.items():
         file_score += weight * signals[name]
@@ -88,12 +100,26 @@ def rank(query: Query, store: Store, lexicon: Lexicon, kind: Kind, votes: histor
     order = np.lexsort((lexicon.columns.bundle_id, -file_score))
     file_rank = np.empty(len(order), dtype=np.int64)
     file_rank[order] = np.arange(len(order))
-    support = _calls(store, lexicon, scores.document, file_score) if kind is Kind.CODE else np.zeros_like(scores.title)
+    follows_calls = kind is Kind.CODE and SearchStrategy.GRAPH not in silent
+    support = _calls(store, lexicon, scores.document, file_score) if follows_calls else np.zeros_like(scores.title)
     windows = _ranked_windows(lexicon, scores.window, file_score, file_rank)
     value = np.full(len(lexicon.columns.window_document), -np.inf)
     value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     return Ranking(scores, file_score, signals, file_rank, value, support, found)
+
+
+def _silenced(
+    scores: bm25.Scores, found: mentions.Mentions, silent: AbstractSet[SearchStrategy]
+) -> tuple[bm25.Scores, mentions.Mentions]:
+    """Both without what the silent strategies found. What is matched stays: it is what relevance means."""
+    if SearchStrategy.LEXICAL in silent:
+        window, document, bundle = map(np.zeros_like, (scores.window, scores.document, scores.bundle))
+        scores = replace(scores, window=window, document=document, bundle=bundle)
+    if SearchStrategy.NAMES in silent:
+        scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
+        found = mentions.Mentions(*map(np.zeros_like, (found.path, found.symbol, found.trace)))
+    return scores, found
 
 
 def _by_maximum(values: FloatArray) -> FloatArray:
@@ -110,12 +136,12 @@ def _file_signals(
 ) -> dict[str, FloatArray]:
     owner = lexicon.columns.document_bundle
     total = len(lexicon.columns.bundle_id)
-    best, symbol, trace = np.zeros(total), np.zeros(total), np.zeros(total)
-    np.maximum.at(best, owner, scores.document)
-    np.maximum.at(symbol, owner, found.symbol)
-    np.maximum.at(trace, owner, found.trace)
+    symbol, trace = np.zeros(total), np.zeros(total)
+    for values, named in ((symbol, found.symbol), (trace, found.trace)):
+        places = np.flatnonzero(named)
+        np.maximum.at(values, owner[places], named[places])
     raw = {
-        "best part": best,
+        "best part": _best_of_each(scores.document, lexicon.bundle_first_document, lexicon.bundle_document_count),
         "top three parts": _top_three(scores.document, owner, total),
         "history": history_votes,
         "whole file": scores.bundle,
@@ -127,10 +153,55 @@ def _file_signals(
     return {name: _by_primary(np.where(lexicon.live_bundle, values, 0.0), primary) for name, values in raw.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Primary:
+    """Which bundles, documents and windows set the scale, and which live bundles are worth less."""
+
+    demoted: npt.NDArray[np.bool_]
+    bundle: npt.NDArray[np.bool_]
+    document: npt.NDArray[np.bool_]
+    window: npt.NDArray[np.bool_]
+
+
+def _primary(lexicon: Lexicon, *, asks_for_tests: bool) -> _Primary:
+    key = (_Primary, asks_for_tests)
+    known = lexicon.cache.get(key)
+    if known is None:
+        demoted = (lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)
+        bundle = lexicon.live_bundle & ~demoted
+        document, window = bundle[lexicon.columns.document_bundle], bundle[lexicon.window_bundle]
+        known = lexicon.cache[key] = _Primary(demoted, bundle, document, window)
+    assert isinstance(known, _Primary)
+    return known
+
+
+def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
+    """The largest value among the members of each owner, 0 where it has none; members of an owner are neighbours."""
+    best = np.zeros(len(first))
+    owners = np.flatnonzero(counts)
+    if len(owners):
+        best[owners] = np.maximum.reduceat(values, first[owners])
+    return best
+
+
 def _by_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> FloatArray:
     """Values divided by the largest among primary files, at most 1: a demoted test must not set the scale."""
-    largest = float(values[primary].max(initial=0.0))
+    largest = _largest_primary(values, primary)
     return np.minimum(values / largest, 1.0) if largest > 0 else _by_maximum(values)
+
+
+def _largest_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> float:
+    """The largest of these values, none of which is negative; 0 where there is none."""
+    return float((values * primary).max(initial=0.0))
+
+
+def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], wanted: IntArray) -> FloatArray:
+    """`_by_primary` of the wanted ones alone."""
+    largest = _largest_primary(values, primary)
+    if largest > 0:
+        return np.minimum(values[wanted] / largest, 1.0)
+    largest = float(values.max(initial=0.0))
+    return values[wanted] / largest if largest > 0 else values[wanted]
 
 
 def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
@@ -158,12 +229,15 @@ def _ranked_windows(
     lexicon: Lexicon, window_scores: FloatArray, file_score: FloatArray, file_rank: IntArray
 ) -> IntArray:
     """Live windows that get a value: all of the best files, and the best windows anywhere."""
-    threshold = 0.0
+    least = 0.0
     if len(window_scores) > RANKED_WINDOWS:
-        threshold = max(float(np.partition(window_scores, -RANKED_WINDOWS)[-RANKED_WINDOWS]), 1e-9)
-    in_best_file = (file_rank < RANKED_FILES)[lexicon.window_bundle]
-    wanted = lexicon.live_window & (in_best_file | (window_scores >= threshold))
-    return np.flatnonzero(wanted & (file_score > 0)[lexicon.window_bundle])
+        least = max(bm25.threshold(window_scores, RANKED_WINDOWS), 1e-9)
+    wanted = window_scores >= least
+    for bundle in np.flatnonzero(file_rank < RANKED_FILES).tolist():
+        first = lexicon.bundle_first_window[bundle]
+        wanted[first : first + lexicon.bundle_window_count[bundle]] = True
+    windows = np.flatnonzero(wanted & lexicon.live_window)
+    return windows[file_score[lexicon.window_bundle[windows]] > 0]
 
 
 def _window_values(
@@ -174,15 +248,16 @@ def _window_values(
     file_rank: IntArray,
     support: FloatArray,
     found: mentions.Mentions,
-    primary: npt.NDArray[np.bool_],
+    primary: _Primary,
 ) -> FloatArray:
     columns = lexicon.columns
     document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
-    mentioned = np.minimum(found.symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(found.trace, 1.0)
+    symbol, trace = found.symbol[document], found.trace[document]
+    mentioned = np.minimum(symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(trace, 1.0)
     comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
     part_value = (
-        VALUE_TITLE * _by_primary(scores.title, primary[columns.document_bundle])
-        + VALUE_CALLS * support
+        VALUE_TITLE * _scaled(scores.title, primary.document, document)
+        + VALUE_CALLS * support[document]
         + VALUE_MENTION * mentioned
     )
     file_value = (
@@ -192,8 +267,8 @@ def _window_values(
     )
     value: FloatArray = (
         file_value[bundle]
-        + part_value[document]
-        + VALUE_WINDOW * _by_primary(scores.window, primary[lexicon.window_bundle])[windows]
+        + part_value
+        + VALUE_WINDOW * _scaled(scores.window, primary.window, windows)
         - VALUE_WINDOW_RANK * np.log1p(_rank_within(scores.window[windows], bundle))
         - VALUE_COMMENT * comment_share
     )

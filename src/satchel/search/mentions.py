@@ -16,6 +16,7 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import IntArray
 
 PATH_SUFFIX_WEIGHT = 4.0
 FILE_NAME_WEIGHT = 3.0
@@ -49,25 +50,24 @@ class Mentions:
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     """Resolve what the query names against the store."""
-    bundle_position = _positions(lexicon.columns.bundle_id.tolist())
-    path = np.zeros(len(lexicon.columns.bundle_id))
-    for bundle, value in _path_values(query, store).items():
-        if bundle in bundle_position:
-            path[bundle_position[bundle]] = value
-    symbol = np.zeros(len(lexicon.columns.document_row))
-    trace = np.zeros(len(lexicon.columns.document_row))
-    rows = lexicon.columns.document_row
-    for row, value in _symbol_values(query, store).items():
-        symbol[rows == row] = value
-    for position, value in _trace_values(query, store, lexicon, bundle_position).items():
+    values = _path_values(query, store)
+    path = _placed(lexicon.bundle_positions(values), values, len(lexicon.columns.bundle_id))
+    values = _symbol_values(query, store)
+    symbol = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_row))
+    trace = np.zeros(len(symbol))
+    for position, value in _trace_values(query, store, lexicon).items():
         trace[position] = value
     path[~lexicon.live_bundle] = 0.0
     symbol[~lexicon.live_document] = 0.0
     return Mentions(path, symbol, trace)
 
 
-def _positions(values: Sequence[int]) -> Mapping[int, int]:
-    return {value: position for position, value in enumerate(values)}
+def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:
+    """The values at their positions; those at -1 are left out."""
+    column = np.zeros(total)
+    inside = positions >= 0
+    column[positions[inside]] = np.fromiter(values.values(), dtype=np.float64)[inside]
+    return column
 
 
 def _path_values(query: Query, store: Store) -> dict[int, float]:
@@ -131,7 +131,7 @@ def _symbol_values(query: Query, store: Store) -> dict[int, float]:
     return values
 
 
-def _trace_values(query: Query, store: Store, lexicon: Lexicon, bundle_position: Mapping[int, int]) -> dict[int, float]:
+def _trace_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
     """Document position -> 1/n for every stack frame that falls into it, n files matching the frame's path."""
     values: dict[int, float] = defaultdict(float)
     names = sorted({frame.path.rpartition("/")[2] for frame in query.frames})
@@ -141,9 +141,8 @@ def _trace_values(query: Query, store: Store, lexicon: Lexicon, bundle_position:
     columns = lexicon.columns
     for frame in query.frames:
         matches, _ = _path_matches(frame.path, by_name.get(frame.path.rpartition("/")[2], []))
-        for bundle in matches:
-            position = bundle_position.get(bundle)
-            if position is None or not lexicon.live_bundle[position]:
+        for position in lexicon.bundle_positions(matches).tolist():
+            if position < 0 or not lexicon.live_bundle[position]:
                 continue
             first = int(lexicon.bundle_first_window[position])
             last = first + int(lexicon.bundle_window_count[position])

@@ -106,26 +106,35 @@ def visible_commits(
     return listed.decode("ascii").split()
 
 
-def diff_stat(repository: Repository, shas: Iterable[str]) -> dict[str, tuple[int, int] | None]:
+def diff_stat(
+    repository: Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
+) -> dict[str, tuple[int, int] | None]:
     """Inserted and deleted lines of each commit; None where the contents are not in this clone.
 
-    Much slower than reading commits (git has to compare the contents), so meant for the few that are shown. Raises
-    GitError for an id that is no commit.
+    Much slower than reading commits (git has to compare the contents), so meant for the few that are shown. After a
+    stop the commit under way and those behind it keep their None. Raises GitError for an id that is no commit.
     """
     wanted = list(dict.fromkeys(shas))
     unknown = shallow_boundary(repository) if repository.shallow else frozenset()
     found: dict[str, tuple[int, int] | None] = dict.fromkeys(wanted)
     known = [sha for sha in wanted if sha not in unknown]
     for start in range(0, len(known), _STAT_BATCH):
-        _stat_batch(repository, known[start : start + _STAT_BATCH], found)
+        if should_stop is not None and should_stop():
+            break
+        _stat_batch(repository, known[start : start + _STAT_BATCH], found, should_stop)
     return found
 
 
-def _stat_batch(repository: Repository, shas: list[str], found: dict[str, tuple[int, int] | None]) -> None:
+def _stat_batch(
+    repository: Repository,
+    shas: list[str],
+    found: dict[str, tuple[int, int] | None],
+    should_stop: Callable[[], bool] | None,
+) -> None:
     arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
     sha, added, removed = "", 0, 0
     try:
-        with stream(repository, "log", *arguments, *shas, "--") as chunks:
+        with stream(repository, "log", *arguments, *shas, "--", should_stop=should_stop) as chunks:
             for token in chain.from_iterable(_tokens(chunks)):
                 counts = token.lstrip(b"\n").split(b"\t", 2)
                 if len(counts) == 3:
@@ -135,7 +144,7 @@ def _stat_batch(repository: Repository, shas: list[str], found: dict[str, tuple[
                     if sha:
                         found[sha] = (added, removed)
                     sha, added, removed = token.decode("ascii"), 0, 0
-        if sha:
+        if sha and not (should_stop is not None and should_stop()):
             found[sha] = (added, removed)
     except GitError:
         # The commit at which git stopped, and those after it, keep their None.

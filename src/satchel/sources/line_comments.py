@@ -30,6 +30,11 @@ _MARKS: dict[str, tuple[str, ...]] = {
 }
 
 
+def line_mark(language: str) -> str:
+    """What starts a comment line; empty for a language without one here."""
+    return _MARKS.get(language, ("",))[0].strip()
+
+
 def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:
     """Line ranges (from 1) whose lines all start with a comment mark; none for a language without one here."""
     marks = _MARKS.get(language)

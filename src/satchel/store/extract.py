@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import marshal
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from satchel import text as words
+from satchel.store.counting import Counted, count
 from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
 from satchel.store.windows import WINDOW_LINES, cut_windows
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
 
-EXTRACTION_VERSION = f"1.{words.ANALYSIS_VERSION}"
+EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 """Part of every cache key: change it when the same text gives another extraction."""
 
-_LARGEST_COUNT = 255
 _NO_POSTINGS = Postings(b"", b"", b"")
 _MARSHAL_VERSION = 4
 
@@ -29,115 +30,91 @@ _MARSHAL_VERSION = 4
 def extract(text: str, outline: Outline) -> Extraction:
     """Cut the parts of a file into windows and count their terms. `outline` must tile `text`."""
     lines = text.split("\n")
-    vocabulary = _Vocabulary()
     starts = _line_starts(lines)
-    columns: list[array[int]] = [array("I") for _ in range(WINDOW_COLUMNS)]
-    body = _Counting(vocabulary)
-    names = _Counting(vocabulary)
-    signatures = _Counting(vocabulary)
-    comments = _comment_flags(outline, len(lines))
-    window_index = 0
-    for part_index, part in enumerate(outline.parts):
-        names.add(part_index, words.words(part.name))
-        signatures.add(part_index, words.words(part.signature))
-        for start, end in cut_windows(lines, part.start, part.end):
-            begin, stop = starts[start - 1], starts[end]
-            found = words.WORD.findall(text, begin, stop)
-            term_count = body.add(window_index, found)
-            commented = _comment_words(text, starts, comments, start, end)
-            row = (part_index, start, end, stop - begin, term_count, len(found), commented)
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
-            window_index += 1
+    spans = [
+        (number, start, end)
+        for number, part in enumerate(outline.parts)
+        for start, end in cut_windows(lines, part.start, part.end)
+    ]
+    window_count, part_count = len(spans), len(outline.parts)
+    windows = [text[starts[start - 1] : starts[end]] for _, start, end in spans]
+    commented = _comments(text, starts, outline, spans)
+    counted = count(
+        [*windows, *(part.name for part in outline.parts), *(part.signature for part in outline.parts)],
+        list(commented.values()),
+    )
+    columns = np.zeros((WINDOW_COLUMNS, window_count), dtype=np.uint32)
+    columns[:3] = np.array(spans, dtype=np.uint32).reshape(-1, 3).T
+    columns[3] = [starts[end] - starts[start - 1] for _, start, end in spans]
+    columns[4] = counted.term_totals[:window_count]
+    columns[5] = counted.word_totals[:window_count]
+    columns[6, list(commented)] = counted.word_totals[window_count + 2 * part_count :]
+    body, names, signatures = _fields(counted, [0, window_count, window_count + part_count])
     return Extraction(
         language=outline.language,
         line_count=len(lines),
         parsed=outline.parsed,
         parts=outline.parts,
         imports=outline.imports,
-        window_count=window_index,
-        window_columns=b"".join(column.tobytes() for column in columns),
-        vocabulary=list(vocabulary.numbers),
-        body=body.postings(),
-        names=names.postings(),
-        signatures=signatures.postings(),
+        window_count=window_count,
+        window_columns=columns.tobytes(),
+        vocabulary=counted.vocabulary,
+        body=body,
+        names=names,
+        signatures=signatures,
     )
 
 
 def extract_record(text: str, language: str) -> Extraction:
-    """The same as `extract` for a text that is one record, in a third of the time if it is one window.
-
-    `language` is the name of the kind of record; it is only remembered.
-    """
-    line_count = text.count("\n") + 1
-    parts = (Part(Role.RECORD, "", 1, line_count),)
-    if line_count > WINDOW_LINES:
-        return extract(text, Outline(language, parts))
-    found = words.words(text)
-    counts = words.count_terms(found)
-    size = len(counts)
-    window = array("I", (0, 1, line_count, len(text) + 1, sum(counts.values()), len(found), 0))
-    tallies = bytes([min(count, _LARGEST_COUNT) for count in counts.values()])
-    return Extraction(
-        language=language,
-        line_count=line_count,
-        parsed=True,
-        parts=parts,
-        imports=(),
-        window_count=1,
-        window_columns=window.tobytes(),
-        vocabulary=list(counts),
-        body=Postings(array("I", range(size)).tobytes(), bytes(size * array("I").itemsize), tallies),
-        names=_NO_POSTINGS,
-        signatures=_NO_POSTINGS,
-    )
+    """The same as `extract` for a text that is one record. `language` is the name of the kind; it is remembered."""
+    return extract_records([text], language)[0]
 
 
-class _Vocabulary:
-    """The terms of one file, numbered; and the numbers of each word's terms, so that a word is analysed once a file."""
+def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
+    """`extract_record` for many texts, in a fifth of the time: they share one vocabulary, and are counted at once."""
+    line_counts = [text.count("\n") + 1 for text in texts]
+    outlines = [Outline(language, (Part(Role.RECORD, "", 1, count),)) for count in line_counts]
+    short = [number for number, line_count in enumerate(line_counts) if line_count <= WINDOW_LINES]
+    counted = count([texts[number] for number in short])
+    ends = np.searchsorted(counted.pieces, np.arange(len(short)), side="right").tolist()
+    terms, tallies = counted.terms.astype(np.uint32).tobytes(), counted.counts.tobytes()
+    made: dict[int, Extraction] = {}
+    begin = 0
+    for number, end, term_total, word_total in zip(
+        short, ends, counted.term_totals.tolist(), counted.word_totals.tolist(), strict=True
+    ):
+        text, line_count = texts[number], line_counts[number]
+        made[number] = Extraction(
+            language=language,
+            line_count=line_count,
+            parsed=True,
+            parts=outlines[number].parts,
+            imports=(),
+            window_count=1,
+            window_columns=array("I", (0, 1, line_count, len(text) + 1, term_total, word_total, 0)).tobytes(),
+            vocabulary=counted.vocabulary,
+            body=Postings(terms[4 * begin : 4 * end], bytes(4 * (end - begin)), tallies[begin:end]),
+            names=_NO_POSTINGS,
+            signatures=_NO_POSTINGS,
+        )
+        begin = end
+    return [made.get(number) or extract(text, outlines[number]) for number, text in enumerate(texts)]
 
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-        self.known: dict[str, tuple[int, ...]] = {}
 
-    def learn(self, word: str) -> tuple[int, ...]:
-        """Numbers of the terms of a new word."""
-        numbers = self.numbers
-        terms = tuple([numbers.setdefault(term, len(numbers)) for term in words.terms_of(word)])
-        self.known[word] = terms
-        return terms
-
-
-class _Counting:
-    """Collects one field's postings against a shared vocabulary."""
-
-    def __init__(self, vocabulary: _Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._terms = array("I")
-        self._units = array("I")
-        self._counts = array("B")
-
-    def add(self, unit: int, found: Sequence[str]) -> int:
-        """Count the terms of these words for one unit; returns how many terms there were, repeats included."""
-        counts: dict[int, int] = {}
-        known, learn = self._vocabulary.known, self._vocabulary.learn
-        for word, occurrences in Counter(found).items():
-            for term in known.get(word) or learn(word):
-                if term in counts:
-                    counts[term] += occurrences
-                else:
-                    counts[term] = occurrences
-        if not counts:
-            return 0
-        values = counts.values()
-        total = sum(values)
-        self._terms.extend(counts)
-        self._units.extend(array("I", (unit,)) * len(counts))
-        self._counts.extend(values if max(values) <= _LARGEST_COUNT else [min(n, _LARGEST_COUNT) for n in values])
-        return total
-
-    def postings(self) -> Postings:
-        return Postings(self._terms.tobytes(), self._units.tobytes(), self._counts.tobytes())
+def _fields(counted: Counted, bases: Sequence[int]) -> list[Postings]:
+    """Postings of the fields whose pieces begin at `bases`; units are numbered from 0 in each."""
+    begins = np.searchsorted(counted.pieces, [*bases, len(counted.term_totals)]).tolist()
+    fields = []
+    for base, begin, end in zip(bases, begins, begins[1:], strict=False):
+        terms, units = counted.terms[begin:end], counted.pieces[begin:end] - base
+        fields.append(
+            Postings(
+                terms.astype(np.uint32).tobytes(),
+                units.astype(np.uint32).tobytes(),
+                counted.counts[begin:end].tobytes(),
+            )
+        )
+    return fields
 
 
 def _line_starts(lines: Sequence[str]) -> list[int]:
@@ -159,15 +136,24 @@ def _comment_flags(outline: Outline, line_count: int) -> bytearray:
     return flags
 
 
-def _comment_words(text: str, starts: Sequence[int], flags: bytearray, start: int, end: int) -> int:
-    commented = 0
-    line = flags.find(1, start, end + 1)
-    while line != -1:
-        after = flags.find(0, line, end + 1)
-        after = end + 1 if after == -1 else after
-        commented += len(words.WORD.findall(text, starts[line - 1], starts[after - 1]))
-        line = flags.find(1, after, end + 1)
-    return commented
+def _comments(
+    text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
+) -> dict[int, str]:
+    """The lines of comment and doc string of each window that has any."""
+    flags = _comment_flags(outline, len(starts) - 1)
+    found: dict[int, str] = {}
+    for number, (_, start, end) in enumerate(spans):
+        line = flags.find(1, start, end + 1)
+        if line == -1:
+            continue
+        stretches = []
+        while line != -1:
+            after = flags.find(0, line, end + 1)
+            after = end + 1 if after == -1 else after
+            stretches.append(text[starts[line - 1] : starts[after - 1]])
+            line = flags.find(1, after, end + 1)
+        found[number] = "".join(stretches)
+    return found
 
 
 def dump(extraction: Extraction) -> bytes:

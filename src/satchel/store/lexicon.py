@@ -80,6 +80,8 @@ class Lexicon:
         self.window_length = joined.window_terms.astype(np.float64)
         self.document_length = _sums(joined.window_document, self.window_length, document_base)
         self.bundle_length = _sums(self.window_bundle, self.window_length, bundle_base)
+        self._document_order = _order(joined.document_row)
+        self._bundle_order = _order(joined.bundle_id)
         self.window_count = int(self.live_window.sum())
         self.document_count = int(self.live_document.sum())
         self.bundle_count = int(self.live_bundle.sum())
@@ -89,6 +91,14 @@ class Lexicon:
         twin = copy(self)
         twin._fetch = fetch
         return twin
+
+    def document_positions(self, rows: Iterable[int]) -> IntArray:
+        """Where the documents of these rows of the store are, dead ones included; -1 for a row of another kind."""
+        return _positions(self.columns.document_row, self._document_order, rows)
+
+    def bundle_positions(self, bundles: Iterable[int]) -> IntArray:
+        """Where the bundles of these ids are, dead ones included; -1 for a bundle of another kind."""
+        return _positions(self.columns.bundle_id, self._bundle_order, bundles)
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""
@@ -119,6 +129,20 @@ class Lexicon:
             keep = (self.live_window, self.live_document, self.live_bundle)[level][units]
             units, counts = units[keep], counts[keep]
         return units, counts
+
+
+def _order(values: IntArray) -> IntArray | None:
+    """What sorts these values, None where they ascend already, as they do until segments are merged."""
+    return None if np.all(values[1:] > values[:-1]) else np.argsort(values, kind="stable")
+
+
+def _positions(values: IntArray, order: IntArray | None, wanted: Iterable[int]) -> IntArray:
+    listed = np.fromiter(wanted, dtype=np.int64)
+    if not len(values):
+        return np.full(len(listed), -1)
+    places = np.minimum(np.searchsorted(values, listed, sorter=order), len(values) - 1)
+    positions = places if order is None else order[places]
+    return np.where(values[positions] == listed, positions, -1)
 
 
 def _ranges(owner: IntArray, owner_count: int) -> tuple[IntArray, IntArray]:

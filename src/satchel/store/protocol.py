@@ -9,6 +9,7 @@ from typing import Protocol
 from satchel.store.lexicon import Lexicon
 from satchel.store.records import Bundle, DefinitionRow, NewBundle, SkippedFile, Stamp, StoredPart
 from satchel.store.statistics import StoreStatistics
+from satchel.store.vectors import VectorTable
 from satchel.types import EdgeType, Kind
 
 
@@ -35,6 +36,12 @@ class Writer(Protocol):
 
     def set_meta(self, key: str, value: str) -> None:
         """Remember one named value."""
+
+    def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Add vectors (`satchel.store.vectors`) of documents by row number; older ones of the same fingerprint go."""
+
+    def keep_vectors(self, fingerprint: str) -> None:
+        """Delete the vectors of every other fingerprint."""
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """Merge small or half-dead segments where that is due."""
@@ -66,7 +73,10 @@ class Store(Protocol):
         """How many files are remembered as skipped, by reason."""
 
     def keys(self, kind: Kind) -> set[str]:
-        """Keys of all bundles of a kind, hidden ones too."""
+        """Keys of all bundles of a kind, hidden ones too, of every workspace."""
+
+    def hidden_keys(self, kind: Kind) -> set[str]:
+        """Keys of the bundles of a kind that are kept out of sight, of every workspace."""
 
     def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
         """Bundles by id; unknown ids are left out."""
@@ -100,6 +110,15 @@ class Store(Protocol):
 
     def lexicon(self, kind: Kind) -> Lexicon:
         """The words of one kind at this revision."""
+
+    def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
+        """The vectors of the visible documents of a kind that have one of this fingerprint, by row number."""
+
+    def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
+        """Row numbers of the visible documents of these kinds without a vector of this fingerprint, newest first."""
+
+    def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
+        """For each of these kinds that has visible documents: how many have a vector of this fingerprint, of all."""
 
     def kinds(self) -> Mapping[Kind, int]:
         """How many visible documents there are of each kind that has any."""

@@ -27,7 +27,8 @@ class Extraction:
     """One text, cut and counted. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
 
     `window_columns` holds, per window: part index, first line, last line, characters, terms, words, comment words
-    (`WINDOW_COLUMNS` columns of 32 bits, one after the other).
+    (`WINDOW_COLUMNS` columns of 32 bits, one after the other). Texts that were counted together share one vocabulary,
+    which then holds more than the terms of each.
     """
 
     language: str
@@ -54,6 +55,7 @@ class NewBundle:
     `text` empty. `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
     `changed_ns` are the file's stamp, 0 for a record. `path_terms` are the terms of the key that every part inherits.
     `secondary` marks tests, docs and examples inside code. `references` are relations of the bundle as a whole.
+    `workspace` is the identity of the repository that a memory belongs to, empty for what belongs to all of them.
     """
 
     kind: Kind
@@ -75,6 +77,7 @@ class NewBundle:
     importance: float | None = None
     origin: str = ""
     packed: bytes = b""
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Bundle:
     origin: str
     first_document: int
     last_document: int
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from satchel.store.records import WINDOW_COLUMNS, Extraction, NewBundle, Postings
 
 IntArray = npt.NDArray[np.int64]
+ByteArray = npt.NDArray[np.uint8]
 
 FIELDS = ("body", "name", "signature", "path")
 MAGIC = b"SSG2"
@@ -79,6 +80,10 @@ def _checked(blob: bytes) -> memoryview:
     return content
 
 
+NO_POSTINGS = _sealed(_ABSENT * len(FIELDS))
+"""The blob of a term that occurs nowhere any more."""
+
+
 def decode_columns(blob: bytes) -> Columns:
     """The opposite of `encode_columns`. Raises ValueError for a blob of another format, or a damaged one."""
     content = _checked(blob)
@@ -114,9 +119,12 @@ def build_segment(bundles: Sequence[SegmentBundle]) -> tuple[Columns, Iterator[t
     vocabulary: dict[str, int] = {}
     numbers: list[int] = []
     number_base = []
+    base_of: dict[int, int] = {}
     for extraction in extractions:
-        number_base.append(len(numbers))
-        numbers += [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
+        base = base_of.setdefault(id(extraction.vocabulary), len(numbers))  # many records share one
+        number_base.append(base)
+        if base == len(numbers):
+            numbers += [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
     paths = _path_postings(bundles, vocabulary)
     numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
     window_counts = _integers(extraction.window_count for extraction in extractions)
@@ -248,3 +256,50 @@ def decode_postings(blob: bytes) -> list[tuple[IntArray, IntArray] | None]:
         offset += count
         fields.append((np.cumsum(deltas, dtype=np.int64), tallies.astype(np.int64)))
     return fields
+
+
+def decode_many(blobs: Sequence[bytes]) -> list[tuple[IntArray, IntArray, IntArray]]:
+    """(blob numbers, units, counts) of all postings for each of `FIELDS`, in the order of the blobs.
+
+    As `decode_postings` blob by blob, in a tenth of the time where most hold few postings. Raises ValueError for a
+    damaged blob.
+    """
+    joined = b"".join([_checked(blob) for blob in blobs])
+    content = np.frombuffer(joined, dtype=np.uint8)
+    lengths = _integers(len(blob) - _CHECK.size for blob in blobs)
+    offsets = _before(lengths)
+    fields = []
+    for _ in FIELDS:
+        widths = content[offsets].astype(np.int64)
+        offsets += 1
+        present = np.flatnonzero(widths)
+        begins = offsets[present]
+        sizes = _gathered(content, begins, 4)
+        begins += _COUNT.size
+        fields.append((np.repeat(present, sizes), *_decode_field(content, begins, sizes, widths[present])))
+        offsets[present] = begins + sizes * (widths[present] + 1)
+    return fields
+
+
+def _decode_field(content: ByteArray, begins: IntArray, sizes: IntArray, widths: IntArray) -> tuple[IntArray, IntArray]:
+    """Units and counts of runs of postings: `sizes` deltas of `widths` bytes from `begins`, then as many counts."""
+    ends = np.cumsum(sizes)
+    within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
+    counts = content[np.repeat(begins + sizes * widths, sizes) + within].astype(np.int64)
+    width = np.repeat(widths, sizes)
+    places = np.repeat(begins, sizes) + within * width
+    deltas = content[places].astype(np.int64)
+    for size in (2, 4):
+        wide = np.flatnonzero(width == size)
+        deltas[wide] = _gathered(content, places[wide], size)
+    sums = np.cumsum(deltas)
+    starts = ends - sizes
+    return sums - np.repeat(sums[starts] - deltas[starts], sizes), counts
+
+
+def _gathered(content: ByteArray, places: IntArray, width: int) -> IntArray:
+    """Little-endian numbers of `width` bytes that stand at these places."""
+    found = content[places].astype(np.int64)
+    for byte in range(1, width):
+        found |= content[places + byte].astype(np.int64) << (8 * byte)
+    return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
 
 from satchel.assemble.render.labels import joined_pieces, range_lines, touches
-from satchel.types import ContextItem, Detail, Piece
+from satchel.types import ContextItem, Detail, Freshness, Piece
 
 from .examples import piece
 from .test_parse import files
@@ -63,3 +64,15 @@ def test_joining_keeps_every_line_in_its_place(item: ContextItem) -> None:
     assert {line for piece in joined for line in range(piece.start, piece.end + 1)} == covered
     gaps = sum(not touches(earlier, later) for earlier, later in pairwise(item.pieces))
     assert sum(not touches(earlier, later) for earlier, later in pairwise(joined)) == gaps
+
+
+def test_a_piece_that_is_not_as_it_was_indexed_says_so_before_its_label() -> None:
+    moved = replace(piece(10, "    def read(self):", "Reader.read"), freshness=Freshness.MOVED)
+    stale = replace(piece(30, "x = 1", "Reader", Detail.WINDOW), freshness=Freshness.STALE)
+    assert _lines(moved, stale) == ["10 moved in Reader", "30 stale of Reader"]
+    assert _lines(replace(moved, name="moved", text="x = 1")) == ['10 moved "moved"']
+
+
+def test_pieces_that_touch_stay_apart_where_only_one_has_changed() -> None:
+    changed = replace(piece(11, "b = 1"), freshness=Freshness.CHANGED)
+    assert _lines(piece(10, "a = 1"), changed) == ["10", "11 changed"]

@@ -19,7 +19,7 @@ from satchel.assemble.render.labels import touches
 from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.markdown import GAP_LINE
 from satchel.assemble.render.parse import ParsedItem, parse
-from satchel.types import ContextItem, Detail, Failure, Format, Kind, Location, Omission, Piece
+from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece
 
 from .examples import ALL, expected, file_item, piece, record_item
 
@@ -32,7 +32,8 @@ TRICKS = [
     "`1a2b3c4`", "1a2b3c4", "1a2b3c4 by", "\t", " ", "", "\r", "\x1b[31m", "\x00", "\x85", "\u2028", "\x0c", "{",
     "def f():", "class A:",
     "function f() {",
-    "fn read<T>(x: T) -> u8 {", "    def read(self):", "Reader.read", "A.f", "f", ".f", "f.", "A", "    return 1",
+    "fn read<T>(x: T) -> u8 {", "    def read(self):", "moved", "changed ", "stale in A",
+    "Reader.read", "A.f", "f", ".f", "f.", "A", "    return 1",
 ]  # fmt: skip
 
 words = st.sampled_from(TRICKS) | st.text(max_size=12)
@@ -40,6 +41,7 @@ fields = st.lists(words, max_size=4).map("".join) | words
 bodies = st.lists(words, max_size=6).map("\n".join)
 nonces = st.sampled_from([NONCE, "31", ""])
 details = st.sampled_from(Detail)
+freshness = st.sampled_from([None, None, *Freshness])
 
 
 @st.composite
@@ -49,7 +51,7 @@ def files(draw: st.DrawFn) -> ContextItem:
     for _ in range(draw(st.integers(1, 4))):
         line += draw(st.sampled_from([0, 0, 1, 30]))
         shown = piece(line, draw(bodies), draw(fields), draw(details))
-        shown = replace(shown, end=shown.end + draw(st.sampled_from([0, 0, 0, 5])))
+        shown = replace(shown, end=shown.end + draw(st.sampled_from([0, 0, 0, 5])), freshness=draw(freshness))
         line = shown.end + 1
         pieces.append(shown)
     source = draw(st.sampled_from(["code", "doc", "note"]))

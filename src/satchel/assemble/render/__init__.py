@@ -11,7 +11,7 @@ from functools import cache
 
 from satchel.assemble.render.layout import Section, Writer, sections
 from satchel.assemble.render.request import RenderRequest
-from satchel.types import ContextItem, Format
+from satchel.types import ContextItem, Format, View
 
 __all__ = [
     "RenderRequest",
@@ -56,6 +56,16 @@ def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Form
     return "".join(render_parts(request, items, format))
 
 
+def _viewed(format: Format, view: View) -> Writer:  # noqa: A002
+    """The writer of a format in a view."""
+    writer = _writer(format)
+    if view is View.SECTIONS:
+        return writer
+    from satchel.assemble.render.views import view_writer
+
+    return view_writer(writer, format, view)
+
+
 WriteItem = Callable[[ContextItem], str]
 
 
@@ -69,11 +79,12 @@ def render_parts(
 
     `write_item` stands in for `render_item`, for a caller who remembers what it wrote for an item before.
     """
-    writer = _writer(format)
+    writer = _viewed(format, request.view)
+    grouped = request.group_by_type
     write = write_item or (lambda item: writer.item(item, show_code=request.show_code))
     yield writer.head(request)
-    for number, section in enumerate(sections(items, group_by_type=request.group_by_type)):
-        opening, closing = writer.section(section.title, grouped=request.group_by_type)
+    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view)):
+        opening, closing = writer.section(section.title, grouped=grouped)
         yield writer.SECTION_JOIN + opening if number else opening
         for position, item in enumerate(section.items):
             shown = write(item)
@@ -92,9 +103,15 @@ def render_section(request: RenderRequest, title: str, format: Format) -> tuple[
     return _writer(format).section(title, grouped=request.group_by_type)
 
 
-def render_item(item: ContextItem, format: Format, *, show_code: bool = True) -> str:  # noqa: A002
+def render_item(
+    item: ContextItem,
+    format: Format,  # noqa: A002
+    *,
+    show_code: bool = True,
+    view: View = View.SECTIONS,
+) -> str:
     """One item with its frame. Between items of a section JSON adds a comma, the other formats nothing."""
-    return _writer(format).item(item, show_code=show_code)
+    return _viewed(format, view).item(item, show_code=show_code)
 
 
 def render_tail(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002

@@ -29,12 +29,12 @@ def head(request: RenderRequest) -> str:
     frame = {"notice": NOTICE}
     if request.query and len(request.query) <= QUERY_SHOWN:
         frame["query"] = request.query
-    return f'{{"context":{_dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
+    return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:
     """A group is an object; the sections of single kinds leave no trace, because every item names its kind."""
-    return (f'{{"title":{_dumped(title)},"items":[', "]}") if grouped else ("", "")
+    return (f'{{"title":{dumped(title)},"items":[', "]}") if grouped else ("", "")
 
 
 def item(item: ContextItem, *, show_code: bool) -> str:
@@ -42,10 +42,10 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     path = file_path(item)
     fields: dict[str, Any] = {"source": item.source}
     if path:
-        fields |= {"path": path, "ranges": [_range(piece, show_code=show_code) for piece in item.pieces]}
+        fields |= {"path": path, "ranges": [range_fields(piece, show_code=show_code) for piece in item.pieces]}
     else:
-        fields |= {"title": record_title(item), "text": record_body(item)} | _detail(item.detail)
-    return _dumped(fields | {"nonce": item.nonce} if item.nonce else fields)
+        fields |= {"title": record_title(item), "text": record_body(item)} | detail_fields(item.detail)
+    return dumped(fields | {"nonce": item.nonce} if item.nonce else fields)
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -53,22 +53,24 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     frame: dict[str, Any] = {"footer": counts_line(items, truncated=request.truncated)}
     for note in notes(request, items):
         frame[note.key] = note.entries[0] if note.key == "summary" else note.entries
-    return f"],{_dumped(frame)[1:]}}}"
+    return f"],{dumped(frame)[1:]}}}"
 
 
-def _range(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:
+def range_fields(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:
     fields: dict[str, Any] = {"start": piece.start, "end": piece.end}
     if piece.name:
         fields["name"] = piece.name
-    fields |= _detail(piece.detail)
+    fields |= detail_fields(piece.detail)
+    if piece.freshness is not None:
+        fields["freshness"] = piece.freshness.value
     return fields | {"text": piece.text} if show_code else fields
 
 
-def _detail(detail: Detail) -> dict[str, Any]:
+def detail_fields(detail: Detail) -> dict[str, Any]:
     return {} if detail is Detail.FULL else {"detail": detail.value}
 
 
-def _dumped(value: object) -> str:
+def dumped(value: object) -> str:
     """Compact JSON. Letters stay as they are (fewer tokens); a lone surrogate cannot be written as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -47,11 +47,11 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     """A file as heading, range lines and fence, a record as title line and fence, then a blank line."""
     path = file_path(item)
     if not path:
-        return f"{_title_line(item)}\n{_fenced(item, record_body(item))}\n\n"
+        return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
     pieces = joined_pieces(item.pieces) if show_code else item.pieces
     lines = "\n".join(range_lines(pieces, shown=show_code))
     header = f"### {quote(path)}\n{lines}\n"
-    return f"{header}{_fenced(item, _texts(pieces))}\n\n" if show_code else f"{header}\n"
+    return f"{header}{fenced(item, gapped(pieces))}\n\n" if show_code else f"{header}\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -68,7 +68,7 @@ def _title_line(item: ContextItem) -> str:
     return " ".join(part for part in (label, title, mark) if part)
 
 
-def _texts(pieces: Sequence[Piece]) -> str:
+def gapped(pieces: Sequence[Piece]) -> str:
     """The texts of the pieces with a gap line wherever lines are missing."""
     texts = [pieces[0].text]
     for earlier, later in pairwise(pieces):
@@ -78,7 +78,7 @@ def _texts(pieces: Sequence[Piece]) -> str:
     return "\n".join(texts)
 
 
-def _fenced(item: ContextItem, body: str) -> str:
+def fenced(item: ContextItem, body: str) -> str:
     """The body in a fence longer than any run of backticks in it, marked with the nonce of the item."""
     longest = max(map(len, _BACKTICKS.findall(body)), default=2) if "```" in body else 2
     fence = "`" * (longest + 1)

@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.etree import ElementTree
 
-from satchel.assemble.render.labels import RANGE_LINE, LineRange, read_piece, read_ranges, unquote
+from satchel.assemble.render.labels import RANGE_LINE, LineRange, read_freshness, read_piece, read_ranges, unquote
 from satchel.assemble.render.plain import NO_NONCE
-from satchel.types import Detail, Format, Kind, Piece
+from satchel.types import Detail, Format, Freshness, Kind, Piece, View
 
 _RECORD = re.compile(r"\*\*(\w+)\*\*(?: (.*))?", re.DOTALL)
 _CODE_SPAN = re.compile(r"\A`([0-9a-f]{7,40})`(?= |\Z)")
@@ -44,11 +44,15 @@ class ParsedItem:
     nonce: str
 
 
-def parse(text: str, format: Format) -> list[ParsedItem]:  # noqa: A002 - the name of the option
-    """The items of a text that `render` wrote in this format, in its order.
+def parse(text: str, format: Format, view: View = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002 - the name of the option
+    """The items of a text that `render` wrote in this format and view, in its order.
 
     Raises ValueError if the text is damaged; a text of another origin may give nothing at all.
     """
+    if view is not View.SECTIONS:
+        from satchel.assemble.render.views.parse import parse_view
+
+        return parse_view(text, format, view)
     return list(_PARSERS[format](text))
 
 
@@ -65,12 +69,12 @@ def _markdown_items(text: str) -> Iterator[ParsedItem]:
             while position < len(lines) and (found := RANGE_LINE.fullmatch(lines[position])):
                 ranges += [(lines_shown, found[2] or "") for lines_shown in read_ranges(found[1])]
                 position += 1
-            body, nonce, position = _fenced_lines(lines, position)
+            body, nonce, position = fenced_lines(lines, position)
             pieces = tuple(_split(ranges, body))
             yield ParsedItem(section, unquote(line[4:]), "", pieces, nonce)
         elif found := _RECORD.fullmatch(line):
             title, detail = _read_title(found[2] or "")
-            body, nonce, position = _fenced_lines(lines, position)
+            body, nonce, position = fenced_lines(lines, position)
             piece = Piece(0, 0, "", "\n".join(body), detail)
             yield ParsedItem(section, "", f"{found[1]} {title}" if title else found[1], (piece,), nonce)
 
@@ -83,7 +87,7 @@ def _read_title(written: str) -> tuple[str, Detail]:
     return unquote(_CODE_SPAN.sub(r"\1", title)), detail
 
 
-def _fenced_lines(lines: Sequence[str], position: int) -> tuple[list[str], str, int]:
+def fenced_lines(lines: Sequence[str], position: int) -> tuple[list[str], str, int]:
     """The lines of the fence that opens here, its nonce, and the position after it; nothing if none opens."""
     found = _FENCE.fullmatch(lines[position]) if position < len(lines) else None
     if found is None:
@@ -141,7 +145,9 @@ def _marked_pieces(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
         (lines,) = read_ranges(found[1])
         position += 1
         end = position + lines.shown if shown else position
-        yield read_piece(lines, found[2] or '""', "\n".join(body[position:end]))
+        freshness, label = read_freshness(found[2] or "")
+        piece = read_piece(lines, label or '""', "\n".join(body[position:end]))
+        yield replace(piece, freshness=freshness)
         position = end
 
 
@@ -154,16 +160,16 @@ def _xml_items(text: str) -> Iterator[ParsedItem]:
                 pieces = tuple(map(_xml_piece, element.iterfind("lines")))
                 yield ParsedItem(section.get("name", ""), element.get("path", ""), "", pieces, nonce)
             else:
-                piece = Piece(0, 0, "", _inner_text(element), _detail(element.attrib))
+                piece = Piece(0, 0, "", inner_text(element), _detail(element.attrib))
                 yield ParsedItem(section.get("name", ""), "", element.get("title", ""), (piece,), nonce)
 
 
 def _xml_piece(element: ElementTree.Element) -> Piece:
     (lines,) = read_ranges(element.get("range", ""))
-    return Piece(lines.start, lines.end, element.get("name", ""), _inner_text(element), _detail(element.attrib))
+    return Piece(lines.start, lines.end, element.get("name", ""), inner_text(element), *_marks(element.attrib))
 
 
-def _inner_text(element: ElementTree.Element) -> str:
+def inner_text(element: ElementTree.Element) -> str:
     """The text of an element without the line breaks next to its tags; empty if it has none."""
     return (element.text or "\n\n")[1:-1]
 
@@ -177,7 +183,7 @@ def _json_items(text: str) -> Iterator[ParsedItem]:
     for section, fields in titled:
         if "ranges" in fields:
             pieces = tuple(
-                Piece(lines["start"], lines["end"], lines.get("name", ""), lines.get("text", ""), _detail(lines))
+                Piece(lines["start"], lines["end"], lines.get("name", ""), lines.get("text", ""), *_marks(lines))
                 for lines in fields["ranges"]
             )
         else:
@@ -187,6 +193,11 @@ def _json_items(text: str) -> Iterator[ParsedItem]:
 
 def _detail(fields: Mapping[str, Any]) -> Detail:
     return Detail(fields.get("detail", "full"))
+
+
+def _marks(fields: Mapping[str, Any]) -> tuple[Detail, Freshness | None]:
+    freshness = fields.get("freshness")
+    return _detail(fields), Freshness(freshness) if freshness is not None else None
 
 
 _PARSERS: Mapping[Format, Callable[[str], Iterator[ParsedItem]]] = {

@@ -1,13 +1,16 @@
 """How a record is shown: a title line of ours and one marked body.
 
 A commit is titled by its hash, author and day, because its subject is the first line of its body anyway, and its body
-ends with the files that it touched. Any other record is titled by its title.
+ends with the files that it touched. A memory, an experience and a value are titled by what their body does not say.
+Any other record is titled by its title.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
+from satchel.sources import experiences
 from satchel.types import ContextItem, Detail, Kind
 
 FILES_SHOWN = 5
@@ -24,12 +27,41 @@ def kind_label(item: ContextItem) -> str:
 
 def record_name(item: ContextItem) -> str:
     """The title of a record without its kind: `1a2b3c4 by Ada on 2024-05-01`."""
-    sha = str(item.metadata.get("sha", "")) if item.source == Kind.COMMIT else ""
+    name = _NAMES.get(item.source)
+    return (name(item) if name is not None else "") or item.title
+
+
+def _commit_name(item: ContextItem) -> str:
+    sha = str(item.metadata.get("sha", ""))
     if not sha:
-        return item.title
+        return ""
     author = str(item.metadata.get("author", ""))
     day = _day(item.metadata.get("timestamp"))
     return f"{sha[:_HASH_SHOWN]}{f' by {author}' if author else ''}{f' on {day}' if day else ''}"
+
+
+def _memory_name(item: ContextItem) -> str:
+    category, importance = item.metadata.get("category"), item.metadata.get("importance")
+    if not category:
+        return ""
+    return f"Category: {category}" + (f", Importance: {importance:g}" if isinstance(importance, int | float) else "")
+
+
+def _experience_name(item: ContextItem) -> str:
+    return experiences.heading(item.metadata)
+
+
+def _value_name(item: ContextItem) -> str:
+    axis, size = item.metadata.get("axis"), item.metadata.get("cluster_size")
+    return f"({axis}, cluster size: {size})" if axis else ""
+
+
+_NAMES: Mapping[str, Callable[[ContextItem], str]] = {
+    Kind.COMMIT: _commit_name,
+    Kind.MEMORY: _memory_name,
+    Kind.EXPERIENCE: _experience_name,
+    Kind.VALUE: _value_name,
+}
 
 
 def record_title(item: ContextItem) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from satchel.types import Failure, Omission
+from satchel.types import Failure, Omission, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +14,8 @@ class RenderRequest:
     `show_sources` adds the list of the first ten sources; `show_code` false leaves files without their lines, as
     locations and names; `group_by_type` puts the items under the four titles by type instead of one section a kind.
     `overflow` is shown as it is, so the caller bounds it; all `failures` share one line; `summary` is one line.
+    `show_handles` lists the handles of what is shown in part.
+    With a `tokenizer` (its name as the footer shows it) the footer also says how many items there are of each type.
     `query` appears in JSON only, and only if it is short.
     """
 
@@ -25,3 +27,6 @@ class RenderRequest:
     failures: tuple[Failure, ...] = ()
     truncated: bool = False
     summary: str = ""
+    tokenizer: str = ""
+    view: View = View.SECTIONS
+    show_handles: bool = False

@@ -23,49 +23,55 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 def head(_request: RenderRequest) -> str:
     """The root element and the notice."""
-    return f"<context>\n<notice>{_escaped(NOTICE)}</notice>\n"
+    return f"<context>\n<notice>{escaped(NOTICE)}</notice>\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
     """The element of a section."""
-    return f"<section name={_attribute(title)}>\n", "</section>\n"
+    return f"<section name={attribute(title)}>\n", "</section>\n"
 
 
 def item(item: ContextItem, *, show_code: bool) -> str:
     """A `file` with its `lines`, or a `record`. Their text begins and ends with a line break that is not part of it."""
     path = file_path(item)
-    nonce = f" nonce={_attribute(item.nonce)}" if item.nonce else ""
+    nonce = f" nonce={attribute(item.nonce)}" if item.nonce else ""
     if not path:
-        title = _attribute(record_title(item))
-        return f"<record title={title}{_detail(item.detail)}{nonce}>\n{_escaped(record_body(item))}\n</record>\n"
-    language = f" language={_attribute(item.language)}" if item.language else ""
+        title = attribute(record_title(item))
+        return (
+            f"<record title={title}{detail_attribute(item.detail)}{nonce}>\n{escaped(record_body(item))}\n</record>\n"
+        )
+    language = f" language={attribute(item.language)}" if item.language else ""
     lines = "".join(_lines(piece, show_code=show_code) for piece in item.pieces)
-    return f"<file path={_attribute(path)}{language}{nonce}>\n{lines}</file>\n"
+    return f"<file path={attribute(path)}{language}{nonce}>\n{lines}</file>\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """What there is to note, the counts, and the end of the root element."""
-    lines = "".join(f"<{note.key}>{_escaped('; '.join(note.entries))}</{note.key}>\n" for note in notes(request, items))
+    lines = "".join(f"<{note.key}>{escaped('; '.join(note.entries))}</{note.key}>\n" for note in notes(request, items))
     return f"{lines}<footer>{counts_line(items, truncated=request.truncated)}</footer>\n</context>"
 
 
 def _lines(piece: Piece, *, show_code: bool) -> str:
-    name = f" name={_attribute(piece.name)}" if piece.name else ""
-    start = f'<lines range="{line_range(piece)}"{name}{_detail(piece.detail)}'
-    return f"{start}>\n{_escaped(piece.text)}\n</lines>\n" if show_code else f"{start}/>\n"
+    name = f" name={attribute(piece.name)}" if piece.name else ""
+    start = f'<lines range="{line_range(piece)}"{name}{detail_attribute(piece.detail)}{freshness_attribute(piece)}'
+    return f"{start}>\n{escaped(piece.text)}\n</lines>\n" if show_code else f"{start}/>\n"
 
 
-def _detail(detail: Detail) -> str:
+def detail_attribute(detail: Detail) -> str:
     return "" if detail is Detail.FULL else f' detail="{detail}"'
 
 
-def _escaped(text: str) -> str:
+def freshness_attribute(piece: Piece) -> str:
+    return f' freshness="{piece.freshness}"' if piece.freshness is not None else ""
+
+
+def escaped(text: str) -> str:
     """The text between tags: a parser would turn a bare carriage return into a line feed."""
     text = _IMPOSSIBLE.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
     return text.replace("\r", "&#13;")
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
     """The text as an attribute value with its quotes: a parser would turn bare white space into spaces."""
-    escaped = _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
-    return f'"{escaped}"'
+    written = escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
+    return f'"{written}"'

@@ -14,32 +14,37 @@ from satchel.cli.progress import watch
 from satchel.cli.session import opened
 
 if TYPE_CHECKING:
-    from satchel.index.report import IndexReport
+    from satchel.index.report import IndexReport, VectorReport
 
 PARTLY_DONE = 3
 
 
 @click.command("index", context_settings=HELP_OPTIONS)
 @click.argument("path", default=".")
+@click.option("--vectors/--no-vectors", default=True, help="Give documents their vectors too (the default).")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @json_option("what was done")
 @common_options
 @pass_invocation
-def command(invocation: Invocation, path: str, *, quiet: bool, as_json: bool) -> int:
+def command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool, as_json: bool) -> int:
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
-    Ctrl-C keeps what is done. Ends with 3 when files could not be read.
+    Vectors come after the words, where something that makes them is installed or configured. Ctrl-C keeps what is
+    done. Ends with 3 when files could not be read.
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
         with watch(quiet=quiet, color=invocation.color) as progress:
             report = satchel.index(progress=progress, should_stop=interrupt.requested)
+            wants_vectors = vectors and not interrupt.requested()
+            filled = satchel.embed(progress=progress, should_stop=interrupt.requested) if wants_vectors else None
         if as_json:
-            streams.write_json(report_data(report))
+            streams.write_json({**report_data(report), "vectors": vector_data(filled)})
         elif not quiet:
-            streams.say(summary(report))
+            streams.say(summary(report) + vector_summary(filled))
         if not quiet:
-            for failure in report.notes:
+            failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
+            for failure in (*report.notes, *failures):
                 streams.failure(failure, color=invocation.color)
     return interrupt.exit_code or (PARTLY_DONE if report.errors else 0)
 
@@ -62,6 +67,25 @@ def report_data(report: IndexReport) -> Mapping[str, Any]:
         "notes": [{"source": n.source, "message": n.message, "hint": n.hint} for n in report.notes],
         "seconds": round(report.seconds, 3),
     }
+
+
+def vector_data(filled: VectorReport | None) -> Mapping[str, Any] | None:
+    """The vectors as JSON: how many are new, and `{"docs": "12/40"}`; None where none were asked for."""
+    if filled is None:
+        return None
+    failure = filled.failure
+    return {
+        "made": filled.made,
+        "kinds": {kind.plural: f"{done}/{total}" for kind, (done, total) in filled.counts.kinds.items()},
+        "failure": None if failure is None else {"message": failure.message, "hint": failure.hint},
+    }
+
+
+def vector_summary(filled: VectorReport | None) -> str:
+    """`; vectors 12 of 40`, empty where nothing makes vectors or all had theirs."""
+    if filled is None or (not filled.made and filled.counts.is_complete):
+        return ""
+    return f"; vectors {filled.counts.done:,} of {filled.counts.total:,}"
 
 
 def summary(report: IndexReport) -> str:

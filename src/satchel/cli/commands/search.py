@@ -49,7 +49,8 @@ def command(
         if as_json:
             from satchel.envelope import search_envelope
 
-            streams.write_json(search_envelope(request.query, hits, notes, satchel.store.revision))
+            hits, uncounted = satchel.count_lines(hits)
+            streams.write_json(search_envelope(request.query, hits, [*notes, *uncounted], satchel.store.revision))
             return 0
     for hit in hits:
         streams.write_line(hit_line(hit))

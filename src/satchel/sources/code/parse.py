@@ -86,6 +86,13 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
     return findings
 
 
+def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
+    """The bare syntax tree of a text. None where its shape would make that take for ever."""
+    from tree_sitter import Parser
+
+    return None if _is_hostile_text(source) else _parse(Parser(grammar.language), source, _Budget(len(source)))
+
+
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
     """The tree, or None where it takes too long or holds an error that no query can get past.
 

@@ -61,7 +61,7 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
             if durable:
                 _back_up(connection, path)
             migrate(connection)
-            path.chmod(_FILE_MODE)
+            path.chmod(path.stat().st_mode & _FILE_MODE)  # what its owner made read-only stays so
         except BaseException:
             connection.close()
             raise

@@ -47,6 +47,9 @@ STEPS = (
         document INTEGER NOT NULL, fingerprint TEXT NOT NULL, vector BLOB NOT NULL,
         PRIMARY KEY(fingerprint, document)) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE bundles ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+    """,
 )
 
 

@@ -21,9 +21,14 @@ class SqliteSnapshot(SqliteReader):
     """Reads over one connection with one open transaction, one query at a time. It cannot be written."""
 
     def __init__(
-        self, connection: apsw.Connection, run: Run, damaged: Callable[[Exception], DamagedStoreError], derived: Derived
+        self,
+        connection: apsw.Connection,
+        run: Run,
+        damaged: Callable[[Exception], DamagedStoreError],
+        derived: Derived,
+        workspaces: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(derived)
+        super().__init__(derived, workspaces)
         self._connection: apsw.Connection | None = connection
         self._run, self._report = run, damaged
         self._guard = threading.Lock()

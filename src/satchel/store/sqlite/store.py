@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -35,15 +35,24 @@ class SqliteStore(SqliteReader):
 
     A `disposable` store can be built again: where its file is not a sound store, it is put aside and an empty one
     begun, which remembers the place of the old one under `SET_ASIDE`. Any other damaged store is never touched.
+    `workspaces` are those whose records are in sight (see `SqliteReader`).
     """
 
     def __init__(
-        self, path: Path, *, durable: bool = False, disposable: bool = False, timeout_ms: int = BUSY_TIMEOUT_MS
+        self,
+        path: Path,
+        *,
+        durable: bool = False,
+        disposable: bool = False,
+        timeout_ms: int = BUSY_TIMEOUT_MS,
+        workspaces: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(Derived())
+        super().__init__(Derived(), workspaces)
         self.path = path
         self.damage = ""
         """What was found to be wrong with the file while it was used, empty if nothing was."""
+        self.on_write: Callable[[], None] | None = None
+        """Called after every published write, by the thread that wrote."""
         self._durable = durable
         self._disposable = disposable
         self._timeout_ms = timeout_ms
@@ -125,6 +134,8 @@ class SqliteStore(SqliteReader):
             connection.execute("BEGIN IMMEDIATE")
         except apsw.BusyError as error:
             raise LockedError(f"another process is writing to {self.path}: try again when it is done") from error
+        except _WRITE_FAILURES as error:
+            raise StoreError(f"cannot write to {self.path}: {error}; nothing was changed") from error
         try:
             writer = SqliteWriter(connection)
             yield writer
@@ -138,6 +149,8 @@ class SqliteStore(SqliteReader):
             if isinstance(error, (*_DAMAGE, apsw.ConstraintError)):  # ConstraintError: an index lost a row of its table
                 raise self._damaged(error) from error
             raise
+        if self.on_write is not None:
+            self.on_write()
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
@@ -145,7 +158,7 @@ class SqliteStore(SqliteReader):
         with self._guard:
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
-        state = SqliteSnapshot(connection, self._rows_of, self._damaged, self._derived)
+        state = SqliteSnapshot(connection, self._rows_of, self._damaged, self._derived, self.workspaces)
         try:
             state.begin()
             yield state

@@ -65,7 +65,7 @@ class SqliteWriter:
             next_bundle += 1
             next_row += len(bundle.extraction.parts)
         connection.executemany(
-            f"INSERT INTO bundles VALUES ({', '.join('?' * 24)})",
+            f"INSERT INTO bundles VALUES ({', '.join('?' * 25)})",
             (_bundle_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
         )
         connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
@@ -174,6 +174,16 @@ class SqliteWriter:
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
         )
 
+    def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
+        """Add vectors of documents by row number; older ones of the same fingerprint go."""
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
+        )
+
+    def keep_vectors(self, fingerprint: str) -> None:
+        """Delete the vectors of every other fingerprint."""
+        self._connection.execute("DELETE FROM vectors WHERE fingerprint <> ?", (fingerprint,))
+
     def merge(self, should_stop: Callable[[], bool]) -> None:
         """Merge small or half-dead segments where that is due; one that is stopped midway is left as it was."""
         self._write_segments()
@@ -204,7 +214,7 @@ def _bundle_row(entry: SegmentBundle, segment: int, position: int) -> tuple[Any,
         bundle.size, bundle.mtime_ns, bundle.changed_ns, bundle.extraction.line_count, bundle.secondary, bundle.title,
         json.dumps(bundle.tags), json.dumps(dict(bundle.fields)), bundle.created, bundle.updated, bundle.importance,
         bundle.origin, entry.first_document, entry.first_document + len(bundle.extraction.parts) - 1, 0, segment,
-        position,
+        position, bundle.workspace,
     )  # fmt: skip
 
 

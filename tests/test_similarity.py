@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from satchel.assemble.dedupe import SAME_PROSE, shingles, similarity
+from satchel.similarity import SAME_PROSE, shingles, similarity
 from tests.evaluation import data_file
 
 

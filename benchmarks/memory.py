@@ -1,0 +1,160 @@
+"""How well what was said in a conversation is found again: LoCoMo, through the public interface.
+
+    python benchmarks/memory.py --out benchmarks/results/memory.json
+
+Every turn of a conversation is remembered as an exchange of one session, by the writer that imports use; every
+question is asked by the search that `satchel search` uses. The evidence turns are named by the data. Without
+`--vectors` and with it the same turns are asked by words alone, and by words and vectors (extra `embed`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from satchel import Satchel, __version__
+from satchel.sources.conversations import Exchange
+
+DEPTHS = (1, 5, 10, 20)
+ASKED_TURNS = 100
+"""Hits asked for: recall is looked at down to 20, the reciprocal rank counts 0 beyond."""
+
+BASELINES = {
+    "BM25 over turns": {"r@5": 0.525, "r@10": 0.601, "mrr": 0.442},
+    "BM25 with the neighbouring turns' text": {"r@5": 0.639, "r@10": 0.739, "mrr": 0.452},
+}
+"""As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question and the ranks (from 1) of its evidence turns; None where one was not found."""
+
+    conversation: str
+    category: str
+    ranks: tuple[int | None, ...]
+    seconds: float
+
+    def recall(self, depth: int) -> float:
+        """Share of the evidence among the first so many turns."""
+        return sum(rank is not None and rank <= depth for rank in self.ranks) / len(self.ranks)
+
+    @property
+    def reciprocal_rank(self) -> float:
+        """One over the rank of the first evidence turn."""
+        return max((1 / rank for rank in self.ranks if rank is not None), default=0.0)
+
+
+def data_folder() -> Path:
+    """Where the data lies: `SATCHEL_EVAL`, else `../shared/eval` beside this repository."""
+    return Path(os.environ.get("SATCHEL_EVAL", Path(__file__).resolve().parents[2] / "shared" / "eval"))
+
+
+def load(path: Path) -> Rows:
+    """The rows of a JSON Lines file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def turns_of(rows: Rows) -> Iterator[Exchange]:
+    """The turns of one conversation, a second apart from the time at which each sitting began."""
+    for place, row in enumerate(rows):
+        began = datetime.strptime(row["date"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        yield Exchange(
+            session=row["conv"],
+            id=f"{place:06d}",
+            time=began.timestamp() + place,
+            said=row["text"],
+            speaker=row["speaker"],
+        )
+
+
+def ask(folder: Path, conversation: Rows, questions: Rows, *, vectors: bool) -> Iterator[Asked]:
+    """Remember one conversation in a home of its own and ask its questions."""
+    root = folder / conversation[0]["conv"]
+    root.mkdir(parents=True)
+    names = {f"{place:06d}": row["id"] for place, row in enumerate(conversation)}
+    settings = {"embed.provider": "minilm" if vectors else "off"}
+    environ = {**os.environ, "SATCHEL_HOME": str(folder / "home")}
+    with Satchel.open(root=root, settings=settings, environ=environ) as satchel:
+        satchel.remember_exchanges(turns_of(conversation), origin="locomo")
+        if vectors:
+            report = satchel.embed()
+            if report.failure is not None:
+                raise SystemExit(f"no vectors: {report.failure.message}; {report.failure.hint}")
+        satchel.search("warm up", types=["conversations"], refresh=False)
+        for row in questions:
+            started = time.perf_counter()
+            hits = satchel.search(row["question"], types=["conversations"], limit=ASKED_TURNS, refresh=False)
+            seconds = time.perf_counter() - started
+            found = {names[hit.document.fields["exchange"]]: rank for rank, hit in enumerate(hits, 1)}
+            evidence = [turn for turn in row["evidence"] if turn in set(names.values())]
+            if evidence:
+                yield Asked(row["conv"], row["category"], tuple(found.get(turn) for turn in evidence), seconds)
+
+
+def figures(asked: Sequence[Asked]) -> dict[str, float]:
+    """Recall at each depth and the mean reciprocal rank."""
+    table = {f"r@{depth}": round(statistics.fmean(row.recall(depth) for row in asked), 3) for depth in DEPTHS}
+    return {"questions": len(asked), **table, "mrr": round(statistics.fmean(row.reciprocal_rank for row in asked), 3)}
+
+
+def grouped(asked: Sequence[Asked], name: str) -> Mapping[str, Mapping[str, float]]:
+    """The figures for each value of an attribute."""
+    values = sorted({getattr(row, name) for row in asked})
+    return {value: figures([row for row in asked if getattr(row, name) == value]) for value in values}
+
+
+def measure(data: Path, *, vectors: bool) -> dict[str, Any]:
+    """All conversations with all questions, in one way of asking."""
+    turns = load(data / "memory_locomo_dev_turns.jsonl")
+    questions = load(data / "memory_locomo_dev_questions.jsonl")
+    asked: list[Asked] = []
+    with tempfile.TemporaryDirectory(prefix="satchel-locomo-") as folder:
+        for name in dict.fromkeys(row["conv"] for row in turns):
+            mine = [row for row in questions if row["conv"] == name]
+            asked += ask(Path(folder), [row for row in turns if row["conv"] == name], mine, vectors=vectors)
+    milliseconds = sorted(row.seconds * 1000 for row in asked)
+    return {
+        **figures(asked),
+        "by_category": grouped(asked, "category"),
+        "by_conversation": grouped(asked, "conversation"),
+        "milliseconds": {
+            "p50": round(statistics.median(milliseconds), 1),
+            "p95": round(milliseconds[int(len(milliseconds) * 0.95)], 1),
+        },
+    }
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--data", type=Path, default=data_folder(), help="folder with the LoCoMo files")
+    parser.add_argument("--words-only", action="store_true", help="leave out the run with vectors")
+    parser.add_argument("--out", type=Path, help="where the result goes (JSON); shown if not given")
+    options = parser.parse_args()
+    runs = {"words": measure(options.data, vectors=False)}
+    if not options.words_only:
+        runs["words and vectors"] = measure(options.data, vectors=True)
+    result = {"satchel": __version__, "data": "LoCoMo, 4 conversations", "baselines": BASELINES, "runs": runs}
+    text = json.dumps(result, indent=2) + "\n"
+    if options.out is None:
+        print(text, end="")
+    else:
+        options.out.write_text(text, encoding="utf-8")
+    for name, run in runs.items():
+        print(f"{name:20} r@1 {run['r@1']}  r@5 {run['r@5']}  r@10 {run['r@10']}  mrr {run['mrr']}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""What of a hit can be shown as the files are now: unchanged, moved, changed, or only as it was indexed.
+
+Costs nothing beyond one hash for a file that is as it was indexed. Any other is parsed as the index would do it, and
+the parts of the index are looked up in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from satchel import files
+from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, file_candidates
+from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.relocate import Place, relocate
+from satchel.assemble.request import STALE_CHOICES
+from satchel.assemble.strategies import Strategy
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle
+from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Span
+
+STALE_GROUP = "~stale"
+"""Ends the key of the item that shows the stale parts of a file of which other parts are shown as they are now."""
+
+MOST_COMPARED = 16
+"""New files of the right size that are read in search of one that was renamed."""
+
+ListChanged = Callable[[], Iterable[tuple[str, int]]]
+"""Paths and sizes (bytes) of the files that are new or changed since the index was built."""
+
+
+def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
+    """What the fields of a document say about how it differs from what was indexed."""
+    return fields.get("freshness")
+
+
+def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
+    """The one that says most: stale, then changed, then moved."""
+    found = set(every)
+    return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in found), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A hit as it can be shown now: with its present lines, the text they are in, and the item it belongs to."""
+
+    hit: Hit
+    lines: Lines
+    group: str
+
+    def candidates(
+        self, whole_item_tokens: int, asked: AbstractSet[str], shortener: Strategy | None = None
+    ) -> list[Candidate]:
+        """What could be shown of it.
+
+        Of a changed definition that is all of it or its declaration, never a window: nobody knows which of its new
+        lines answer.
+        """
+        made = file_candidates(self.hit, self.lines, whole_item_tokens, asked, shortener)
+        if freshness_of(self.hit.document.fields) is Freshness.CHANGED:
+            return [self._short(candidate) for candidate in made]
+        return made
+
+    def _short(self, candidate: Candidate) -> Candidate:
+        if candidate.steps[0].detail is Detail.FULL:
+            return candidate
+        first = candidate.place
+        steps = candidate.steps[1:] or (Step(Detail.LINE, ((first, first),)),)
+        lines = steps[0].ranges[0]
+        size = candidate.size * (lines[1] - lines[0] + 1) / (self.hit.spans[0].end - self.hit.spans[0].start + 1)
+        return Candidate(self.hit, candidate.value, size, first, lambda: steps)
+
+
+@dataclass(slots=True)
+class _View:
+    """One indexed file as it is now. `lines` is None where the file is gone; `places` is None where it is unchanged."""
+
+    path: str
+    kind: Kind
+    lines: Lines | None
+    places: Mapping[tuple[int, int], Place] | None = None
+    reason: str = ""
+    withheld: int = 0
+    stored: Lines | None = None
+
+
+@dataclass(slots=True)
+class Freshener:
+    """Says of each hit in a file how it can be shown now. One object for one question: each file is read once.
+
+    `stale` is one of `STALE_CHOICES`. Without `changed` a renamed file counts as gone.
+    """
+
+    store: Store
+    lines: FileLines
+    stale: str = STALE_CHOICES[0]
+    changed: ListChanged | None = None
+    _views: dict[str, _View] = field(default_factory=dict)
+    _live: dict[str, Lines] = field(default_factory=dict)
+    _failures: dict[str, Failure] = field(default_factory=dict)
+    _listed: list[tuple[str, int]] | None = None
+
+    def see(self, hit: Hit) -> Sighting | None:
+        """The hit as it can be shown now, None where it is withheld."""
+        location = hit.document.location
+        assert location is not None
+        view = self._views.get(location.path)
+        if view is None:
+            view = self._views[location.path] = self._look(hit, location)
+        if view.lines is not None and view.places is None:
+            return Sighting(hit, view.lines, view.path) if view.path == location.path else _renamed(hit, view.lines)
+        place = view.places.get((location.start_line, location.end_line)) if view.places is not None else None
+        if view.lines is not None and place is not None:
+            return Sighting(_at(hit, location, place, view.lines), view.lines, view.path)
+        return self._stale(hit, location, view)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """What the answer has to note: files that cannot be read, and parts that are withheld."""
+        notes = dict(self._failures)
+        for path, view in self._views.items():
+            if view.withheld:
+                parts = "1 part" if view.withheld == 1 else f"{view.withheld} parts"
+                message = f"{path}: {parts} withheld, {view.reason}"
+                notes[path] = Failure(view.kind.plural, message, "context.stale = mark shows the stored text")
+        return [notes[path] for path in sorted(notes)]
+
+    def _look(self, hit: Hit, location: Location) -> _View:
+        bundle, kind = int(hit.document.fields["bundle"]), hit.document.kind
+        found = self._live.get(location.path) or self.lines.read(
+            location.path, location.content_hash, lambda: self.store.text(bundle)
+        )
+        if isinstance(found, Lines):
+            self._live[location.path] = found
+            if found.content_hash == location.content_hash:
+                return _View(location.path, kind, found)
+        stored = self.store.bundles([bundle])[bundle]
+        if isinstance(found, Unreadable) and found.is_error:
+            note = Failure(kind.plural, f"{found.path}: {found.reason}", "the stored text is used")
+            self._failures[found.path] = note
+        else:
+            self.lines.note_mismatch()
+        if isinstance(found, Unreadable):
+            elsewhere = self._find(stored)
+            return elsewhere or _View(location.path, kind, None, reason=f"the file is {found.reason}")
+        reason = files.unwanted(found.path, found.text(1, len(found.lines)))
+        if reason is not None:
+            return _View(location.path, kind, None, reason=f"the file is {reason}")
+        old = self.store.parts(range(stored.first_document, stored.last_document + 1))
+        parts = [old[row] for row in sorted(old)]
+        places = relocate(parts, self._stored(location, bundle).lines, self.lines.outline(found).parts, found.lines)
+        by_lines = {(part.start, part.end): places[part.row] for part in parts if part.row in places}
+        found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines))
+        return _View(location.path, kind, found, by_lines, "no longer in the file")
+
+    def _find(self, bundle: Bundle) -> _View | None:
+        """The file that has the bytes of this one now, if it was renamed; one that always had them is another file."""
+        if self.changed is None:
+            return None
+        if self._listed is None:
+            self._listed = sorted(self.changed())
+        same_size = [path for path, size in self._listed if size == bundle.size]
+        for path in same_size[:MOST_COMPARED]:
+            known = self.store.bundle(bundle.kind, path)
+            if known is not None and known.content_hash == bundle.content_hash:
+                continue
+            found = self._live.get(path) or self.lines.read(
+                path, bundle.content_hash, lambda: self.store.text(bundle.id)
+            )
+            if isinstance(found, Lines) and found.content_hash == bundle.content_hash:
+                found = self._live[path] = _all(found, Freshness.MOVED)
+                return _View(path, bundle.kind, found)
+        return None
+
+    def _stored(self, location: Location, bundle: int) -> Lines:
+        """The text as it was indexed."""
+        known = self.lines.known(location.path, location.content_hash)
+        return known or self.lines.keep(location.path, location.content_hash, self.store.text(bundle))
+
+    def _stale(self, hit: Hit, location: Location, view: _View) -> Sighting | None:
+        if self.stale != STALE_CHOICES[0]:
+            view.withheld += 1
+            return None
+        if view.stored is None:
+            bundle = int(hit.document.fields["bundle"])
+            view.stored = _all(self._stored(location, bundle), Freshness.STALE)
+        lines = view.stored
+        marked = _marked(hit, location, Freshness.STALE)
+        if view.lines is None:
+            return Sighting(marked, lines, location.path)
+        group = f"{location.path}{STALE_GROUP}"
+        fields = {**marked.document.fields, ITEM_KEY: group}
+        return Sighting(replace(marked, document=replace(marked.document, fields=fields)), lines, group)
+
+
+def _all(lines: Lines, mark: Freshness) -> Lines:
+    return replace(lines, marks=(mark,) * len(lines.lines))
+
+
+def _marks(places: Sequence[Place], lines: Sequence[str]) -> tuple[Freshness | None, ...]:
+    """How each line differs: as the part does that it belongs to, changed where it belongs to none.
+
+    What has a name decides over what has none, and blank lines between parts go with the line before them.
+    """
+    marks: list[Freshness | None] = [Freshness.CHANGED] * len(lines)
+    known = bytearray(len(lines))
+    for place in sorted(places, key=lambda place: (bool(place.name), place.shift == 0)):
+        mark = Freshness.CHANGED if place.shift is None else Freshness.MOVED if place.shift else None
+        for index in range(place.start - 1, place.end):
+            marks[index], known[index] = mark, 1
+    for index, line in enumerate(lines):
+        if not known[index] and not line.strip():
+            marks[index] = marks[index - 1] if index else None
+    return tuple(marks)
+
+
+def _renamed(hit: Hit, lines: Lines) -> Sighting:
+    location = hit.document.location
+    assert location is not None
+    if hit.document.title == location.path:
+        hit = replace(hit, document=replace(hit.document, title=lines.path))
+    return Sighting(_marked(hit, replace(location, path=lines.path), Freshness.MOVED), lines, lines.path)
+
+
+def _at(hit: Hit, location: Location, place: Place, lines: Lines) -> Hit:
+    """The hit on the lines that it has now. Windows move with their part; those of another text are forgotten."""
+    there = Location(location.path, place.start, place.end, lines.content_hash)
+    title = place.name or hit.document.title
+    moved = replace(hit, document=replace(hit.document, title=title, signature=place.signature))
+    if place.shift is None:
+        moved = replace(moved, spans=(Span(place.start, place.end, hit.score),))
+        return _marked(moved, there, Freshness.CHANGED)
+    moved = replace(moved, spans=_shifted(hit.spans, place, place.shift))
+    return _marked(moved, there, Freshness.MOVED if place.shift else None)
+
+
+def _shifted(spans: Sequence[Span], place: Place, shift: int) -> tuple[Span, ...]:
+    """The windows on their new lines, cut to the part; a window of blank lines at its end is its last line."""
+    return tuple(
+        Span(
+            min(max(span.start + shift, place.start), place.end),
+            max(min(span.end + shift, place.end), place.start),
+            span.value,
+        )
+        for span in spans
+    )
+
+
+def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
+    fields = {**hit.document.fields, "freshness": freshness} if freshness is not None else hit.document.fields
+    return replace(hit, document=replace(hit.document, location=location, fields=fields))

@@ -1,0 +1,143 @@
+"""The second half of the stream, for candidates from anywhere: fit, render, receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from satchel.assemble.candidates import Candidate
+from satchel.assemble.dedupe import Seen
+from satchel.assemble.fit import Fitter, Section
+from satchel.assemble.page import Page
+from satchel.assemble.question import safe_question
+from satchel.assemble.receipt import omissions
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
+from satchel.tokens import TokenCounter, counter
+from satchel.types import Context, ContextItem, Failure, Kind, Usage, View
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The outcome of fitting: the text, its tokens and its items; all empty when not even the frame fits."""
+
+    text: str
+    used: int
+    items: tuple[ContextItem, ...]
+
+
+class Marking(Protocol):
+    """What the frame of an answer needs: the key of its nonces, and the secrets that are none."""
+
+    @property
+    def key(self) -> bytes:
+        """The user's key."""
+
+    @property
+    def allow(self) -> tuple[str, ...]:
+        """Patterns of texts that look like secrets and are none."""
+
+
+def pack(
+    request: AssembleRequest,
+    sections: Sequence[Section],
+    marking: Marking,
+    problems: Sequence[Failure],
+    meta: Mapping[str, Any],
+) -> Context:
+    """The second half of the stream, for candidates from anywhere: fit, render, receipt."""
+    token_counter = counter(request.tokenizer)
+    return answer(
+        request, sections, fit(request, marking, sections, token_counter, problems), token_counter, problems, meta
+    )
+
+
+def fit(
+    request: AssembleRequest,
+    bench: Marking,
+    sections: Sequence[Section],
+    token_counter: TokenCounter,
+    problems: Sequence[Failure],
+) -> Fitted:
+    rendering = RenderRequest(
+        query=safe_question(request.query, bench.allow),
+        show_sources=request.show_sources,
+        show_handles=request.show_handles,
+        show_code=request.show_code,
+        group_by_type=request.group_by_type or request.view is View.ENTITIES,
+        failures=tuple(problems),
+        tokenizer=footer_name(token_counter) if request.show_meta else "",
+        truncated=request.show_meta,
+        summary=LONGEST_SUMMARY if request.show_meta else "",
+        view=request.view,
+    )
+
+    if not sections:
+        return Fitted("", 0, ())
+    seen = Seen()
+    page = Page(rendering, request.format, bench.key, token_counter)
+    measure = page.shown_tokens if request.soft else page.tokens
+    fitter = Fitter(
+        token_counter,
+        request.max_tokens,
+        measure,
+        page.shown_tokens if request.soft else page.exact_tokens,
+        lambda section, c: _is_duplicate(seen, section, c),
+        shows_lines=request.show_code,
+    )
+    fitter.fit(sections)
+
+    def written() -> tuple[str, list[ContextItem]]:
+        text, items = page.text(sections)
+        if not request.show_meta or not items:
+            return text, items
+        return render(summarised(rendering, items, sections), items, format=request.format), items
+
+    text, items = written()
+    used = token_counter.count(text)
+    while used > request.max_tokens and not request.soft and fitter.take_back():
+        text, items = written()
+        used = token_counter.count(text)
+    if not items or (used > request.max_tokens and not request.soft):
+        return Fitted("", 0, ())
+    return Fitted(text, used, tuple(_with_origins(item, seen) for item in items))
+
+
+def _is_duplicate(seen: Seen, section: Section, candidate: Candidate) -> bool:
+    step = candidate.steps[0]
+    if not step.ranges:
+        return seen.twin_of(candidate, step.text) is not None
+    lines = section.lines[candidate.group]
+    return seen.twin_of(candidate, "".join(lines.text(start, end) for start, end in step.ranges)) is not None
+
+
+def _with_origins(item: ContextItem, seen: Seen) -> ContextItem:
+    twins = [twin for origin in (*item.origins, item.id) for twin in seen.origins.get(origin, [])]
+    return replace(item, origins=(*item.origins, *twins)) if twins else item
+
+
+def answer(
+    request: AssembleRequest,
+    sections: Sequence[Section],
+    fitted: Fitted,
+    token_counter: TokenCounter,
+    problems: Sequence[Failure],
+    meta: Mapping[str, Any],
+) -> Context:
+    used_by_kind: dict[str, int] = {}
+    for item in fitted.items:
+        plural = Kind(item.source).plural
+        used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
+    return Context(
+        query=safe_question(request.query),
+        text=fitted.text,
+        format=request.format,
+        items=fitted.items,
+        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
+        overflow=omissions(sections, fitted.used),
+        sources_used=used_by_kind,
+        failures=tuple(problems),
+        meta=meta,
+    )

@@ -1,0 +1,128 @@
+"""Pins: what the user wants to see in any case, as `PATH`, `PATH:12` or `PATH:10-20`.
+
+A pin comes before everything that was found and has no floor. What does not fit as a whole is shown from its
+beginning. A pinned file need not be indexed, but it is read, cleaned and redacted like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from satchel import files
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.fit import Section
+from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.clean import clean_field
+from satchel.errors import UsageError
+from satchel.store.protocol import Store
+from satchel.types import CONTEXT_TYPES, Detail, Document, Failure, Hit, Kind, Location, Role, Signal, Span
+
+_PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
+
+PINNED_FILE_SCORE = 2.0
+"""Above the score of any file that was found (at most 1): what is pinned stands first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A path below the root and its lines; 0, 0 for the whole file."""
+
+    path: str
+    start: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        """As `parse_pin` reads it."""
+        return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """A pin that was found: what is offered of it, and the lines it stands in."""
+
+    kind: Kind
+    candidate: Candidate
+    lines: Lines
+
+
+def parse_pin(text: str) -> Pin:
+    """Read `PATH`, `PATH:12` or `PATH:10-20`. Raises UsageError for an empty path or an impossible range."""
+    found = _PLACE.fullmatch(text.strip().removeprefix("./"))
+    if found is None:
+        raise UsageError(f"nothing to include in {text!r}: give a path below the root, as in src/app.py:10-20")
+    start = int(found[2] or 0)
+    end = int(found[3] or start)
+    if found[2] and (start < 1 or end < start):
+        raise UsageError(f"{text!r} names no lines: count from 1 upwards, as in src/app.py:10-20")
+    return Pin(found[1].replace("\\", "/"), start, end)
+
+
+def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
+    """What is offered of each pin, in their order; a pin that cannot be read is a named failure."""
+    found: list[Pinned] = []
+    failures: list[Failure] = []
+    for pin in dict.fromkeys(pins):
+        shown = lines.read(pin.path)
+        if isinstance(shown, Unreadable):
+            gone = shown.reason == files.SkipReason.VANISHED
+            failures.append(_failure(pin, "there is no such file" if gone else shown.reason))
+            continue
+        last = len(shown.lines) - (1 if shown.lines[-1] == "" and len(shown.lines) > 1 else 0)
+        if pin.start > last:
+            failures.append(_failure(pin, f"it has only {last} lines"))
+            continue
+        kind = Kind.DOC if store.bundle(Kind.CODE, pin.path) is None and store.bundle(Kind.DOC, pin.path) else Kind.CODE
+        start, end = pin.start or 1, min(pin.end or last, last)
+        found.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+    return found, failures
+
+
+def _failure(pin: Pin, reason: str) -> Failure:
+    return Failure("include", f"{clean_field(pin.path)}: {reason}", "the other items are shown")
+
+
+def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Candidate:
+    document = Document(
+        id=f"{kind}:{path}#L{start}-{end}",
+        kind=kind,
+        title=path,
+        body="",
+        location=Location(path, start, end, lines.content_hash),
+        role=Role.GAP,
+    )
+    hit = Hit(
+        document=document,
+        relevance=1.0,
+        score=0.0,
+        spans=(Span(start, end, 0.0),),
+        signals=(Signal("pin", 1.0, 1.0),),
+        file_score=PINNED_FILE_SCORE,
+    )
+    size = sum(map(len, lines.lines[start - 1 : end])) / 4 + 1
+    return Candidate(hit, 0.0, size, start, lambda: _beginnings(start, end), pinned=True)
+
+
+def _beginnings(start: int, end: int) -> Sequence[Step]:
+    """All of it, then its first half, quarter and so on, down to one line."""
+    steps = [Step(Detail.FULL, ((start, end),))]
+    count = (end - start + 1) // 2
+    while count:
+        steps.append(Step(Detail.WINDOW, ((start, start + count - 1),)))
+        count //= 2
+    return steps
+
+
+def with_pins(
+    sections: Sequence[Section], pinned: Sequence[Pinned], weights: Mapping[Kind, float], item_limit: int
+) -> list[Section]:
+    """The sections in their order, with the pins first in theirs; a kind of which nothing was found gets its own."""
+    by_kind = {section.kind: section for section in sections}
+    for pin in pinned:
+        section = by_kind.get(pin.kind)
+        if section is None:
+            section = by_kind[pin.kind] = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
+        section.lines = {**section.lines, pin.candidate.group: pin.lines}
+        section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
+    return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]

@@ -1,0 +1,186 @@
+"""What the engine offers around an answer: expand, explain, why, replay, and the change that is under way.
+
+A base class of the engine, so that the engine itself stays a list of what it wires.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from satchel.assemble.receipts.ledger import HandleLedger, handles_of
+from satchel.assemble.receipts.replay import settings_mark
+from satchel.assemble.request import LARGEST_BUDGET, AssembleRequest, check_budget, parse_format
+from satchel.errors import UsageError
+from satchel.types import Context, Failure, Kind
+
+if TYPE_CHECKING:
+    from satchel.assemble.receipts.replay import Replay
+    from satchel.assemble.receipts.why import Standing
+    from satchel.config import Settings
+    from satchel.roots import Places
+    from satchel.sources.change import Change
+    from satchel.store.protocol import Store
+
+Answer = TypeVar("Answer")
+
+
+class Engine(Protocol):
+    """What the methods here need of the engine."""
+
+    places: Places
+    _key: bytes
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+
+    @property
+    def handles(self) -> HandleLedger:
+        """The handles that were given lately."""
+
+    def refresh(self) -> list[Failure]:
+        """Bring the index up to date; what an answer has to note."""
+
+    def request(self, question: str, **options: Any) -> AssembleRequest:
+        """A checked request."""
+
+    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """The answer to a request; its handles are not remembered."""
+
+    def explained(self, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
+        """The same answer with budgets that were tried."""
+
+    def store_of(self, kind: Kind) -> Store:
+        """The store that holds a kind."""
+
+    def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
+        """The answer to a request from the index as it is."""
+
+    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
+        """What `work` makes of one published state."""
+
+
+class Receipts:
+    """Methods about answers that were given, or could be given."""
+
+    @property
+    def handles(self: Engine) -> HandleLedger:
+        """The handles that answers about this root gave lately."""
+        return HandleLedger(self.places.state / "handles" / f"{self.places.index.name}.jsonl")
+
+    def answer(self: Engine, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
+        context = self.unrecorded(request, notes)
+        self.handles.record(handles_of(context))
+        return context
+
+    def unrecorded(self: Engine, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """`answer` without a trace: its handles lead nowhere. For questions that are asked only to learn something."""
+        context = self._answer(request, notes)
+        return replace(context, meta={**context.meta, "settings": settings_mark(self.settings)})
+
+    def expand(
+        self: Engine,
+        handles: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        format: str | None = None,  # noqa: A002 - the name of the option
+        tokenizer: str | None = None,
+    ) -> Context:
+        """The whole of what these handles stand for, from the revision that the answer came from.
+
+        What changed since and is left nowhere becomes a failure that says where it stands now. Raises UsageError for
+        a handle that was not given lately, or by another root.
+        """
+        from satchel.assemble.receipts.expand import Desk, check_handles, expand
+        from satchel.tokens import counter
+
+        settings = self.settings
+        asked = check_handles(handles)
+        known = self.handles.find(asked)
+        unknown = [handle for handle in asked if handle not in known]
+        if unknown:
+            raise UsageError(
+                f"unknown handle {', '.join(unknown)}: ask the question again here ({self.places.root}), "
+                "and use the handles of that answer"
+            )
+        context, fresh = expand(
+            [known[handle] for handle in asked],
+            Desk(self.places.root, self._key, settings.index_max_file_bytes, settings.redact_allow, self.store_of),
+            counter=counter(tokenizer or settings.budget_tokenizer),
+            max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
+            layout=parse_format(format or settings.context_format),
+        )
+        self.handles.record([*fresh, *handles_of(context)])
+        return context
+
+    def explained(self: Engine, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
+        """The same answer with budgets that were tried in place of estimates, for the first `most` omissions.
+
+        Asks the question again with growing budgets, which takes up to a second.
+        """
+        from satchel.assemble.receipts.budgets import admitting
+
+        chosen = sorted(context.overflow, key=lambda row: (row.budget, row.id))[:most]
+
+        def ask(budget: int) -> Context:
+            return self.unrecorded(replace(request, max_tokens=budget))
+
+        tried = dict(zip(chosen, admitting(chosen, request.max_tokens, ask, LARGEST_BUDGET), strict=True))
+        overflow = tuple(tried.get(row, row) for row in context.overflow)
+        return replace(context, overflow=overflow, meta={**context.meta, "explained": len(chosen)})
+
+    def why(self: Engine, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
+        """How a path, a symbol or a document id stands for a question: its rank, its signals, and why it is in or out.
+
+        Several where the name is not unique, best first. Options are those of `assemble`. Raises UsageError for a
+        name that is nowhere.
+        """
+        from satchel.assemble.receipts.why import why
+
+        request = self.request(question, **options)
+        notes = self.refresh() if refresh else []
+        ask = partial(self.unrecorded, notes=notes)
+        return self._read(lambda store, _: why(target, request, store, self.store_of, ask))
+
+    def replay(self: Engine, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
+        """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
+
+        Raises UsageError for anything else than a saved context.
+        """
+        from satchel.assemble.receipts.replay import Replay, differences, saved_request
+
+        request = saved_request(saved)
+        context = self.unrecorded(request, self.refresh() if refresh else ())
+        if "explained" in saved["meta"]:
+            context = self.explained(request, context, most=int(saved["meta"]["explained"]))
+        return Replay(request, context, differences(saved, context))
+
+    def question_of(self, change: Change) -> str:
+        """What a change asks when nobody asks anything: its definitions by name, else its files."""
+        from satchel.assemble.receipts.current import question_of
+
+        return question_of(change)
+
+    def notes_of(self, change: Change) -> list[Failure]:
+        """What an answer about a change has to note: untracked files, and files that were not looked into."""
+        from satchel.assemble.receipts.current import notes_of
+
+        return notes_of(change)
+
+    def change(self: Engine, revision: str = "HEAD", *, staged: bool = False) -> Change:
+        """What differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
+
+        Raises UsageError outside a git repository and for a revision that does not exist.
+        """
+        from satchel.assemble.receipts.current import current_change
+
+        settings = self.settings
+        return self._read(
+            lambda store, _: current_change(
+                self.places.root, store, settings.index_max_file_bytes, settings.redact_allow, revision, staged=staged
+            )
+        )

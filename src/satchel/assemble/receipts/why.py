@@ -1,0 +1,278 @@
+"""How one file, definition or record stands for a question, and what keeps it out of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from satchel.assemble.receipt import BUDGET, LIMIT
+from satchel.assemble.receipts.budgets import admitting
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.stream import floor_of, is_wanted
+from satchel.clean import clean_field
+from satchel.errors import UsageError
+from satchel.search.history import Votes
+from satchel.search.query import Query, analyse
+from satchel.search.searcher import document_of, search_kind
+from satchel.search.standing import FileStanding, file_standing
+from satchel.store.protocol import Store
+from satchel.types import Context, ContextItem, Document, Hit, Kind, Omission, Signal
+
+MOST_TARGETS = 5
+"""Things of the same name that are judged; a longer name says which one is meant."""
+
+EVERYTHING = 1_000_000
+"""Windows asked for: here nothing may be missing because it ranks low."""
+
+LARGEST_TRIED = 1_000_000
+"""Tokens up to which a budget that would admit it is looked for: the largest window of any model."""
+
+CLOSE_NAMES = 3
+
+FILE_KINDS = (Kind.CODE, Kind.DOC)
+RECORD_KINDS = (Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.NOTE, Kind.CONVERSATION, Kind.CONTEXT)
+
+Ask = Callable[[AssembleRequest], Context]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a name stands for: a file (no `document`), one document of it, or a record (no path)."""
+
+    kind: Kind
+    id: str
+    path: str = ""
+    document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a target stands for a question.
+
+    `rank` counts from 1 among the files of its kind that match (records among the records) and is 0 where nothing of
+    it matches; `of` is how many match. `place` is the rank among all documents of the kind. `reason` is empty where it
+    is shown; `budget` then is 0, and otherwise the tried budget that would show it, 0 where none was found.
+    """
+
+    id: str
+    kind: Kind
+    path: str
+    rank: int
+    of: int
+    place: int
+    documents: int
+    relevance: float
+    signals: tuple[Signal, ...]
+    shown: tuple[tuple[int, int], ...]
+    is_shown: bool
+    reason: str = ""
+    detail: str = ""
+    budget: int = 0
+
+
+def why(
+    target: str,
+    request: AssembleRequest,
+    store: Store,
+    store_of: Callable[[Kind], Store],
+    ask: Ask,
+) -> list[Standing]:
+    """The standing of everything that this name may mean, what is shown first, then by rank. Raises UsageError."""
+    query = analyse(request.query)
+    votes = Votes(query, store)
+    context = ask(request)
+    found = resolve(target, store, store_of)
+    rows = [_standing(one, request, query, votes, store_of(one.kind), context, ask) for one in found[:MOST_TARGETS]]
+    return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
+
+
+def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
+    """What a path, the end of a path, a symbol or a document id names. Raises UsageError for what is nowhere."""
+    wanted = target.strip().removeprefix("./")
+    found = _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of)
+    if found:
+        return found
+    raise UsageError(f"nothing here is called {clean_field(wanted)!r}{_near(wanted, store)}")
+
+
+def _by_path(wanted: str, store: Store) -> list[Target]:
+    kind, _, rest = wanted.partition(":")
+    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else wanted).partition("::")
+    path = path.partition("#")[0]
+    for one in FILE_KINDS:
+        bundle = store.bundle(one, path)
+        if bundle is not None and symbol:
+            return [row for row in _by_symbol(symbol.partition("~")[0], store) if row.path == path]
+        if bundle is not None:
+            return [Target(one, f"{one}:{path}", path)]
+    name = path.rpartition("/")[2]
+    ids = [number for number, key in store.paths_named([name], []) if key == path or key.endswith(f"/{path}")]
+    files = store.bundles(ids).values()
+    return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files if one.kind in FILE_KINDS]
+
+
+def _by_symbol(wanted: str, store: Store) -> list[Target]:
+    """Definitions by their name, or by the end of their qualified name."""
+    plain = wanted.removesuffix("()").replace("::", ".").replace("#", ".")
+    name = plain.rpartition(".")[2]
+    definitions = store.definitions([name])
+    parts = store.parts({row.row for row in definitions})
+    bundles = store.bundles({part.bundle for part in parts.values()})
+    found: dict[str, Target] = {}
+    for row in definitions:
+        qualified = f"{row.owner}.{row.name}" if row.owner else row.name
+        part = parts.get(row.row)
+        if part is None or not f".{qualified}".endswith(f".{plain}"):
+            continue
+        document = document_of(bundles[part.bundle], part)
+        path = document.location.path if document.location is not None else ""
+        found.setdefault(document.id, Target(document.kind, document.id, path, document))
+    return list(found.values())
+
+
+def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
+    """A record by its id, with or without its kind; a commit also by the beginning of its hash."""
+    kind, _, key = wanted.partition(":")
+    for one in RECORD_KINDS:
+        name = key if kind == one.value else wanted
+        store = store_of(one)
+        bundle = store.bundle(one, name)
+        if bundle is None and one is Kind.COMMIT and len(name) >= 7:
+            matches = [sha for sha in store.keys(one) if sha.startswith(name.lower())]
+            bundle = store.bundle(one, matches[0]) if len(matches) == 1 else None
+        if bundle is not None:
+            return [Target(one, f"{one}:{bundle.key}")]
+    return []
+
+
+def _near(wanted: str, store: Store) -> str:
+    names: dict[str, str] = {}
+    for kind in FILE_KINDS:
+        for path in store.iterate_keys(kind):
+            names.setdefault(path.rpartition("/")[2], path)
+    close = get_close_matches(wanted.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
+    if close:
+        return f": did you mean {' or '.join(clean_field(names[name]) for name in close)}?"
+    return ": give a path below the root, the name of a function or class, or the hash of a commit"
+
+
+def _standing(
+    target: Target, request: AssembleRequest, query: Query, votes: Votes, store: Store, context: Context, ask: Ask
+) -> Standing:
+    hits = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING).hits
+    own = [hit for hit in hits if _is_of(hit, target)]
+    best = own[0] if own else None
+    shown = _shown(target, best, context.items)
+    if target.path:
+        file = file_standing(query, store, target.kind, target.path, votes)
+    else:
+        rank = hits.index(best) + 1 if best is not None else 0
+        file = FileStanding(rank, len(hits), 0.0, ())
+    standing = Standing(
+        id=target.id,
+        kind=target.kind,
+        path=target.path,
+        rank=file.rank,
+        of=file.of,
+        place=hits.index(best) + 1 if best is not None else 0,
+        documents=len(hits),
+        relevance=best.relevance if best is not None else file.relevance,
+        signals=best.signals if best is not None else file.signals,
+        shown=shown or (),
+        is_shown=shown is not None,
+    )
+    return standing if shown is not None else _explained(standing, target, request, hits, own, context, ask)
+
+
+def _group(hit: Hit) -> str:
+    return hit.document.location.path if hit.document.location is not None else hit.document.id
+
+
+def _is_of(hit: Hit, target: Target) -> bool:
+    if target.document is not None:
+        return hit.document.id == target.document.id
+    return _group(hit) == (target.path or target.id) or hit.document.id.startswith(f"{target.id}::")
+
+
+def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
+    """The lines of it that are shown, () for a record, None where nothing is."""
+    for item in items:
+        if not target.path and best is not None and best.document.id in (item.id, *item.origins):
+            return ()
+        if item.location is None or item.location.path != target.path or item.source != target.kind:
+            continue
+        if target.document is None or target.document.location is None:
+            return item.spans
+        first, last = target.document.location.start_line, target.document.location.end_line
+        spans = tuple((max(a, first), min(b, last)) for a, b in item.spans if a <= last and first <= b)
+        return spans or None
+    return None
+
+
+def _explained(
+    standing: Standing,
+    target: Target,
+    request: AssembleRequest,
+    hits: Sequence[Hit],
+    own: Sequence[Hit],
+    context: Context,
+    ask: Ask,
+) -> Standing:
+    """Why it is out: the first of the hurdles of the stream that it does not take."""
+    kind = target.kind
+
+    def out(reason: str, detail: str, budget: int = 0) -> Standing:
+        return replace(standing, reason=reason, detail=detail, budget=budget)
+
+    if request.kinds and kind not in request.kinds:
+        return out("filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for")
+    if not own:
+        return out("no match", _no_match(standing, target))
+    if not is_wanted(own[0], request):
+        return out("filter", "--path or --exclude leaves it out")
+    best = max(hit.relevance for hit in hits)
+    floor = floor_of(kind, best, request)
+    if floor is None:
+        return out("floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}")
+    if own[0].relevance < floor:
+        return out("floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best")
+    twin = next((item for item in context.items if own[0].document.id in item.origins), None)
+    if twin is not None:
+        return out("duplicate", f"the same text is shown as {clean_field(twin.id)}")
+    failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
+    if failure is not None:
+        return out("unreadable", failure.message)
+    return _by_budget(out, own[0], request, context, ask)
+
+
+def _no_match(standing: Standing, target: Target) -> str:
+    if not standing.rank:
+        return "no word of the question is in it"
+    if target.document is not None:
+        return "its file matches, but none of its lines is among those looked at"
+    return "other files have so many better lines that none of its own is looked at"
+
+
+def _by_budget(
+    out: Callable[[str, str, int], Standing], hit: Hit, request: AssembleRequest, context: Context, ask: Ask
+) -> Standing:
+    known = next((row for row in context.overflow if row.id == hit.document.id), None)
+    if known is not None and known.reason == LIMIT:
+        return out(LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0)
+    location, span = hit.document.location, hit.spans[0]
+    row = known or Omission(
+        id=hit.document.id,
+        source=hit.document.kind.value,
+        title=hit.document.title,
+        relevance=hit.relevance,
+        reason=BUDGET,
+        budget=0,
+        path=location.path if location is not None else "",
+        start=span.start if location is not None else 0,
+        end=span.end if location is not None else 0,
+    )
+    tried = admitting([row], request.max_tokens, lambda budget: ask(replace(request, max_tokens=budget)), LARGEST_TRIED)
+    if tried[0].verified:
+        return out(BUDGET, f"{tried[0].budget:,} tokens would show it", tried[0].budget)
+    return out("rank", f"no budget up to {LARGEST_TRIED:,} tokens shows it: too much ranks before it", 0)

@@ -1,0 +1,225 @@
+"""From given entities to candidates of the stream: real lines of real files, else the content as it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from satchel.assemble.candidates import (
+    CHARACTERS_PER_TOKEN,
+    Candidate,
+    Step,
+    shortened_steps,
+    signature_range,
+    within_blanks,
+)
+from satchel.assemble.fit import Section
+from satchel.assemble.given import GIVEN, Entity
+from satchel.assemble.imports import binding
+from satchel.assemble.options import AssemblyOptions
+from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
+from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.render.layout import group_of
+from satchel.assemble.strategies import Strategy, strategy
+from satchel.sources.code.languages import kind_of, language_of
+from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
+
+RANK_STEP = 10.0
+"""Of the log value between two ranks: more than any difference in size makes, so that the order given is kept."""
+
+SHORTENED_SHARE = 0.5
+"""Of the budget that one shortened entity may take: there should be room for a second."""
+
+_GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
+_ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
+
+
+@dataclass(slots=True)
+class Supply:
+    """The candidates of given entities, the lines they are in, and what could not be read.
+
+    `whole_files` are the candidates that are files of which other entities are given too.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    whole_files: list[Candidate] = field(default_factory=list)
+    lines: dict[str, Lines] = field(default_factory=dict)
+    outlines: dict[str, Outline] = field(default_factory=dict)
+    notes: list[Failure] = field(default_factory=list)
+
+    def section(self, kept: Sequence[Candidate], *, imports: bool) -> Section:
+        """One section with the candidates and these whole files: one order over all types, as it was given."""
+        every = sorted([*self.candidates, *kept], key=lambda candidate: -candidate.value)
+        companions = self._imports() if imports else None
+        return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), companions=companions)
+
+    def _imports(self) -> Callable[[Candidate, Step], list[Candidate]]:
+        offered: set[tuple[str, int]] = set()
+
+        def companions(candidate: Candidate, step: Step) -> list[Candidate]:
+            lines, outline = self.lines.get(candidate.group), self.outlines.get(candidate.group)
+            if lines is None or outline is None:
+                return []
+            made = []
+            for start, end in binding(lines.lines, outline, step.ranges):
+                if (candidate.group, start) not in offered:
+                    offered.add((candidate.group, start))
+                    made.append(_import(candidate, lines, start, end))
+            return made
+
+        return companions
+
+
+def supply(entities: Sequence[Entity], options: AssemblyOptions, files: FileLines) -> Supply:
+    """Candidates for entities that are in order, best first."""
+    made = Supply()
+    root = Path(options.project_root)
+    shared = _shared_paths(entities, root)
+    for rank, entity in enumerate(entities):
+        candidate = _candidate(entity, rank, root, options, files, made)
+        if candidate is None:
+            continue
+        is_whole = entity.type in WHOLE_FILES and candidate.group in shared
+        (made.whole_files if is_whole else made.candidates).append(candidate)
+    return made
+
+
+def _shared_paths(entities: Sequence[Entity], root: Path) -> set[str]:
+    """Paths of which something else than the whole file is given."""
+    return {relative_path(entity.path, root) for entity in entities if entity.path and entity.type not in WHOLE_FILES}
+
+
+def _candidate(
+    entity: Entity, rank: int, root: Path, options: AssemblyOptions, files: FileLines, made: Supply
+) -> Candidate | None:
+    reason = ""
+    if entity.path:
+        path = relative_path(entity.path, root)
+        lines = made.lines.get(path) or files.read(path)
+        if isinstance(lines, Unreadable):
+            reason = f"{entity.path} cannot be read: {lines.reason}"
+        else:
+            outline = made.outlines.setdefault(path, files.outline(lines))
+            standing = stand(entity, lines.lines, outline)
+            if isinstance(standing, Standing):
+                made.lines[path] = lines
+                return _located(entity, rank, lines, standing, options)
+            reason = f"{entity.path} {standing}"
+    if not entity.content.strip() and not entity.summary.strip():
+        made.notes.append(Failure(GIVEN, f"{entity.label} is left out: {reason}", "give its content or correct lines"))
+        return None
+    if reason:
+        made.notes.append(Failure(GIVEN, f"{entity.label}: {reason}", "the content is shown as it was given"))
+    return _record(entity, rank, options, is_stale=bool(reason))
+
+
+def _kind(entity: Entity, language: str | None = None) -> Kind:
+    if entity.type in set(Kind):
+        return Kind(entity.type)
+    group = group_of(entity.type)
+    if group is None and entity.path:
+        return kind_of(entity.path, language)
+    return _GROUP_KINDS[group or "other"]
+
+
+def _located(entity: Entity, rank: int, lines: Lines, standing: Standing, options: AssemblyOptions) -> Candidate:
+    language = language_of(lines.path) or ""
+    location = Location(lines.path, standing.start, standing.end, lines.content_hash)
+    hit = _hit(entity, rank, _kind(entity, language), location, standing, language)
+    whole = within_blanks(lines, standing.start, standing.end)
+    size = _tokens(lines, *whole)
+
+    def make() -> list[Step]:
+        return _steps(hit.document, lines, whole, size, language, options)
+
+    return Candidate(hit, hit.score, size, whole[0], make)
+
+
+def _steps(
+    document: Document, lines: Lines, whole: tuple[int, int], size: float, language: str, options: AssemblyOptions
+) -> list[Step]:
+    last = len(lines.lines)
+    around = within_blanks(
+        lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last)
+    )
+    steps = [Step(Detail.FULL, (around,))]
+    if around != whole:
+        steps.append(Step(Detail.FULL, (whole,)))
+    shortener: Strategy | None = strategy(options.strategy) or strategy("signature-first")
+    assert shortener is not None
+    steps += shortened_steps(shortener, lines, language, whole, min(size / 2, options.max_tokens * SHORTENED_SHARE))
+    signature = signature_range(document, lines)
+    if signature is not None:
+        steps.append(Step(Detail.SIGNATURE, (signature,)))
+    else:
+        steps.append(Step(Detail.LINE, ((whole[0], whole[0]),)))
+    return steps
+
+
+def _record(entity: Entity, rank: int, options: AssemblyOptions, *, is_stale: bool) -> Candidate:
+    standing = Standing(0, 0, Freshness.STALE if is_stale else None)
+    hit = _hit(entity, rank, _kind(entity), None, standing, language_of(entity.path) or "" if entity.path else "")
+    body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
+    size = len(body) / CHARACTERS_PER_TOKEN
+    steps = [Step(Detail.FULL, text=body)]
+    most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
+    lines = Lines("", tuple(body.split("\n")))
+    shortener = strategy(options.strategy) or strategy("signature-first")
+    assert shortener is not None
+    for step in shortened_steps(shortener, lines, str(hit.document.fields["language"]), (1, len(lines.lines)), most):
+        pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
+        pieces += [(remark.start, remark.text) for remark in step.remarks]
+        steps.append(Step(Detail.WINDOW, text="\n".join(text for _, text in sorted(pieces))))
+    short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
+    if short != body:
+        steps.append(Step(Detail.LINE, text=short))
+    return Candidate(hit, hit.score, size, 0, lambda: steps)
+
+
+def _hit(
+    entity: Entity, rank: int, kind: Kind, location: Location | None, standing: Standing, language: str
+) -> Hit:
+    part = standing.part
+    title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
+    if location is not None and entity.type in WHOLE_FILES:
+        title = location.path
+    role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
+    if location is None and standing.freshness is Freshness.STALE:
+        title = f"{title} (as given, not as in {entity.path})"
+    fields = {
+        "type": entity.type or kind.value,
+        "language": language,
+        "name": entity.name,
+        "summary": part.summary if part is not None else "",
+        **({"freshness": standing.freshness} if standing.freshness is not None else {}),
+        **({"sources": list(entity.sources)} if entity.sources else {}),
+        **({"twins": list(entity.twins)} if entity.twins else {}),
+    }
+    signature = part.signature if part is not None else ""
+    document = Document(entity.id, kind, title, "", location, role, signature, fields=fields)
+    span = Span(standing.start, standing.end, -RANK_STEP * rank)
+    return Hit(
+        document, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank)
+    )
+
+
+def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
+    """Import lines of a file, shown only beside the code that uses them, and right behind it in rank."""
+    document = Document(
+        f"{leader.kind}:{lines.path}#L{start}-{end}",
+        leader.kind,
+        "",
+        "",
+        Location(lines.path, start, end, lines.content_hash),
+        Role.GAP,
+        fields={"type": "import", "language": leader.document.fields.get("language", "")},
+    )
+    value = leader.value - RANK_STEP / 4
+    hit = Hit(document, leader.hit.relevance, value, (Span(start, end, value),))
+    steps = [Step(Detail.FULL, ((start, end),))]
+    return Candidate(hit, value, _tokens(lines, start, end), start, lambda: steps, leader=leader)
+
+
+def _tokens(lines: Lines, start: int, end: int) -> float:
+    return (sum(map(len, lines.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN

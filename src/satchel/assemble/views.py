@@ -1,0 +1,221 @@
+"""A context in the result shapes of the specifications that satchel serves; the text itself is the context's own.
+
+A `Context` already is a `FormattedContext`. `as_blocks` and `as_sources` are views of one: nothing is assembled again,
+and the numbers are those of the counted text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from satchel.assemble.render.layout import file_path
+from satchel.assemble.render.markdown import GAP_LINE
+from satchel.assemble.render.records import record_body
+from satchel.assemble.summary import shortened
+from satchel.types import Context, ContextItem, Detail, Location, Piece
+
+
+class FormattedContext(Protocol):
+    """What the first specification asks of an answer; `Context` has it."""
+
+    @property
+    def markdown(self) -> str:
+        """The rendered text."""
+
+    @property
+    def items(self) -> tuple[ContextItem, ...]:
+        """What is in it."""
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of the text."""
+
+    @property
+    def sources_used(self) -> Mapping[str, int]:
+        """Items by context type."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEntity:
+    """Who a block is about."""
+
+    id: str
+    name: str
+    type: str
+    qualified_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockContext:
+    """What stands around a block: shown lines of its file that belong to no entity (its imports), and names of its
+    neighbours with their places where they were asked for."""
+
+    imports: str = ""
+    related: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One shown entity: its real lines with those around it. `location` is None for a record."""
+
+    entity: BlockEntity
+    score: float
+    location: Location | None
+    code: str
+    context: BlockContext
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSummary:
+    """Included and excluded add up to all distinct entities; `truncated` if one is excluded or shown in part."""
+
+    entities_included: int
+    entities_excluded: int
+    files_read: int
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The shape of smart source assembly: tokens of the counted text, blocks best first, and the summary."""
+
+    total_tokens: int
+    blocks: tuple[Block, ...]
+    summary: BlockSummary
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySource:
+    """Where one shown entity comes from. `file` and `line` are None for a record."""
+
+    entity_id: str
+    name: str
+    type: str
+    file: str | None
+    line: int | None
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """The shape of search result assembly. `summary` is None where nothing was shortened or left out."""
+
+    context: str
+    sources: tuple[EntitySource, ...]
+    token_count: int
+    truncated: bool
+    summary: str | None = None
+
+
+def is_truncated(context: Context) -> bool:
+    """Whether something is shown in part or not at all."""
+    return bool(shortened(context.items) or _excluded(context))
+
+
+def as_blocks(context: Context) -> Blocks:
+    """The context as blocks with a summary."""
+    blocks = tuple(block for item in context.items for block in _blocks(item))
+    ordered = tuple(sorted(blocks, key=lambda block: -block.score)) if "given" in context.meta else blocks
+    paths = {block.location.path for block in blocks if block.location is not None}
+    files_read = context.meta.get("given", {}).get("files_read", len(paths))
+    summary = BlockSummary(len(blocks), _excluded(context), files_read, is_truncated(context))
+    return Blocks(context.token_count, ordered, summary)
+
+
+def as_sources(context: Context) -> Attributed:
+    """The context with the source of each entity that it shows."""
+    sources = tuple(_source(item, row) for item in context.items for row in _rows(item))
+    short, out = shortened(context.items), _excluded(context)
+    told = [f"{count} {what}" for count, what in ((short, "shortened"), (out, "left out")) if count]
+    return Attributed(context.text, sources, context.token_count, bool(told), ", ".join(told) or None)
+
+
+def _excluded(context: Context) -> int:
+    """Entities that are not shown: of all that were given, else of those that the receipt lists."""
+    shown = {row["id"] for item in context.items for row in _rows(item)}
+    given = context.meta.get("given")
+    if given is not None:
+        return int(given["entities"]) - len(shown)
+    return len({omission.id for omission in context.overflow} - shown)
+
+
+def _rows(item: ContextItem) -> Sequence[Mapping[str, Any]]:
+    rows = item.metadata.get("entities")
+    if rows:
+        return list(rows)
+    kind = str(item.metadata.get("type") or item.source)
+    return [{"id": item.id, "name": item.title, "type": kind, "qualified_name": item.title, "score": item.relevance}]
+
+
+def _source(item: ContextItem, row: Mapping[str, Any]) -> EntitySource:
+    path = file_path(item)
+    line = row.get("start_line") or (item.pieces[0].start if path else 0)
+    return EntitySource(row["id"], row["name"], row["type"], path or None, line or None, row["score"])
+
+
+def _blocks(item: ContextItem) -> list[Block]:
+    path = file_path(item)
+    rows = _rows(item)
+    if not path:
+        row = rows[0]
+        entity = BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
+        return [Block(entity, row["score"], None, record_body(item), BlockContext())]
+    lines = _shown_lines(item.pieces)
+    spans = [(row["start_line"], row["end_line"]) for row in rows]
+    reached = {number for span in spans for number in _reach(span, lines, spans)}
+    imports = _joined({number: text for number, text in lines.items() if number not in reached})
+    made = []
+    for row, span in zip(rows, spans, strict=True):
+        code = _joined({number: lines[number] for number in _reach(span, lines, spans)})
+        entity = BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
+        context = BlockContext(imports, _related(item, row["qualified_name"]))
+        made.append(Block(entity, row["score"], Location(path, *span), code, context))
+    return made
+
+
+def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
+    """Line number -> text; a remark stands at the first line that it stands for."""
+    lines: dict[int, str] = {}
+    for piece in pieces:
+        texts = piece.text.split("\n")
+        if len(texts) == piece.end - piece.start + 1:
+            lines.update(enumerate(texts, piece.start))
+        elif piece.detail is Detail.LINE:
+            lines[piece.start] = piece.text
+    return dict(sorted(lines.items()))
+
+
+def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
+    """The shown lines of an entity, and those right before and behind it that belong to no other."""
+    start, end = span
+    others = [other for other in spans if other != span]
+
+    def is_free(number: int) -> bool:
+        return number in lines and not any(first <= number <= last for first, last in others)
+
+    while is_free(start - 1):
+        start -= 1
+    while is_free(end + 1):
+        end += 1
+    return [number for number in lines if start <= number <= end]
+
+
+def _joined(lines: Mapping[int, str]) -> str:
+    """The lines one below the other, with a mark where some are missing."""
+    rows: list[str] = []
+    previous: int | None = None
+    for number, text in lines.items():
+        if previous is not None and number != previous + 1 and rows[-1].strip() != GAP_LINE:
+            rows.append(GAP_LINE)
+        rows.append(text)
+        previous = number
+    return "\n".join(rows)
+
+
+def _related(item: ContextItem, name: str) -> tuple[str, ...]:
+    relations = item.metadata.get("related", {}).get(name, {})
+    return tuple(
+        f"{relation}: {one['name']} ({one['path']}:{one['line']})" for relation, found in relations.items() for one in found
+    )

@@ -1,0 +1,197 @@
+"""Vectors from any endpoint that speaks the OpenAI protocol (`POST .../embeddings`).
+
+The address comes from the user's own settings or environment, never from a repository, and the key only from an
+environment variable that the settings name. Nothing is sent unless the user configured it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from satchel.embed.protocol import normalised
+from satchel.errors import EmbeddingError, MissingExtraError
+
+if TYPE_CHECKING:
+    import httpx
+
+    from satchel.embed.protocol import Vectors
+
+BATCH = 64
+"""Texts of one request: far below every known limit, and few round trips."""
+
+TRIES = 4
+"""Times that a request is sent when the server is busy or away."""
+
+QUERY_TRIES = 1
+"""A question does not wait: the words answer it as well."""
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 20.0
+"""Pauses double from the first one; a server that names another one in `Retry-After` gets that, up to the longest."""
+
+SHORTEST_TEXT = 200
+"""Characters below which a single text is not shortened any more when the server calls it too long."""
+
+CHARACTERS_A_TOKEN = 8
+"""A text is cut at so many characters a token before it is sent: more would be ignored by the model anyway."""
+
+_BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_TOO_LONG = frozenset({400, 413, 422})
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """Where to ask, and for what.
+
+    `url` is the base, as in `http://localhost:11434/v1`; `key` is empty where none is needed.
+    """
+
+    url: str
+    model: str
+    dimension: int
+    key: str = ""
+    max_tokens: int = 8_000
+    timeout_seconds: float = 30.0
+
+
+class Endpoint:
+    """An embedder over HTTP. `client` and `pause` can be replaced, for tests and for proxies."""
+
+    def __init__(
+        self,
+        options: EndpointOptions,
+        client: httpx.Client | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._options = options
+        self._client = client
+        self._pause = pause
+
+    @property
+    def id(self) -> str:
+        """The model; the address does not matter, because the same model gives the same vectors anywhere."""
+        return f"endpoint:{self._options.model}"
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector, as configured; any other answer is refused."""
+        return self._options.dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that are sent, roughly."""
+        return self._options.max_tokens
+
+    @property
+    def is_quick(self) -> bool:
+        """Never: it needs the network."""
+        return False
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector of length 1 a text, in their order. Raises EmbeddingError."""
+        import numpy as np
+
+        parts = [self._batch(texts[start : start + BATCH], TRIES) for start in range(0, len(texts), BATCH)]
+        return np.concatenate(parts) if parts else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question. Raises EmbeddingError at the first refusal."""
+        vector: Vectors = self._batch([text], QUERY_TRIES)[0]
+        return vector
+
+    def close(self) -> None:
+        """Release the connections."""
+        if self._client is not None:
+            self._client.close()
+
+    def _batch(self, texts: Sequence[str], tries: int) -> Vectors:
+        """The vectors of one request; where that is too long, of its halves, and at last of a shorter text."""
+        import numpy as np
+
+        sent = [text[: self.max_tokens * CHARACTERS_A_TOKEN] or " " for text in texts]
+        response = self._send(sent, tries)
+        if response.status_code in _TOO_LONG and len(sent) > 1:
+            middle = len(sent) // 2
+            return np.concatenate([self._batch(sent[:middle], tries), self._batch(sent[middle:], tries)])
+        if response.status_code in _TOO_LONG and _says_too_long(response) and len(sent[0]) > SHORTEST_TEXT:
+            return self._batch([sent[0][: len(sent[0]) // 2]], tries)
+        if response.status_code != 200:
+            raise EmbeddingError(f"{self._options.url} answered {response.status_code}: {response.text[:200].strip()}")
+        return self._vectors(response, len(sent))
+
+    def _send(self, texts: Sequence[str], tries: int) -> httpx.Response:
+        import httpx
+
+        for left in range(tries - 1, -1, -1):
+            try:
+                response = self._opened().post(
+                    f"{self._options.url.rstrip('/')}/embeddings",
+                    json={"model": self._options.model, "input": list(texts), "encoding_format": "float"},
+                    headers={"Authorization": f"Bearer {self._options.key}"} if self._options.key else {},
+                )
+            except httpx.InvalidURL as error:
+                raise EmbeddingError(f"embed.endpoint {self._options.url} is no address: {error}") from error
+            except httpx.HTTPError as error:
+                if not left:
+                    reason = str(error) or type(error).__name__
+                    raise EmbeddingError(f"{self._options.url} cannot be reached: {reason}") from error
+                named = 0.0
+            else:
+                if response.status_code not in _BUSY or not left:
+                    return response
+                named = _seconds(response.headers)
+            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - left)
+            self._pause(min(max(named, wait), LONGEST_PAUSE_SECONDS))
+        raise AssertionError("the last try returns or raises")
+
+    def _opened(self) -> httpx.Client:
+        if self._client is None:
+            try:
+                import httpx
+            except ImportError as error:
+                raise MissingExtraError("an endpoint needs httpx: pip install 'satchel[embed]'") from error
+            # Redirects could lead the key elsewhere.
+            self._client = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
+        return self._client
+
+    def _vectors(self, response: httpx.Response, count: int) -> Vectors:
+        """The vectors in the order of the texts, whatever order the server chose. Raises EmbeddingError."""
+        import numpy as np
+
+        try:
+            rows = sorted(response.json()["data"], key=lambda row: int(row["index"]))
+            found = [(int(row["index"]), row["embedding"]) for row in rows]
+            if [index for index, _ in found] != list(range(count)):
+                raise EmbeddingError(f"{self._options.url} gave {len(found)} vectors for {count} texts")
+            sizes = {len(vector) for _, vector in found}
+            if sizes != {self.dimension}:
+                wrong = min(sizes - {self.dimension})
+                raise EmbeddingError(
+                    f"{self._options.model} gives vectors of {wrong} numbers, not {self.dimension}: "
+                    f"set embed.dimension to {wrong}"
+                )
+            matrix = np.array([vector for _, vector in found], dtype=np.float32)
+        except (ValueError, KeyError, TypeError) as error:
+            raise EmbeddingError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
+        if not np.isfinite(matrix).all() or not np.abs(matrix).max(axis=1).all():
+            raise EmbeddingError(f"{self._options.model} gave a vector with NaN, infinity or only zeros")
+        return normalised(matrix)
+
+
+def _says_too_long(response: httpx.Response) -> bool:
+    """413 always means it; other refusals only when they speak of length."""
+    text = response.text[:2_000].lower()
+    return response.status_code == 413 or any(
+        word in text for word in ("too long", "maximum context", "token", "length", "too large")
+    )
+
+
+def _seconds(headers: Mapping[str, Any]) -> float:
+    """What `Retry-After` says, 0 where it says nothing or a date."""
+    try:
+        return max(float(headers.get("retry-after", 0.0)), 0.0)
+    except ValueError:
+        return 0.0

@@ -1,0 +1,56 @@
+"""The seam between satchel and whatever turns texts into vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+    """One row a text, in their order; every row has length 1."""
+
+TEXT_RECIPE = "body/1"
+"""What of a document is embedded (`satchel.index.embed`); a change of it is another fingerprint."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one length. Methods may be called from several threads."""
+
+    @property
+    def id(self) -> str:
+        """Model and revision: equal ids mean equal vectors for equal texts. Known without loading anything."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that are looked at; the rest of a longer one has no influence."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether one text takes milliseconds and needs no network, so that it can be embedded as it is written."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One vector of length 1 a text. Raises EmbeddingError when it cannot be done."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """The vector of a question, of one dimension. Raises EmbeddingError when it cannot be done."""
+
+
+def fingerprint(embedder: Embedder) -> str:
+    """What makes vectors comparable: model, revision, dimension and text recipe. Stored with every vector."""
+    return f"{embedder.id}/{embedder.dimension}/{TEXT_RECIPE}"
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """Each row scaled to length 1; a row of zeros stays as it is."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    result: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return result

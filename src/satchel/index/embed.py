@@ -1,0 +1,125 @@
+"""Filling vectors behind the words: documents without one are embedded, newest first, a few at a time.
+
+Each batch is published on its own, so a run can be stopped at any moment and the next one goes on where it ended. What
+was embedded before, under any root, comes from the cache. The recipe of the embedded text is `TEXT_RECIPE`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from satchel.embed.protocol import Embedder, fingerprint
+from satchel.errors import EmbeddingError
+from satchel.index.report import Progress, Quiet, VectorCounts
+from satchel.index.vector_cache import VectorCache
+from satchel.store.document_text import DocumentText, document_texts
+from satchel.store.protocol import Store
+from satchel.store.vectors import encode
+from satchel.types import Kind
+
+BATCH_DOCUMENTS = 16
+"""Texts that are embedded at once: 0.2 s, which is how long Ctrl-C waits."""
+
+ENDPOINT_BATCH_DOCUMENTS = 256
+"""Where every call is a journey: four requests of an endpoint."""
+
+PUBLISH_SECONDS = 5.0
+"""A run publishes at least this often. Every publication makes readers load the words anew, so not much oftener."""
+
+PUBLISH_DOCUMENTS = 2_000
+"""Vectors that are held back at most: 2 MB of a model with 384 numbers."""
+
+COMPLETE = "vectors"
+"""Under this key a store remembers the fingerprint of its last complete set of vectors."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Vectors that are made and not yet published."""
+
+    entries: list[tuple[DocumentText, bytes]] = field(default_factory=list)
+    published: float = field(default_factory=time.monotonic)
+
+    def is_due(self) -> bool:
+        """Whether they are enough, or old enough."""
+        return len(self.entries) >= PUBLISH_DOCUMENTS or time.monotonic() - self.published > PUBLISH_SECONDS
+
+    def publish(self, store: Store, mark: str, max_tokens: int) -> int:
+        """Store those of documents that still say what was embedded; returns how many.
+
+        Meanwhile a row may have become another document.
+        """
+        if not self.entries:
+            return 0
+        with store.write() as writer:
+            texts = document_texts(store, [entry.row for entry, _ in self.entries], max_tokens)
+            current = {entry.row: entry.text for entry in texts}
+            kept = [(entry.row, vector) for entry, vector in self.entries if current.get(entry.row) == entry.text]
+            writer.put_vectors(mark, kept)
+        self.entries.clear()
+        self.published = time.monotonic()
+        return len(kept)
+
+
+def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder) -> VectorCounts:
+    """How far the vectors of this embedder are in one store."""
+    return VectorCounts(store.vector_counts(kinds, fingerprint(embedder)))
+
+
+def fill(
+    store: Store,
+    kinds: Sequence[Kind],
+    embedder: Embedder,
+    cache: VectorCache,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Give every document of these kinds a vector; returns how many got one.
+
+    Vectors of another fingerprint are deleted once there is a complete set of this one. Raises EmbeddingError; what
+    was made until then is kept.
+    """
+    progress = progress or Quiet()
+    mark = fingerprint(embedder)
+    missing = store.without_vector(kinds, mark)
+    if missing:
+        progress.phase("vectors", len(missing))
+    size = BATCH_DOCUMENTS if embedder.is_quick else ENDPOINT_BATCH_DOCUMENTS
+    made, pending = 0, _Pending()
+    try:
+        for start in range(0, len(missing), size):
+            if should_stop():
+                return made + pending.publish(store, mark, embedder.max_tokens)
+            rows = missing[start : start + size]
+            pending.entries += _embedded(document_texts(store, rows, embedder.max_tokens), embedder, cache)
+            progress.advance(len(rows))
+            if pending.is_due():
+                made += pending.publish(store, mark, embedder.max_tokens)
+    except EmbeddingError:
+        pending.publish(store, mark, embedder.max_tokens)
+        raise
+    made += pending.publish(store, mark, embedder.max_tokens)
+    if store.meta(COMPLETE) != mark:
+        with store.write() as writer:
+            writer.keep_vectors(mark)
+            writer.set_meta(COMPLETE, mark)
+    return made
+
+
+def _embedded(
+    texts: Sequence[DocumentText], embedder: Embedder, cache: VectorCache
+) -> list[tuple[DocumentText, bytes]]:
+    """Each text with its stored vector: from the cache, or made now and remembered there."""
+    mark = fingerprint(embedder)
+    keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
+    known = {
+        key: vector for key, vector in cache.load([*keys.values()]).items() if len(vector) == 2 * embedder.dimension
+    }
+    fresh = [text for text, key in keys.items() if key not in known]
+    if fresh:
+        made = dict(zip((keys[text] for text in fresh), encode(embedder.embed_documents(fresh)), strict=True))
+        cache.save(made)
+        known |= made
+    return [(entry, known[keys[entry.text]]) for entry in texts]

@@ -1,0 +1,156 @@
+"""The embedder of one root and the filling of its stores: at once, or in a thread for a process that stays."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from satchel import logs
+from satchel.embed.choose import Choice, choose, embedded_kinds
+from satchel.embed.protocol import Embedder
+from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
+from satchel.index.embed import counts, fill
+from satchel.index.report import Progress, VectorCounts, VectorReport
+from satchel.index.vector_cache import VectorCache
+from satchel.settings import Settings
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import Failure, Kind
+
+LOOK_SECONDS = 30.0
+"""How often the thread looks for documents that other processes wrote; its own process wakes it."""
+
+MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
+"""Kinds that the durable memory file holds."""
+
+QUICK_SECONDS = 1.0
+"""Longer than that nobody waits who only writes a memory; what is left is made later."""
+
+CACHE_NAME = "vectors.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One store file and the kinds of it that get vectors. A missing file is skipped."""
+
+    path: Path
+    kinds: tuple[Kind, ...]
+    durable: bool = False
+
+
+def shelves(index: Path, memory: Path) -> tuple[Shelf, Shelf]:
+    """The two store files of a root, each with the kinds that it holds."""
+    return Shelf(index, tuple(kind for kind in Kind if kind not in MEMORY_KINDS)), Shelf(
+        memory, MEMORY_KINDS, durable=True
+    )
+
+
+class Vectors:
+    """The embedder that the settings mean (or the given one), chosen when it is first asked for, and its thread.
+
+    Methods may be called from several threads. `close` stops the thread, if one was started, within a batch.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        shelves: Sequence[Shelf],
+        cache: Path,
+        key: bytes,
+        environ: Mapping[str, str],
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._settings, self._environ = settings, environ
+        self._cache, self._key = cache, key
+        kinds = embedded_kinds(settings)
+        self._shelves = [
+            Shelf(shelf.path, tuple(kind for kind in shelf.kinds if kind in kinds), shelf.durable) for shelf in shelves
+        ]
+        self._choice = Choice(embedder) if embedder is not None else None
+        self._running = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._stopped, self._wake, self._rested = threading.Event(), threading.Event(), threading.Event()
+
+    @property
+    def choice(self) -> Choice:
+        """The embedder in force, or why there is none though the settings ask for one."""
+        if self._choice is None:
+            self._choice = choose(self._settings, self._cache, self._environ)
+        return self._choice
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder in force, None for words only."""
+        return self.choice.embedder
+
+    def fill_quickly(self) -> None:
+        """What was just written gets its vector at once where that takes milliseconds, else by whoever comes next."""
+        if self._thread is not None:
+            self.wake()
+        elif self.embedder is not None and self.embedder.is_quick:
+            deadline = time.monotonic() + QUICK_SECONDS
+            self.fill(None, lambda: time.monotonic() > deadline)
+
+    def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
+        """Give every document of the chosen kinds a vector; nothing where there is no embedder."""
+        embedder = self.embedder
+        if embedder is None:
+            return VectorReport(0, VectorCounts(), self.choice.failure)
+        with self._running:
+            return self._fill(embedder, progress, should_stop)
+
+    def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
+        cache = VectorCache(self._cache / CACHE_NAME, self._key)
+        made, found = 0, dict[Kind, tuple[int, int]]()
+        failure = None
+        try:
+            for shelf in self._shelves:
+                if not shelf.kinds or not shelf.path.exists():
+                    continue
+                # Its own connections: the store of the answers may be closed and replaced meanwhile.
+                store = SqliteStore(shelf.path, durable=shelf.durable)
+                try:
+                    made += fill(store, shelf.kinds, embedder, cache, progress, should_stop)
+                finally:
+                    found |= counts(store, shelf.kinds, embedder).kinds
+                    store.close()
+        except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
+            failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")
+        finally:
+            cache.close()
+        return VectorReport(made, VectorCounts(found), failure)
+
+    def start(self) -> None:
+        """Fill in a thread of its own from now on. Does nothing without an embedder, or a second time."""
+        if self._thread is None and self.embedder is not None:
+            self._thread = threading.Thread(target=self._work, name="satchel-vectors", daemon=True)
+            self._thread.start()
+
+    def wake(self) -> None:
+        """There may be something to do."""
+        self._rested.clear()
+        self._wake.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the thread has nothing to do; returns whether that came about in time."""
+        return self._rested.wait(seconds)
+
+    def close(self) -> None:
+        """Stop the thread; a batch that is being embedded is finished first."""
+        self._stopped.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.clear()
+            report = self.fill(None, self._stopped.is_set)
+            if report.failure is not None:
+                logs.warning("vectors are not filled", reason=report.failure.message)
+            if not self._wake.is_set():
+                self._rested.set()
+            self._wake.wait(LOOK_SECONDS)

@@ -1,0 +1,1 @@
+"""What was learned: memories, experiences and what emerges from them, written to the durable memory file."""

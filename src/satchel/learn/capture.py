@@ -1,0 +1,215 @@
+"""Running a command and reading from it how an experience ended.
+
+The command runs as it would by itself: what it writes passes through as it comes, its exit code is kept. Only the end
+of its output is remembered, where test runners count what passed and failed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from satchel.errors import UsageError
+
+KEPT_BYTES = 16_384
+"""Of the end of each stream: the summaries of all known runners fit many times."""
+
+COMMAND_CHARACTERS = 200
+"""Of the command line, as the result of an experience names it."""
+
+_CHUNK = 65_536
+_COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_FIRST_SIGNAL_CODE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class TestCounts:
+    """What a test runner counted: errors are failures, too."""
+
+    runner: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    __test__ = False  # not a test class, whatever its name says to pytest
+
+    def __str__(self) -> str:
+        counted = [(self.failed, "failed"), (self.passed, "passed"), (self.skipped, "skipped")]
+        told = ", ".join(f"{number} {word}" for number, word in counted if number) or "no tests"
+        return f"{self.runner}: {told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A command that ended. `exit_code` is its own, or 128 and the number of the signal that ended it."""
+
+    command: str
+    exit_code: int
+    counts: TestCounts | None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether everything went well: by the exit code, and by the counts where the exit code hides failures."""
+        return self.exit_code == 0 and (self.counts is None or self.counts.failed == 0)
+
+    @property
+    def result(self) -> str:
+        """One line: `pytest -q ended with 1; pytest: 3 failed, 120 passed`."""
+        command = self.command
+        shown = command if len(command) <= COMMAND_CHARACTERS else command[: COMMAND_CHARACTERS - 1] + "…"
+        return f"{shown} ended with {self.exit_code}" + (f"; {self.counts}" if self.counts else "")
+
+
+def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
+    """Run a command, passing its output on to `out` and `err` as it comes.
+
+    Raises UsageError for no command at all, or one that cannot be started.
+    """
+    if not command:
+        raise UsageError("there is no command: write it behind `--`, as in `satchel experience capture -- pytest -q`")
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot run {command[0]!r}: {reason}") from error
+    assert process.stdout is not None
+    assert process.stderr is not None
+    tails = [bytearray(), bytearray()]
+    threads = [
+        threading.Thread(target=_pass_on, args=(source, target, tail), daemon=True)
+        for source, target, tail in zip((process.stdout, process.stderr), (out, err), tails, strict=True)
+    ]
+    with process:
+        for thread in threads:
+            thread.start()
+        code = process.wait()
+        for thread in threads:
+            thread.join()
+    texts = [tail.decode("utf-8", "replace") for tail in tails]
+    exit_code = code if code >= 0 else _FIRST_SIGNAL_CODE - code
+    return Captured(shlex.join(command), exit_code, read_counts("\n".join(texts)))
+
+
+def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
+    """Copy a stream as it comes, and keep its end. A reader that went away does not stop the command."""
+    is_read = True
+    while chunk := source.read1(_CHUNK):  # type: ignore[attr-defined]
+        tail += chunk
+        del tail[:-KEPT_BYTES]
+        if is_read:
+            try:
+                target.write(chunk)
+                target.flush()
+            except (OSError, ValueError):
+                is_read = False
+
+
+def read_counts(output: str) -> TestCounts | None:
+    """The counts in the closing lines of a test run, None where no runner is recognised.
+
+    Known are pytest, unittest, cargo test, go test, jest and vitest, and make (which counts nothing, but names the
+    target that failed). Where several wrote something, the one that a runner of all of them would end with is taken:
+    the first that matches in this order.
+    """
+    plain = _COLOR.sub("", output)
+    for reader in _READERS.values():
+        counts = reader(plain)
+        if counts is not None:
+            return counts
+    return None
+
+
+_PYTEST = re.compile(r"^=*\s?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s", re.MULTILINE)
+_PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)")
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.MULTILINE)
+_NAMED_COUNT = re.compile(r"(failures|errors|skipped|expected failures|unexpected successes)=(\d+)")
+_CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.MULTILINE)
+_GO = re.compile(r"^\s*--- (PASS|FAIL|SKIP): ", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^(ok|FAIL|\?)\s+\S+\s+(?:[\d.]+s|\(cached\)|\[[\w ]+\])", re.MULTILINE)
+_JEST = re.compile(r"^\s*Tests:?\s+(.*\d+ (?:total|passed|failed).*)$", re.MULTILINE)
+_JEST_COUNT = re.compile(r"(\d+) (passed|failed|skipped|todo|pending)")
+_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* .*Error \d+", re.MULTILINE)
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = None
+    for found in pattern.finditer(text):  # noqa: B007 - the last one is wanted
+        pass
+    return found
+
+
+def _pytest(text: str) -> TestCounts | None:
+    """`=== 1 failed, 5 passed, 2 skipped in 0.12s ===`."""
+    found = _last(_PYTEST, text)
+    if found is None:
+        return None
+    counts = {word: int(number) for number, word in _PYTEST_COUNT.findall(found[1])}
+    if not counts and found[1] != "no tests ran":
+        return None
+    failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
+    passed = counts.get("passed", 0) + counts.get("xpassed", 0)
+    return TestCounts("pytest", passed, failed, counts.get("skipped", 0) + counts.get("xfailed", 0))
+
+
+def _unittest(text: str) -> TestCounts | None:
+    """`Ran 5 tests in 0.010s`, then `FAILED (failures=1, errors=1)`."""
+    found = _last(_UNITTEST, text)
+    if found is None:
+        return None
+    counts = {word: int(number) for word, number in _NAMED_COUNT.findall(found[3] or "")}
+    failed = counts.get("failures", 0) + counts.get("errors", 0) + counts.get("unexpected successes", 0)
+    skipped = counts.get("skipped", 0) + counts.get("expected failures", 0)
+    return TestCounts("unittest", max(int(found[1]) - failed - skipped, 0), failed, skipped)
+
+
+def _cargo(text: str) -> TestCounts | None:
+    """`test result: FAILED. 3 passed; 1 failed; 0 ignored; ...`, once a test binary."""
+    rows = [tuple(map(int, row)) for row in _CARGO.findall(text)]
+    if not rows:
+        return None
+    passed, failed, skipped = (sum(column) for column in zip(*rows, strict=True))
+    return TestCounts("cargo test", passed, failed, skipped)
+
+
+def _go(text: str) -> TestCounts | None:
+    """`--- FAIL: TestParse (0.00s)` for each test that failed (with -v for all), and a line a package."""
+    packages = [word for word in _GO_PACKAGE.findall(text) if word != "?"]
+    if not packages:
+        return None
+    tests = _GO.findall(text)
+    # Without -v only failures are named; then packages are counted, which is what its closing lines say.
+    if "PASS" in tests:
+        return TestCounts("go test", tests.count("PASS"), tests.count("FAIL"), tests.count("SKIP"))
+    return TestCounts("go test (packages)", packages.count("ok"), packages.count("FAIL"))
+
+
+def _jest(text: str) -> TestCounts | None:
+    """`Tests:       1 failed, 5 passed, 6 total` (jest) or `Tests  1 failed | 5 passed (6)` (vitest)."""
+    found = _last(_JEST, text)
+    if found is None:
+        return None
+    counts = {word: int(number) for number, word in _JEST_COUNT.findall(found[1])}
+    skipped = counts.get("skipped", 0) + counts.get("todo", 0) + counts.get("pending", 0)
+    return TestCounts("jest", counts.get("passed", 0), counts.get("failed", 0), skipped)
+
+
+def _make(text: str) -> TestCounts | None:
+    """`make: *** [Makefile:3: test] Error 1`, once a target that failed."""
+    failed = len(_MAKE.findall(text))
+    return TestCounts("make", failed=failed) if failed else None
+
+
+_READERS: Mapping[str, Callable[[str], TestCounts | None]] = {
+    "pytest": _pytest,
+    "unittest": _unittest,
+    "cargo test": _cargo,
+    "jest": _jest,
+    "go test": _go,
+    "make": _make,
+}
+"""Runner -> what reads its closing lines; make comes last, because it runs the others."""

@@ -1,0 +1,156 @@
+"""Groups among the experiences of one axis: which belong together, around which centre, and under which id they stay.
+
+HDBSCAN on vectors of length 1, where Euclidean distance orders like cosine. The density that makes a group is
+independent of tiers; the centre of a group is the mean of its members, weighted by how far each can be relied on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import MissingExtraError
+from satchel.learn.lessons import Cluster, Validation
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Matrix = npt.NDArray[np.float32]
+
+LEAST_ENTRIES = 20
+"""Experiences of an axis below which nothing is grouped: three that are alike among ten may be chance."""
+
+SMALLEST_GROUP, LEAST_NEIGHBOURS = 3, 2
+"""For up to 256 entries. With 5 and 3, 81 real entries made two groups, one of them two thirds of everything, and 15
+on the axis of surprises none; with 3 and 2 they made nine and three that a reader recognises."""
+
+GROUP_GROWTH = 4
+"""The smallest group is a fourth of the square root of the entries: 3 of 100, 8 of 1,000, 25 of 10,000."""
+
+ALIKE = 0.8
+"""Mean cosine to the centre above which entries without any inner border are one group: all tell the same story."""
+
+REDUCED_DIMENSIONS = 50
+REDUCED_FROM = 200
+"""Entries from which the vectors are reduced first: 10,000 then take seconds, not minutes."""
+
+LEAST_OVERLAP = 0.1
+"""Share of common members (Jaccard) from which a group goes on under its old id; below that it is another one."""
+
+SPREAD = 0.5
+"""A text belongs to a group up to the mean distance of its members plus this many standard deviations."""
+
+
+def parameters(count: int) -> tuple[int, int]:
+    """Smallest group and neighbours that make a core, for so many entries."""
+    smallest = max(SMALLEST_GROUP, round(math.sqrt(count) / GROUP_GROWTH))
+    return smallest, max(LEAST_NEIGHBOURS, smallest // 2)
+
+
+def group(vectors: Matrix) -> list[list[int]]:
+    """Positions of the vectors (rows of length 1) that belong together, the largest group first; may be empty.
+
+    Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
+    """
+    import numpy as np
+
+    if len(vectors) < LEAST_ENTRIES:
+        return []
+    labels = _labels(_reduced(vectors), single=False)
+    if labels.max(initial=-1) < 0 and float((vectors @ _unit(vectors.sum(axis=0))).mean()) >= ALIKE:
+        labels = _labels(_reduced(vectors), single=True)
+    found = [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max(initial=-1)) + 1)]
+    return sorted(found, key=lambda positions: (-len(positions), positions))
+
+
+def _labels(vectors: Matrix, *, single: bool) -> Any:
+    try:
+        from sklearn.cluster import HDBSCAN
+    except ImportError as error:
+        raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
+
+    smallest, neighbours = parameters(len(vectors))
+    model = HDBSCAN(
+        min_cluster_size=smallest,
+        min_samples=neighbours,
+        cluster_selection_method="eom",
+        allow_single_cluster=single,
+        copy=True,
+    )
+    return model.fit_predict(vectors.astype("float64"))
+
+
+def _reduced(vectors: Matrix) -> Matrix:
+    if len(vectors) < REDUCED_FROM or vectors.shape[1] <= REDUCED_DIMENSIONS:
+        return vectors
+    import numpy as np
+
+    # The directions of most spread, from the small matrix of all pairs of dimensions: exact, and without chance.
+    _, directions = np.linalg.eigh((vectors.T @ vectors).astype(np.float64))
+    reduced: Matrix = (vectors @ directions[:, -REDUCED_DIMENSIONS:]).astype(np.float32)
+    return reduced
+
+
+def centre(vectors: Matrix, weights: Sequence[float]) -> Matrix:
+    """The mean of the members by weight, of length 1."""
+    import numpy as np
+
+    return _unit(np.asarray(weights, dtype=np.float32) @ vectors)
+
+
+def _unit(vector: Matrix) -> Matrix:
+    import numpy as np
+
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector
+
+
+def validate(vector: Matrix, members: Matrix, weights: Sequence[float]) -> Validation:
+    """How a text with this vector stands to these members."""
+    import numpy as np
+
+    middle = centre(members, weights)
+    distances = 1.0 - (members @ middle).astype(np.float64)
+    mean, deviation = float(distances.mean()), float(distances.std())
+    # Members that are all equal leave no room, and the last digits of their distances must not decide.
+    threshold = mean + SPREAD * deviation + 1e-6
+    return Validation(1.0 - float(vector @ middle), mean, deviation, threshold)
+
+
+def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster]) -> list[Cluster]:
+    """Groups of member ids, each with an id of its own.
+
+    A group goes on under the id of the one before with which it has most in common (greatest Jaccard, each id once);
+    what is new is named after its members.
+    """
+    overlaps = [
+        (_jaccard(members, old.members), number, old.id)
+        for number, members in enumerate(groups)
+        for old in before
+        if _jaccard(members, old.members) >= LEAST_OVERLAP
+    ]
+    kept: dict[int, str] = {}
+    for _, number, identity in sorted(overlaps, key=lambda row: (-row[0], row[2], row[1])):
+        if number not in kept and identity not in kept.values():
+            kept[number] = identity
+    return [Cluster(kept.get(i) or _new_id(axis, members), axis, tuple(members)) for i, members in enumerate(groups)]
+
+
+def _jaccard(one: Sequence[str], other: Sequence[str]) -> float:
+    first, second = set(one), set(other)
+    return len(first & second) / max(len(first | second), 1)
+
+
+def _new_id(axis: str, members: Sequence[str]) -> str:
+    digest = hashlib.blake2b("\n".join(sorted(members)).encode(), digest_size=3)
+    return f"{axis}_{digest.hexdigest()}"
+
+
+def counted(values: Sequence[str]) -> Mapping[str, int]:
+    """How often each value occurs, the most frequent first."""
+    return {
+        value: values.count(value) for value in sorted(set(values), key=lambda value: (-values.count(value), value))
+    }

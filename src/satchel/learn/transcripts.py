@@ -1,0 +1,190 @@
+"""Conversations in the memory file: exchanges are written once, and again only when more was said.
+
+Whatever was said before is found by its words, and what stands beside it in its session with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from satchel import files
+from satchel.errors import UsageError
+from satchel.learn.entries import ImportReport, LineProblem
+from satchel.learn.scope import Notebook
+from satchel.learn.times import iso_time
+from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
+from satchel.sources.transcripts import read_transcript
+from satchel.store.extract import extract, extract_record
+from satchel.store.records import NewBundle
+from satchel.types import Kind, Outline, Part, Role
+
+CLAUDE_CODE = "claude-code"
+"""The name of the format, and the origin of what comes from it."""
+
+LINE_BYTES = 8_000_000
+"""Of one line of a transcript: pictures stand in it as text, and a line without one has a thousandth of that."""
+
+TRANSCRIPT_BYTES = 512_000_000
+"""Of one transcript: weeks of work in one session have a tenth of that."""
+
+ELSEWHERE = "of another folder"
+"""Under this name exchanges (of a file that has none of this root: the file) are counted that were left out."""
+
+_FOLDER = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")')
+_DIGEST_BYTES = 8
+_FIELD_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptReport(ImportReport):
+    """What an import of transcripts did; `passed_over` counts lines that say nothing of a conversation, by type."""
+
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+
+
+def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewBundle:
+    """An exchange to be written, cleaned and redacted. Who speaks is searched like a signature."""
+    exchange = replace(
+        exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
+    )  # before they are shortened: half of a secret is not recognised any more
+    text = notebook.safe(shown_text(exchange)) or "(empty)"
+    speaker = notebook.safe_field(exchange.speaker, _FIELD_CHARACTERS)
+    extraction = extract_record(text, Kind.CONVERSATION)
+    if speaker:
+        part = Part(Role.RECORD, "", 1, text.count("\n") + 1, speaker)
+        extraction = extract(text, Outline(Kind.CONVERSATION, (part,)))
+    return NewBundle(
+        kind=Kind.CONVERSATION,
+        key=exchange.key,
+        text=text,
+        extraction=extraction,
+        path_terms=searched_terms(exchange),
+        content_hash=hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
+        title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
+        fields=_fields(exchange, notebook, speaker),
+        created=exchange.time,
+        updated=exchange.time,
+        origin=origin,
+        workspace=notebook.workspace,
+    )
+
+
+def _fields(exchange: Exchange, notebook: Notebook, speaker: str) -> dict[str, Any]:
+    """What an exchange tells beside its text; what there is nothing of is left out."""
+    tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
+    told = {
+        "session": exchange.session,
+        "exchange": exchange.id,
+        "created_at": iso_time(exchange.time) if exchange.time else "",
+        "speaker": speaker,
+        "branch": notebook.safe_field(exchange.branch, _FIELD_CHARACTERS),
+        "tools": dict(sorted(tools.items())),
+        "failed_tools": sum(action.failed for action in exchange.actions),
+        "compaction": exchange.compaction,
+        "sidechain": exchange.sidechain,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: str) -> ImportReport:
+    """Write exchanges, all in one transaction. Those that are here already with the same text are left alone.
+
+    What belongs to another workspace so far belongs to the notebook's from now on.
+    """
+    bundles = {bundle.key: bundle for bundle in (exchange_bundle(row, notebook, origin) for row in exchanges)}
+    store = notebook.store
+    known = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
+    same = {
+        row.key
+        for row in known.values()
+        if (row.content_hash, row.workspace) == (bundles[row.key].content_hash, bundles[row.key].workspace)
+    }
+    news = [bundle for key, bundle in sorted(bundles.items()) if key not in same]
+    if news:
+        with store.write() as writer:
+            writer.put(news)
+    updated = len(known) - len(same)
+    return ImportReport(len(news) - updated, updated, len(same))
+
+
+def import_transcript(
+    lines: Iterable[bytes], notebook: Notebook, *, name: str = "transcript", root: Path | None = None
+) -> TranscriptReport:
+    """Import one transcript, line by line. Broken lines are reported, the rest is imported.
+
+    `name` stands for the session where the lines name none. With a `root`, only what was said in it is imported.
+    """
+    transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=LINE_BYTES)
+    mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
+    done = put_exchanges(mine, notebook, origin=CLAUDE_CODE)
+    problems = tuple(LineProblem(broken.number, f"line {broken.message}") for broken in transcript.broken)
+    others = len(transcript.exchanges) - len(mine)
+    passed_over = {**transcript.passed_over, **({ELSEWHERE: others} if others else {})}
+    return TranscriptReport(done.added, done.updated, done.unchanged, problems, passed_over)
+
+
+def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> TranscriptReport:
+    """Import transcripts from files, and from all files below folders, one transaction a file.
+
+    A file that is named is imported as it is. Of a folder (Claude Code keeps those of all projects in one) only what
+    was said while working in `root`. A file that cannot be read is reported as line 0. Raises UsageError for a path
+    without transcripts.
+    """
+    reports = [_import_file(path, notebook, None if path in paths else root) for path in transcript_files(paths)]
+    passed_over: Counter[str] = Counter()
+    for report in reports:
+        passed_over.update(report.passed_over)
+    return TranscriptReport(
+        sum(report.added for report in reports),
+        sum(report.updated for report in reports),
+        sum(report.unchanged for report in reports),
+        tuple(problem for report in reports for problem in report.problems),
+        dict(sorted(passed_over.items())),
+    )
+
+
+def transcript_files(paths: Sequence[Path]) -> list[Path]:
+    """The files themselves, and every `*.jsonl` below the folders, in order. Raises UsageError where there is none."""
+    found: list[Path] = []
+    for path in paths:
+        below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
+        if not below:
+            what = "holds no *.jsonl file" if path.is_dir() else "does not exist"
+            raise UsageError(f"{path} {what}: Claude Code keeps its transcripts below ~/.claude/projects")
+        found += below
+    return list(dict.fromkeys(found))
+
+
+def _import_file(path: Path, notebook: Notebook, root: Path | None) -> TranscriptReport:
+    try:
+        raw = files.read_bytes(path.parent, path.name, limit=TRANSCRIPT_BYTES).raw
+    except files.Skipped as skipped:
+        return TranscriptReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
+    if root is not None and not any(_is_below(folder, root) for folder in _folders(raw)):
+        return TranscriptReport(passed_over={ELSEWHERE: 1})  # without reading its lines: most files are of this sort
+    report = import_transcript(raw.split(b"\n"), notebook, name=path.stem, root=root)
+    named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
+    return replace(report, problems=named)
+
+
+def _folders(raw: bytes) -> list[str]:
+    """The folders that the lines of a transcript name, each once."""
+    return [json.loads(found.decode("utf-8", "replace")) for found in dict.fromkeys(_FOLDER.findall(raw))]
+
+
+def _is_below(folder: str, root: Path) -> bool:
+    """Whether a folder, which may be gone by now, is a root or in it."""
+    if not folder:
+        return False
+    try:
+        real = Path(folder).resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, or a name that no file system takes
+        return False
+    return Path(folder).is_relative_to(root) or real.is_relative_to(root.resolve())

@@ -1,0 +1,52 @@
+"""What beside the match speaks for a record: how far it can be relied on, how much it matters, how new it is.
+
+Each adjustment is a share (0 to 1) times a weight on the log scale of the score, and stands among the signals of the
+hit. Together they are worth at most `LARGEST`: they order what matches about equally well, and a record that matches
+clearly better stays in front.
+"""
+
+from __future__ import annotations
+
+from satchel.store.records import Bundle
+from satchel.types import Kind, Signal
+from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS
+
+TIER_WEIGHT = 0.12
+"""Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
+
+IMPORTANCE_WEIGHT = 0.12
+"""The same for a memory of importance 1 before one of importance 0."""
+
+RECENCY_WEIGHT = 0.08
+"""Less than the others: what is old is not wrong. It orders two records that say the same."""
+
+LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
+"""A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
+
+HALF_LIFE_SECONDS = 30 * 86_400.0
+"""The half-life of recency, the same as for nodes of a graph: after 30 days a half is left, after 60 a quarter."""
+
+DAY_SECONDS = 86_400
+
+_TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
+
+
+def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
+    signals = []
+    if bundle.kind is Kind.EXPERIENCE:
+        weight = _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
+        signals.append(Signal("tier", weight, TIER_WEIGHT))
+    if bundle.kind is Kind.MEMORY and bundle.importance is not None:
+        signals.append(Signal("importance", bundle.importance, IMPORTANCE_WEIGHT))
+    if now > 0:
+        signals.append(Signal("recency", round(recency(bundle.updated or bundle.created, now), 4), RECENCY_WEIGHT))
+    return tuple(signals)
+
+
+def recency(moment: float, now: float) -> float:
+    """1 for today or later, 0.5 for 30 days before the day of `now`, 0 for what has no time."""
+    if moment <= 0:
+        return 0.0
+    today = now // DAY_SECONDS * DAY_SECONDS
+    return float(0.5 ** (max(today - moment, 0.0) / HALF_LIFE_SECONDS))

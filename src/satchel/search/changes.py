@@ -1,0 +1,222 @@
+"""What the history says of files, told from the index alone: who changed what, when, and how often.
+
+Only commits that HEAD reaches count, and only as many of the newest as are indexed. Files that moved unchanged keep
+their history: a commit is told under the path that its files have now. Merges are not in the index.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+
+from satchel import git
+from satchel.clean import clean_field
+from satchel.errors import UnsafePathError, UsageError
+from satchel.redact import redact
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle
+from satchel.types import Kind
+
+DAY_SECONDS = 86_400
+
+NEAR_NAMES = 3
+"""Paths offered when one is unknown."""
+
+_FIELD_CHARACTERS = 400  # of a shown path, author or subject
+_NEAR_ENOUGH = 0.6  # the share of equal characters that difflib itself takes
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One commit as its files see it. `paths` are those asked for that it touched, as they are called now.
+
+    `time` is when it was committed; `file_count` counts all files that it touched.
+    """
+
+    sha: str
+    author: str
+    time: float
+    subject: str
+    paths: tuple[str, ...]
+    file_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileHistory:
+    """The commits that touched a file or a folder, newest first; `total` counts also those beyond the limit.
+
+    `path` is the present path, empty for the whole root; `former` are the paths that it had before.
+    """
+
+    path: str
+    former: tuple[str, ...]
+    total: int
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChurn:
+    """How often one file changed: its commits, how many people made them, and the time of the last one."""
+
+    path: str
+    commits: int
+    authors: int
+    last: float
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """One person: commits, and the times of the first and the last one."""
+
+    name: str
+    commits: int
+    first: float
+    last: float
+
+
+def read_changes(store: Store, root: Path, allow: Sequence[str] = ()) -> Changes:
+    """The commits of the index of a root, which may lie anywhere in its repository."""
+    repository = git.find_repository(root)
+    inside = root.resolve().relative_to(repository.work_tree).as_posix() if repository is not None else "."
+    return Changes(store, prefix="" if inside == "." else f"{inside}/", allow=allow)
+
+
+def relative_path(path: str | os.PathLike[str], root: Path) -> str:
+    """A path as the index names it: relative to the root, empty for the root itself. Raises UnsafePathError."""
+    relative = os.path.relpath(os.path.normpath(root / path), root)
+    if relative == os.pardir or relative.startswith(os.pardir + os.sep):
+        raise UnsafePathError(f"{os.fspath(path)!r} is outside the root {root}: give a path below it")
+    return "" if relative == os.curdir else PurePath(relative).as_posix()
+
+
+class Changes:
+    """The commits of one state of the index, read once, newest first.
+
+    `prefix` is where the root lies in its repository (`packages/app/`, empty for the top): only what is below it is
+    told, relative to it. Texts are cleaned and redacted; `allow` are secrets that may be shown.
+    """
+
+    def __init__(self, store: Store, *, prefix: str = "", allow: Sequence[str] = ()) -> None:
+        self._store, self._prefix, self._allow = store, prefix, allow
+        self._former: dict[str, str] = {}
+        self._changes = list(self._read())
+
+    def history(self, path: str, limit: int) -> FileHistory:
+        """The commits that touched a file, or any file below a folder. Raises UsageError for an unknown path."""
+        path = self._present(path)
+        found = self._of(path)
+        former = sorted(old for old, new in self._former.items() if new == path and old != path)
+        shown = tuple(self._told(change) for change in found[:limit])
+        return FileHistory(self._safe(path), tuple(map(self._safe, former)), len(found), shown)
+
+    def churn(self, path: str, days: int, now: float, limit: int) -> list[FileChurn]:
+        """The files below a path that changed most often on the day (UTC) of `now` and so many before, most first."""
+        if days < 1:
+            raise UsageError(f"days is {days}: give at least 1")
+        since = now // DAY_SECONDS * DAY_SECONDS - days * DAY_SECONDS
+        counts: dict[str, list[Change]] = {}
+        for change in self._of(self._present(path)):
+            if change.time >= since:
+                for touched in change.paths:
+                    counts.setdefault(touched, []).append(change)
+        rows = [
+            FileChurn(self._safe(name), len(rows), len({row.author for row in rows}), max(row.time for row in rows))
+            for name, rows in counts.items()
+        ]
+        return sorted(rows, key=lambda row: (-row.commits, -row.authors, row.path))[:limit]
+
+    def authors(self, path: str, limit: int) -> list[Author]:
+        """Who changed anything below a path, most commits first."""
+        times: dict[str, list[float]] = {}
+        for change in self._of(self._present(path)):
+            times.setdefault(self._safe(change.author), []).append(change.time)
+        rows = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
+        return sorted(rows, key=lambda row: (-row.commits, row.name))[:limit]
+
+    def _read(self) -> Iterator[Change]:
+        """The visible commits under present paths.
+
+        They come from the newest on, so each move is known before the commits that it renames, and a path that was
+        used again after a move keeps its own commits.
+        """
+        renames: Mapping[str, Sequence[Sequence[str]]] = json.loads(self._store.meta("renames_by_commit") or "{}")
+        for bundle in _visible(self._store):
+            for old, new in renames.get(bundle.key, ()):
+                if (inside := self._inside(old)) is not None and (target := self._inside(new)) is not None:
+                    self._former[inside] = self._former.get(target, target)
+            touched = [path for name in bundle.fields.get("files", ()) if (path := self._inside(name)) is not None]
+            if touched or not self._prefix:
+                yield Change(
+                    sha=bundle.key,
+                    author=str(bundle.fields.get("author", "")),
+                    time=bundle.created,
+                    subject=bundle.title,
+                    paths=tuple(dict.fromkeys(self._former.get(path, path) for path in touched)),
+                    file_count=int(bundle.fields.get("file_count", len(touched))),
+                )
+
+    def _inside(self, path: str) -> str | None:
+        return path[len(self._prefix) :] if path.startswith(self._prefix) else None
+
+    def _of(self, path: str) -> list[Change]:
+        """The changes below a path, each with those of its paths; all of them for the root."""
+        if not path:
+            return self._changes
+        found = []
+        for change in self._changes:
+            touched = tuple(name for name in change.paths if name == path or name.startswith(f"{path}/"))
+            if touched:
+                found.append(replace(change, paths=touched))
+        return found
+
+    def _present(self, path: str) -> str:
+        """The path under which something is told: itself, else what it was renamed to."""
+        path = path.strip("/")
+        if not path or self._is_known(path):
+            return path
+        if path in self._former:
+            return self._former[path]
+        raise UsageError(self._unknown(path))
+
+    def _is_known(self, path: str) -> bool:
+        below = f"{path}/"
+        return any(name == path or name.startswith(below) for name in self._names())
+
+    def _names(self) -> Iterable[str]:
+        """Every path that is told or indexed, in order, repeated ones too."""
+        for change in self._changes:
+            yield from change.paths
+        for kind in (Kind.CODE, Kind.DOC):
+            yield from self._store.iterate_keys(kind)
+
+    def _unknown(self, path: str) -> str:
+        if not self._changes:
+            return f"there is no history of {path!r}: no commit is indexed here"
+        names = dict.fromkeys([*self._names(), *self._former])
+        last = path.rpartition("/")[2]
+        same = [name for name in names if name.rpartition("/")[2] == last]
+        near = dict.fromkeys([*same, *difflib.get_close_matches(path, names, NEAR_NAMES, _NEAR_ENOUGH)])
+        listed = ", ".join([self._safe(name) for name in near][:NEAR_NAMES])
+        hint = f"did you mean {listed}?" if listed else "paths are relative to the root, as `satchel search` shows them"
+        return f"no indexed file or commit knows {path!r}: {hint}"
+
+    def _told(self, change: Change) -> Change:
+        return replace(
+            change,
+            author=self._safe(change.author),
+            subject=self._safe(change.subject),
+            paths=tuple(map(self._safe, change.paths)),
+        )
+
+    def _safe(self, text: str) -> str:
+        return redact(clean_field(text, _FIELD_CHARACTERS), self._allow)[0]
+
+
+def _visible(store: Store) -> list[Bundle]:
+    """Newest first. Of commits of the same second, what git told first is newer, and the store numbers as git told."""
+    ids = store.bundle_ids(Kind.COMMIT, store.iterate_keys(Kind.COMMIT))
+    return sorted(store.bundles(ids.values()).values(), key=lambda bundle: (-bundle.created, bundle.id))

@@ -1,0 +1,40 @@
+"""Stored parts as documents, and how documents are named."""
+
+from __future__ import annotations
+
+from satchel.store.records import Bundle, StoredPart
+from satchel.types import Document, Kind, Location, Role
+
+RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
+"""Kinds whose documents are whole records, or sides of one, rather than parts of files."""
+
+
+def document_of(bundle: Bundle, part: StoredPart) -> Document:
+    """The document that a stored part is; its body is read later, from the file or the store.
+
+    The title of a record is that of the record; the side of it that the part is stands in the id.
+    """
+    is_record = bundle.kind in RECORD_KINDS
+    location = None if is_record else Location(bundle.key, part.start, part.end, bundle.content_hash)
+    return Document(
+        id=document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end),
+        kind=bundle.kind,
+        title=bundle.title if is_record else part.name or bundle.title,
+        body="",
+        location=location,
+        role=Role(part.role),
+        signature=part.signature,
+        tags=bundle.tags,
+        fields={**bundle.fields, "language": bundle.language, "bundle": bundle.id, "summary": part.summary},
+        created=bundle.created,
+        updated=bundle.updated,
+        importance=bundle.importance,
+        origin=bundle.origin,
+    )
+
+
+def document_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -> str:
+    """`kind:key`, with `::name` for a named part, `~2` for its twins, and `#La-b` for an unnamed part of a file."""
+    if not name:
+        return f"{kind}:{key}" if kind in RECORD_KINDS else f"{kind}:{key}#L{start}-{end}"
+    return f"{kind}:{key}::{name}" + (f"~{twin}" if twin > 1 else "")

@@ -1,0 +1,160 @@
+"""Which records a search may return: by what they say of themselves, checked once so that the search can trust it.
+
+A filter on something that a kind does not have (the domain of a commit) says nothing about that kind. Times are
+seconds since the epoch (UTC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from satchel.errors import UsageError
+from satchel.store.records import Bundle
+from satchel.types import Kind
+from satchel.vocabulary import ACTIVE, Axis, Domain, MemoryCategory, OutcomeStatus, Strategy, choices, parse_choice
+
+_FIELDS: Mapping[str, tuple[type[StrEnum], frozenset[Kind], str]] = {
+    "category": (MemoryCategory, frozenset({Kind.MEMORY}), "category"),
+    "domain": (Domain, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "domain"),
+    "strategy": (Strategy, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "strategy"),
+    "outcome": (OutcomeStatus, frozenset({Kind.EXPERIENCE}), "outcome_status"),
+    "axis": (Axis, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "axis"),
+}
+"""Filter -> its choices, the kinds that it concerns, and the stored field that it looks at."""
+
+_PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
+"""A value has been seen in several domains: any of them will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a record must be like. Build it with `make_filters`, which checks the values; None and () admit all.
+
+    `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of a commit's
+    author, case ignored; `since` is included, `until` is not; a record needs all of `tags`, and one of `workspaces`.
+    """
+
+    category: str | None = None
+    domain: str | None = None
+    strategy: str | None = None
+    outcome: str | None = None
+    axis: str | None = None
+    min_importance: float | None = None
+    author: str | None = None
+    since: float | None = None
+    until: float | None = None
+    tags: tuple[str, ...] = ()
+    workspaces: tuple[str, ...] | None = None
+
+    def admits(self, bundle: Bundle, part: str) -> bool:
+        """Whether a record may be returned; `part` is the name of the document in it (the axis of an experience)."""
+        if self == NO_FILTERS:
+            return not bundle.fields.get("superseded_by")
+        return (
+            not bundle.fields.get("superseded_by")
+            and all(self._says(name, bundle, part) for name in _FIELDS)
+            and self._matters(bundle)
+            and self._is_by(bundle)
+            and (self.since is None or bundle.created >= self.since)
+            and (self.until is None or bundle.created < self.until)
+            and (self.workspaces is None or bundle.workspace in self.workspaces)
+            and set(self.tags) <= set(bundle.tags)
+        )
+
+    def _matters(self, bundle: Bundle) -> bool:
+        if self.min_importance is None or bundle.kind is not Kind.MEMORY:
+            return True
+        return bundle.importance is not None and bundle.importance >= self.min_importance
+
+    def _is_by(self, bundle: Bundle) -> bool:
+        if self.author is None or bundle.kind is not Kind.COMMIT:
+            return True
+        return self.author.casefold() in str(bundle.fields.get("author", "")).casefold()
+
+    def _says(self, name: str, bundle: Bundle, part: str) -> bool:
+        """Whether a record has the wanted value of one of the choices, or is not concerned by it."""
+        wanted = getattr(self, name)
+        _, kinds, field = _FIELDS[name]
+        if wanted is None or bundle.kind not in kinds:
+            return True
+        if name == "axis" and bundle.kind is Kind.EXPERIENCE:
+            return bool(part == wanted)
+        if bundle.kind is Kind.VALUE and name in _PLURAL_FIELDS:
+            return wanted in bundle.fields.get(_PLURAL_FIELDS[name], ())
+        return bool(bundle.fields.get(field) == wanted)
+
+
+NO_FILTERS = Filters()
+
+
+def make_filters(
+    *,
+    category: str | None = None,
+    domain: str | None = None,
+    strategy: str | None = None,
+    outcome: str | None = None,
+    axis: str | None = None,
+    min_importance: float | None = None,
+    author: str | None = None,
+    since: float | None = None,
+    until: float | None = None,
+    tags: Iterable[str] = (),
+    workspaces: Iterable[str] | None = None,
+) -> Filters:
+    """Checked filters.
+
+    Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
+    ends before it begins.
+    """
+    asked = {"category": category, "domain": domain, "strategy": strategy, "outcome": outcome, "axis": axis}
+    checked: dict[str, Any] = {name: _choice(name, value) for name, value in asked.items()}
+    if min_importance is not None and not 0 <= min_importance <= 1:
+        raise UsageError(f"min_importance is {min_importance}: give 0 to 1")
+    if since is not None and until is not None and until <= since:
+        raise UsageError(f"since ({since:g}) is not before until ({until:g}): nothing lies between them")
+    if isinstance(tags, str):
+        raise UsageError(f"tags is {tags!r}: give a list, as in tags=[{tags!r}]")
+    return Filters(
+        **checked,
+        min_importance=min_importance,
+        author=author or None,
+        since=since,
+        until=until,
+        tags=tuple(tags),
+        workspaces=tuple(workspaces) if workspaces is not None else None,
+    )
+
+
+def _choice(name: str, value: str | None) -> str | None:
+    if value is None:
+        return None
+    known = _FIELDS[name][0]
+    if known is OutcomeStatus and value == ACTIVE:
+        return ACTIVE
+    if known is OutcomeStatus and value not in choices(known):
+        raise UsageError(f"unknown outcome {value!r}: choose from {', '.join([*choices(known), ACTIVE])}")
+    return str(parse_choice(known, value, name))
+
+
+def parse_filters(given: Mapping[str, Any] | Filters) -> Filters:
+    """Filters by name, as in `{"category": "error"}`. Raises UsageError for an unknown name (the message lists all)."""
+    if isinstance(given, Filters):
+        return given
+    known = [field.name for field in fields(Filters)]
+    for name in given:
+        if name not in known:
+            raise UsageError(f"unknown filter {name!r}: choose from {', '.join(known)}")
+    return make_filters(**given)
+
+
+def filters_data(filters: Filters) -> dict[str, Any]:
+    """The filters that are set, as plain values that `parse_filters` takes."""
+    found = {field.name: getattr(filters, field.name) for field in fields(Filters)}
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in found.items()
+        if value not in (None, ())
+    }

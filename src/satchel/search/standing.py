@@ -1,0 +1,44 @@
+"""Where one file stands among all files of its kind for a question, also far below what is ever shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from satchel.search import code
+from satchel.search.history import Votes
+from satchel.search.query import Query
+from satchel.store.protocol import Store
+from satchel.types import Kind, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class FileStanding:
+    """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
+
+    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the file contains.
+    """
+
+    rank: int
+    of: int
+    relevance: float
+    signals: tuple[Signal, ...]
+
+
+def file_standing(query: Query, store: Store, kind: Kind, path: str, votes: Votes) -> FileStanding:
+    """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word."""
+    lexicon = store.lexicon(kind)
+    bundle = store.bundle(kind, path)
+    if bundle is None or not query.terms or bundle.id not in lexicon.columns.bundle_id:
+        return FileStanding(0, 0, 0.0, ())
+    ranking = code.rank(query, store, lexicon, kind, votes)
+    position = int(np.flatnonzero(lexicon.columns.bundle_id == bundle.id)[0])
+    matching = int(np.count_nonzero(ranking.file_score > 0))
+    if ranking.file_score[position] <= 0:
+        return FileStanding(0, matching, 0.0, ())
+    values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
+    signals = [Signal(name, round(value, 4), code.FILE_WEIGHTS[name]) for name, value in values if value > 0]
+    signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), code.VALUE_FILE))
+    relevance = float(ranking.scores.bundle_matched[position])
+    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))

@@ -1,0 +1,346 @@
+"""What is being changed: the work tree or the staging area against a commit, as definitions and lines.
+
+git is asked for trees and contents only; the work tree is compared here. So nothing that a repository configures
+(filters, text converters, external diffs) can run, and files that only differ in their line ends count as unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from hashlib import sha1, sha256
+from pathlib import Path
+from typing import Any
+
+from satchel import files
+from satchel.clean import clean_field, clean_text
+from satchel.errors import GitError, UsageError
+from satchel.git import Repository, head
+from satchel.redact import redact
+from satchel.sources.blobs import SUBMODULE, Entry, blob, resolve, staged_entries, tree_entries
+from satchel.sources.outline import outline_file
+from satchel.sources.roles import is_secondary
+from satchel.types import Part, Role
+
+MOST_FILES = 200
+"""Files of a change that are read: more is a sweep, and its callers are everywhere."""
+
+WORD_CHARACTERS = 4_000
+"""Of the changed lines that lend their words to the search: they only tip the scale between what is related anyway."""
+
+MOST_COMPARED_LINES = 4_000
+"""Beyond this many differing lines a file counts as changed throughout: comparing grows with the square."""
+
+LINK = "120000"
+
+_GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
+"""Why a tracked file cannot be read that count as deleted: nothing is there, or no regular file any more."""
+
+_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+
+Range = tuple[int, int]
+Opcode = tuple[str, int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One file of a change. `status` is added, modified or deleted.
+
+    `ranges` are the changed lines as they stand now; where lines were only deleted, the line before the gap. `names`
+    are the qualified names of the definitions that hold changes, `removed` those that are gone.
+    """
+
+    path: str
+    status: str
+    ranges: tuple[Range, ...] = ()
+    names: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    insertions: int = 0
+    deletions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What differs between a commit (`base`) and the work tree or the staging area (`target`).
+
+    `words` are changed lines, cleaned and redacted. `untracked` files are indexed and unknown to git: they are no part
+    of the change. `unread` names changed files that were not looked into.
+    """
+
+    base: str
+    target: str
+    files: tuple[ChangedFile, ...] = ()
+    words: str = ""
+    untracked: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def file(self, path: str) -> ChangedFile | None:
+        """The changed file with this path."""
+        return next((file for file in self.files if file.path == path), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Qualified names of the changed and removed definitions; those in tests only where there are no others."""
+        primary = [file for file in self.files if not is_secondary(file.path)]
+        named = [name for file in primary for name in (*file.names, *file.removed)]
+        named = named or [name for file in self.files for name in (*file.names, *file.removed)]
+        return tuple(dict.fromkeys(named))
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOptions:
+    """Where and how a change is read. `prefix` is the root inside the repository, with a slash, empty at its top.
+
+    `indexed` are the paths that may be read: whatever the index leaves out, the change leaves out too.
+    """
+
+    root: Path
+    prefix: str
+    indexed: frozenset[str]
+    limit: int
+    allow: tuple[str, ...] = ()
+
+
+def change_data(change: Change) -> dict[str, Any]:
+    """A change as plain JSON values; `change_from` reads it back."""
+    data: dict[str, Any] = asdict(change)
+    for file in data["files"]:
+        file["ranges"] = [list(span) for span in file["ranges"]]
+        file["names"], file["removed"] = list(file["names"]), list(file["removed"])
+    return data | {"files": list(data["files"]), "untracked": list(change.untracked), "unread": list(change.unread)}
+
+
+def change_from(data: Mapping[str, Any]) -> Change:
+    """The change that `change_data` described. Raises TypeError or ValueError for anything else."""
+    changed = [
+        ChangedFile(
+            **{
+                **file,
+                "ranges": tuple((int(start), int(end)) for start, end in file["ranges"]),
+                "names": tuple(file["names"]),
+                "removed": tuple(file["removed"]),
+            }
+        )
+        for file in data["files"]
+    ]
+    lists = {"files": tuple(changed), "untracked": tuple(data["untracked"]), "unread": tuple(data["unread"])}
+    return Change(**{**data, **lists})
+
+
+def read_change(repository: Repository, options: ChangeOptions, revision: str, *, staged: bool) -> Change:
+    """What changed since a revision, in the work tree or with `staged` in the staging area.
+
+    Raises UsageError for a revision that does not exist, GitError where git fails.
+    """
+    if ".." in revision:
+        raise UsageError(f"{clean_field(revision)!r} is a range: give one revision, and its difference to now is taken")
+    base, old = _base(repository, revision)
+    new = staged_entries(repository)
+    reader = _Reader(repository, options, staged=staged)
+    changed: list[ChangedFile] = []
+    unread: list[str] = []
+    words: list[str] = []
+    paths = sorted(_inside(path, options.prefix) for path in {*old, *new} if path.startswith(options.prefix))
+    for path in paths:
+        full = options.prefix + path
+        if not reader.differs(path, old.get(full), new.get(full)):
+            continue
+        if len(changed) >= MOST_FILES or not reader.may_read(path, full in new):
+            unread.append(clean_field(path))
+            continue
+        found = reader.compare(path, old.get(full), new.get(full))
+        if found is None:
+            unread.append(clean_field(path))
+        elif found[0] is not None:
+            changed.append(found[0])
+            words += found[1]
+    untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
+    return Change(
+        base=base,
+        target="staging area" if staged else "work tree",
+        files=tuple(changed),
+        words="\n".join(words)[:WORD_CHARACTERS],
+        untracked=tuple(untracked),
+        unread=tuple(unread),
+    )
+
+
+def _inside(path: str, prefix: str) -> str:
+    return path.removeprefix(prefix)
+
+
+def _base(repository: Repository, revision: str) -> tuple[str, dict[str, Entry]]:
+    """The commit to compare with, and its files; none for HEAD of a branch without commits."""
+    if revision == "HEAD" and head(repository) is None:
+        return "", {}
+    try:
+        commit = resolve(repository, revision)
+    except GitError as error:
+        raise UsageError(f"there is no revision {clean_field(revision)!r} here: {error}") from None
+    return commit, tree_entries(repository, commit)
+
+
+class _Reader:
+    """Reads both sides of each file of one change."""
+
+    def __init__(self, repository: Repository, options: ChangeOptions, *, staged: bool) -> None:
+        self._repository, self._options, self._staged = repository, options, staged
+        self._live: dict[str, bytes | None] = {}
+        self._unreadable: set[str] = set()
+        self._staged_at = _mtime(repository.git_dir / "index")
+
+    def differs(self, path: str, old: Entry | None, new: Entry | None) -> bool:
+        """Whether the two sides may hold different bytes. Links and submodules never do here."""
+        if any(entry is not None and entry.mode in (LINK, SUBMODULE) for entry in (old, new)):
+            return False
+        if new is None or old is None or self._staged:
+            return (old.blob if old is not None else "") != (new.blob if new is not None else "")
+        return self._blob_now(path, new) != old.blob
+
+    def _blob_now(self, path: str, new: Entry) -> str:
+        """The id that the file on disk would have; the staged one where it was not touched since."""
+        stamp = files.stamp(self._options.root, path)
+        # A file written in the same instant as the staging area may have changed unnoticed since.
+        if stamp is not None and new.stamp == stamp[:2] and stamp[1] < self._staged_at:
+            return new.blob
+        raw = self._read(path)
+        if raw is None:
+            return ""
+        made = sha256 if len(new.blob) == 64 else sha1
+        return made(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+    def _read(self, path: str) -> bytes | None:
+        if path not in self._live:
+            try:
+                self._live[path] = files.read_bytes(self._options.root, path, limit=self._options.limit).raw
+            except files.Skipped as skip:
+                self._live[path] = None
+                if skip.reason not in _GONE:
+                    self._unreadable.add(path)
+        return self._live[path]
+
+    def may_read(self, path: str, is_tracked: bool) -> bool:
+        """Whether the contents may be looked at: what is not indexed is not, unless it is gone and was no secret."""
+        if path in self._unreadable:
+            return False
+        if path in self._options.indexed:
+            return True
+        gone = not is_tracked or files.stamp(self._options.root, path) is None
+        return gone and not files.is_secret_file(path)
+
+    def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
+        """The changed file and its changed lines; (None, []) if no line differs, None if a side cannot be read."""
+        before = "" if old is None else self._text(blob(self._repository, old.blob, self._options.limit))
+        if new is None:
+            after: str | None = ""
+        elif self._staged:
+            after = self._text(blob(self._repository, new.blob, self._options.limit))
+        else:
+            raw = self._read(path)
+            after = "" if raw is None else self._text(raw)
+        if before is None or after is None:
+            return None
+        is_gone = new is None or (not self._staged and self._read(path) is None)
+        status = "deleted" if is_gone else "added" if old is None else "modified"
+        return _compared(clean_field(path), status, before, after)
+
+    def _text(self, raw: bytes | None) -> str | None:
+        decoded = files.decode(raw) if raw is not None else None
+        return redact(clean_text(decoded[0])[0], allow=self._options.allow)[0] if decoded is not None else None
+
+
+def _mtime(path: Path) -> int:
+    try:
+        return path.lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedFile | None, list[str]]:
+    old, new = before.split("\n"), after.split("\n")
+    steps = [step for step in opcodes(old, new) if step[0] != "equal"]
+    if not steps:
+        return None, []
+    gone_lines = [(first + 1, last) for _, first, last, _, _ in steps if last > first]
+    come_lines = [(first + 1, last) for _, _, _, first, last in steps if last > first]
+    # Where lines were only deleted, the line before the gap stands for it.
+    ranges = tuple((first + 1, last) if last > first else (max(first, 1), max(first, 1)) for *_, first, last in steps)
+    names_before = touched_names(path, before, _written(old, gone_lines))
+    names = dict.fromkeys(touched_names(path, after, _written(new, come_lines)))
+    still = frozenset(_all_names(path, after))
+    names |= dict.fromkeys(name for name in names_before if name in still)
+    changed = ChangedFile(
+        path=path,
+        status=status,
+        ranges=ranges if status != "deleted" else (),
+        names=tuple(names),
+        removed=tuple(name for name in names_before if name not in still),
+        insertions=sum(end - start + 1 for start, end in come_lines),
+        deletions=sum(end - start + 1 for start, end in gone_lines),
+    )
+    lines = [line for start, end in come_lines for line in new[start - 1 : end]]
+    lines += [line for start, end in gone_lines for line in old[start - 1 : end]]
+    return changed, [line.strip() for line in lines if line.strip()]
+
+
+def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
+    """The ranges without blank lines at their ends: those belong to the definition above and change nothing of it."""
+    kept = []
+    for start, end in ranges:
+        while start <= end and not lines[start - 1].strip():
+            start += 1
+        while start <= end and not lines[end - 1].strip():
+            end -= 1
+        if start <= end:
+            kept.append((start, end))
+    return kept
+
+
+def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
+    """How one list of lines becomes the other, as difflib tells it (0-based, ends exclusive)."""
+    first = next(
+        (i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
+    )
+    rest = zip(reversed(old[first:]), reversed(new[first:]), strict=False)
+    last = next((i for i, pair in enumerate(rest) if pair[0] != pair[1]), min(len(old), len(new)) - first)
+    old_middle, new_middle = old[first : len(old) - last], new[first : len(new) - last]
+    if not old_middle and not new_middle:
+        return []
+    if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
+        return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
+    found = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
+    return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in found]
+
+
+def touched_names(path: str, text: str, ranges: Iterable[Range]) -> list[str]:
+    """Qualified names of the definitions that hold any of these lines, in file order."""
+    wanted = list(ranges)
+    if not wanted:
+        return []
+    names = []
+    for part in _parts(path, text):
+        inside = [(start, end) for start, end in wanted if start <= part.end and part.start <= end]
+        if not inside:
+            continue
+        if part.name and part.role in _DECLARED:
+            names.append(part.name)
+        names += [name for name, line in _constants(part) if any(start <= line <= end for start, end in inside)]
+    return list(dict.fromkeys(names))
+
+
+def _all_names(path: str, text: str) -> list[str]:
+    parts = _parts(path, text)
+    declared = [part.name for part in parts if part.role in _DECLARED]
+    return declared + [name for part in parts for name, _ in _constants(part)]
+
+
+def _constants(part: Part) -> list[tuple[str, int]]:
+    """What a stretch between functions defines, with its lines: a constant, a type alias."""
+    if part.name:
+        return []
+    return [(f"{one.owner}.{one.name}" if one.owner else one.name, one.line) for one in part.definitions]
+
+
+def _parts(path: str, text: str) -> tuple[Part, ...]:
+    return outline_file(path, text)[1].parts

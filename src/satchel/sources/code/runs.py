@@ -1,0 +1,177 @@
+"""Runs of statements and members: what can be left out of a text so that the rest is still its language.
+
+A *run* is the list of units (statements, methods, entries) inside one node of the syntax tree, each on lines of its
+own. Leaving whole units out keeps the syntax almost everywhere; where it does not, `faults` tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from satchel.sources.code.grammar import grammar
+from satchel.sources.code.parse import syntax_tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+_DEEPEST = 60
+"""Levels that are looked into below a definition; code written by people nests less deep."""
+
+_SEPARATORS = frozenset({",", ";", "\n", ""})
+_COMMENT = re.compile(r"comment")
+_FUNCTION = re.compile(r"function|method|constructor|decorated")
+_INTRODUCES = re.compile(r"comment|decorator|attribute|annotation|php_tag")
+_LIST = re.compile(
+    r"block|body|list|program|module|source_file|unit|compound|object|array|dict|hash|group|then|literal_value|subshell"
+)
+"""What the grammars call the nodes whose children are statements, members or entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Children of a node that share lines with each other and with nothing else; lines from 1."""
+
+    first: int
+    last: int
+    nodes: tuple[Node, ...]
+
+    @property
+    def only(self) -> Node | None:
+        """The one named child, None if there are several."""
+        named = [node for node in self.nodes if node.is_named]
+        return named[0] if len(named) == 1 else None
+
+    def says(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the types of all named children match."""
+        return all(pattern.search(node.type) for node in self.nodes if node.is_named)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One statement or member: its lines (from 1). `body` is the run inside it if it is a function."""
+
+    start: int
+    end: int
+    body: Run | None = None
+    is_comment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Units in order; `documented` says that the first is the doc string of what is around them."""
+
+    units: tuple[Unit, ...]
+    documented: bool = False
+
+
+def tree_of(text: str, language: str) -> Tree | None:
+    """The syntax tree of a text in one of `GRAMMARS`; None for a text that nobody wrote by hand."""
+    return syntax_tree(text.encode("utf-8", "replace"), grammar(language))
+
+
+def faults(tree: Tree) -> int:
+    """How many errors and missing tokens the tree holds."""
+    found, pending = 0, [tree.root_node]
+    while pending:
+        node = pending.pop()
+        found += node.is_error or node.is_missing
+        pending += [child for child in node.children if child.has_error or child.is_missing]
+    return found
+
+
+def run_within(tree: Tree, text: str, start: int, end: int) -> Run | None:
+    """The run that makes up most of these lines (from 1) of the text: the body of a function, the members of a class.
+
+    None where the lines are one unbroken whole.
+    """
+    lines = text.encode("utf-8", "replace").split(b"\n")  # the binding must not be asked for the text of a node
+    return _main_run(_around(tree.root_node, start - 1, end - 1), start, end, lines)
+
+
+def _around(node: Node, first: int, last: int) -> Node:
+    """The smallest node that holds all of these rows."""
+    for _ in range(_DEEPEST):
+        inner = next((child for child in node.children if child.start_point[0] <= first and _last(child) >= last), None)
+        if inner is None or (inner.start_point[0], _last(inner)) == (first, last):
+            return inner or node
+        node = inner
+    return node
+
+
+def _main_run(node: Node, start: int, end: int, lines: Sequence[bytes]) -> Run | None:
+    """The run of a node, or of the one thing that makes up the node, as deep as that goes."""
+    best: Run | None = None
+    is_inside = False
+    for _ in range(_DEEPEST):
+        groups = [group for group in _groups(node, lines) if start <= group.first and group.last <= end]
+        if _LIST.search(node.type) and groups:
+            *before, last = groups
+            introduced = all(group.says(_INTRODUCES) for group in before)
+            # A definition with its comments and decorators is looked into, never left out as a whole.
+            if not introduced or (is_inside and best is None):
+                best = _run(groups, lines)
+            if last.only is None or not introduced:
+                return best
+            node = last.only
+        else:
+            inside = [child for child in node.children if child.is_named and child.start_point[0] + 1 >= start]
+            largest = max(inside, key=lambda child: _last(child) - child.start_point[0], default=None)
+            if largest is None or _last(largest) == largest.start_point[0]:
+                return best
+            node, is_inside = largest, True
+    return best
+
+
+def _run(groups: Sequence[_Group], lines: Sequence[bytes]) -> Run:
+    opening = groups[0].only
+    documented = (
+        opening is not None
+        and opening.type == "expression_statement"
+        and [child.type for child in opening.named_children] == ["string"]
+    )
+    return Run(tuple(_unit(group, lines) for group in groups), documented)
+
+
+def _unit(group: _Group, lines: Sequence[bytes]) -> Unit:
+    body = None
+    if group.only is not None and _FUNCTION.search(group.only.type):
+        body = _main_run(group.only, group.first + 1, group.last, lines)
+    return Unit(group.first, group.last, body, group.says(_COMMENT))
+
+
+def _groups(node: Node, lines: Sequence[bytes]) -> Iterator[_Group]:
+    """The children that can be left out line by line.
+
+    What shares a line with a keyword or bracket of the node, or with anything around it, cannot.
+    """
+    pending: _Group | None = None
+    for child in node.children:
+        first, last = child.start_point[0] + 1, _last(child) + 1
+        if pending is not None and first <= pending.last:
+            pending = _Group(pending.first, max(pending.last, last), (*pending.nodes, child))
+            continue
+        if pending is not None and _is_free(pending, lines):
+            yield pending
+        pending = _Group(first, last, (child,))
+    if pending is not None and _is_free(pending, lines):
+        yield pending
+
+
+def _is_free(group: _Group, lines: Sequence[bytes]) -> bool:
+    if not any(node.is_named for node in group.nodes):
+        return False
+    if any(not node.is_named and node.type not in _SEPARATORS for node in group.nodes):
+        return False
+    opening, closing = group.nodes[0], max(group.nodes, key=lambda node: node.end_byte)
+    before = lines[group.first - 1][: opening.start_point[1]]
+    behind = lines[group.last - 1][closing.end_point[1] :] if closing.end_point[0] == group.last - 1 else b""
+    return not before.strip() and not behind.strip(b" \t\r")
+
+
+def _last(node: Node) -> int:
+    """The last row (from 0) that holds something of the node."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row

@@ -1,0 +1,160 @@
+"""The words of the learning memory: every choice that a memory or an experience has, and how long its texts may be.
+
+One place: choices of the command line, schemas of tools, error messages and the tables of the docs come from here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from satchel.errors import UsageError
+
+
+class MemoryCategory(StrEnum):
+    """What a memory is about."""
+
+    PREFERENCE = "preference"
+    FACT = "fact"
+    EVENT = "event"
+    WORKFLOW = "workflow"
+    CONTEXT = "context"
+    ERROR = "error"
+    DECISION = "decision"
+
+
+class Provenance(StrEnum):
+    """Who said it."""
+
+    USER = "user"
+    AGENT = "agent"
+    IMPORT = "import"
+
+
+class Domain(StrEnum):
+    """What kind of work an experience was."""
+
+    DEBUGGING = "debugging"
+    REFACTORING = "refactoring"
+    FEATURE = "feature"
+    TESTING = "testing"
+    CONFIGURATION = "configuration"
+    DOCUMENTATION = "documentation"
+    PERFORMANCE = "performance"
+    SECURITY = "security"
+    INTEGRATION = "integration"
+
+
+class Strategy(StrEnum):
+    """How the work was gone about."""
+
+    SYSTEMATIC_ELIMINATION = "systematic-elimination"
+    TRIAL_AND_ERROR = "trial-and-error"
+    RESEARCH_FIRST = "research-first"
+    DIVIDE_AND_CONQUER = "divide-and-conquer"
+    ROOT_CAUSE_ANALYSIS = "root-cause-analysis"
+    COPY_FROM_SIMILAR = "copy-from-similar"
+    CHECK_ASSUMPTIONS = "check-assumptions"
+    READ_THE_ERROR = "read-the-error"
+    ASK_USER = "ask-user"
+
+
+class OutcomeStatus(StrEnum):
+    """How an experience ended: as its hypothesis said, otherwise, or without an end."""
+
+    CONFIRMED = "confirmed"
+    FALSIFIED = "falsified"
+    ABANDONED = "abandoned"
+
+
+ACTIVE = "active"
+"""The status of an experience without an outcome yet. It is not one of `OutcomeStatus`: nothing ends with it."""
+
+
+class RootCauseCategory(StrEnum):
+    """Why a hypothesis was wrong."""
+
+    WRONG_ASSUMPTION = "wrong-assumption"
+    MISSING_KNOWLEDGE = "missing-knowledge"
+    OVERSIGHT = "oversight"
+    ENVIRONMENT_ISSUE = "environment-issue"
+    MISLEADING_SYMPTOM = "misleading-symptom"
+    INCOMPLETE_FIX = "incomplete-fix"
+    WRONG_SCOPE = "wrong-scope"
+    TEST_ISOLATION = "test-isolation"
+    TIMING_ISSUE = "timing-issue"
+
+
+class ConfidenceTier(StrEnum):
+    """How far an experience can be relied on, from most to least."""
+
+    GOLD = "gold"
+    SILVER = "silver"
+    BRONZE = "bronze"
+    ABANDONED = "abandoned"
+
+
+TIER_WEIGHTS: Mapping[ConfidenceTier, float] = {
+    ConfidenceTier.GOLD: 1.0,
+    ConfidenceTier.SILVER: 0.8,
+    ConfidenceTier.BRONZE: 0.5,
+    ConfidenceTier.ABANDONED: 0.2,
+}
+"""How much an experience counts where several are summed up, 0 to 1."""
+
+MISSING_TIER_WEIGHT = 0.5
+"""The weight of an experience whose tier is missing or unknown: as of a poor one."""
+
+
+class Axis(StrEnum):
+    """A side of an experience that is a document of its own."""
+
+    FULL = "full"
+    STRATEGY = "strategy"
+    SURPRISE = "surprise"
+    ROOT_CAUSE = "root_cause"
+
+
+class ImportFormat(StrEnum):
+    """Who wrote what is imported."""
+
+    SATCHEL = "satchel"
+    CALM_GHAP = "calm-ghap"
+    CLAUDE_CODE = "claude-code"
+
+
+DEFAULT_IMPORTANCE = 0.5
+"""Of a memory whose importance nobody said; 0 to 1."""
+
+MEMORY_CHARACTERS = 10_000
+"""A memory is a few sentences; what is longer is a document and belongs into a file."""
+
+MOST_TAGS = 20
+TAG_CHARACTERS = 50
+
+STATEMENT_CHARACTERS = 1_000
+"""Goal, hypothesis, action and prediction: each is one statement that can turn out right or wrong."""
+
+REPORT_CHARACTERS = 2_000
+"""Result, surprise, note, description of a root cause, and lesson: what happened may take more words."""
+
+VALUE_CHARACTERS = 500
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def choices(kind: type[StrEnum] | Iterable[str]) -> list[str]:
+    """The values of a choice in their order, as plain text: for command lines and schemas."""
+    return [str(member) for member in kind]
+
+
+def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
+    """The member of this value. Raises UsageError that names all values, and the one that may have been meant."""
+    known = choices(kind)
+    if value in known:
+        return kind(value)
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError(f"unknown {what} {value!r}{meant}: choose from {', '.join(known)}")

@@ -1,0 +1,65 @@
+"""Commits that are shown say how many lines they changed, and their text does not depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.envelope import search_envelope
+from satchel.testing import TinyRepository
+
+QUESTION = "backoff between attempts"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> TinyRepository:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Add the client", {"client.py": "def send():\n    pass\n"})
+    repository.commit("Wait with backoff between attempts", {"client.py": "def send():\n    wait()\n    again()\n"})
+    return repository
+
+
+@pytest.fixture
+def satchel(shop: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
+    with Satchel.open(shop.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        yield opened
+
+
+def test_a_shown_commit_says_how_many_lines_it_changed(satchel: Satchel) -> None:
+    context = satchel.assemble(QUESTION, types=["commits", "code"])
+    (shown,) = [item for item in context.items if item.source == "commit"]
+    assert shown.metadata["insertions"] == 2
+    assert shown.metadata["deletions"] == 1
+    assert shown.metadata["files_changed"] == ["client.py"]
+    assert all("insertions" not in item.metadata for item in context.items if item.source == "code")
+
+
+def test_what_cannot_be_counted_is_noted_and_changes_no_byte(satchel: Satchel, shop: TinyRepository) -> None:
+    satchel.index()
+    (shop.root / ".git").rename(shop.root / "away")
+    request = satchel.request(QUESTION, types=["commits"])
+    uncounted = satchel.answer(request)
+    assert [item.metadata["insertions"] for item in uncounted.items] == [None]
+    assert [failure.source for failure in uncounted.failures] == ["commits"]
+    (shop.root / "away").rename(shop.root / ".git")
+    counted = satchel.answer(request)
+    assert [item.metadata["insertions"] for item in counted.items] == [2]
+    assert (counted.text, counted.failures) == (uncounted.text, ())
+
+
+def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:
+    hits, failures = satchel.count_lines(satchel.search(QUESTION, types=["commits", "code"]))
+    assert failures == []
+    shown = {hit["source"]: hit for hit in search_envelope(QUESTION, hits, failures, "1")["hits"]}
+    assert shown["commit"]["metadata"]["insertions"] == 2
+    assert shown["commit"]["metadata"]["author"] == "Ada"
+    assert shown["code"]["metadata"] == {}
+
+
+def test_hits_without_commits_ask_no_git(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    hits = satchel.search("send", types=["code"])
+    monkeypatch.setattr("satchel.git._command", None)
+    assert satchel.count_lines(hits) == (hits, [])

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from satchel.testing import TinyRepository
+from tests.cli.conftest import Satchel
+from tests.learn.samples import calm_line
+
+pytestmark = pytest.mark.usefixtures("shop")
+
+
+def filled(satchel: Satchel) -> str:
+    """A memory file with a memory, and its export."""
+    satchel("remember", "Retries back off exponentially", "--category", "decision")
+    return satchel("export").out
+
+
+def test_an_export_comes_back_byte_for_byte(satchel: Satchel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = filled(satchel)
+    file = tmp_path / "memory.jsonl"
+    ran = satchel("export", str(file))
+    assert (ran.code, ran.out, ran.err) == (0, "", f"wrote 1 records to {file}\n")
+    assert file.read_text(encoding="utf-8") == text
+    assert file.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "new"))
+    assert satchel("import", str(file)).err == "imported: 1 new, 0 updated, 0 unchanged\n"
+    assert satchel("export").out == text
+    assert satchel("import", str(file), "--json").json == {
+        "added": 0,
+        "updated": 0,
+        "unchanged": 1,
+        "problems": [],
+        "passed_over": {},
+    }
+    assert len(satchel("memory", "list").out.splitlines()) == 1
+
+
+def test_a_file_that_exists_is_not_written_over_by_accident(satchel: Satchel, tmp_path: Path) -> None:
+    text = filled(satchel)
+    file = tmp_path / "memory.jsonl"
+    file.write_text("precious", encoding="utf-8")
+    ran = satchel("export", str(file))
+    assert (ran.code, file.read_text(encoding="utf-8")) == (2, "precious")
+    assert "--force" in ran.err
+    assert satchel("export", str(file), "--force").code == 0
+    assert file.read_text(encoding="utf-8") == text
+    assert satchel("export", str(tmp_path / "no" / "folder.jsonl")).code == 1
+
+
+def test_a_broken_line_is_named_and_the_rest_is_imported(satchel: Satchel, tmp_path: Path) -> None:
+    file = tmp_path / "journal.jsonl"
+    lines = [json.dumps(calm_line()), "{broken", json.dumps(calm_line(id="g2", domain="cooking"))]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    ran = satchel("import", str(file), "--as", "calm-ghap")
+    assert ran.code == 3
+    assert "imported: 1 new" in ran.err
+    assert "line 2: not JSON" in ran.err
+    assert "line 3: unknown domain 'cooking'" in ran.err
+    shown = satchel("context", "a cache outside the database survived between workers", "--types", "experiences").out
+    assert "**Experience** testing | systematic-elimination" in shown
+
+
+def test_lines_come_from_standard_input_too(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO(json.dumps(calm_line()).encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+    assert satchel("import", "-", "--as", "calm-ghap").code == 0
+    monkeypatch.setattr(sys, "stdin", None)
+    assert satchel("import", "-").code == 2
+
+
+def test_several_files_say_which_one_is_broken_and_how_often(satchel: Satchel, tmp_path: Path) -> None:
+    broken, fine = tmp_path / "broken.jsonl", tmp_path / "fine.jsonl"
+    broken.write_text("no\n" * 25, encoding="utf-8")
+    fine.write_text(json.dumps(calm_line()), encoding="utf-8")
+    ran = satchel("import", str(broken), str(fine), "--as", "calm-ghap", "--everywhere")
+    assert ran.code == 3
+    assert f"{broken} line 1: not JSON" in ran.err
+    assert "and 5 more lines that cannot be used" in ran.err
+
+
+def test_transcripts_are_imported_from_files_and_folders(
+    satchel: Satchel, shop: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [
+        ("user", "how long does the heron server keep sessions"),
+        ("assistant", "For nine days, says its settings."),
+    ]
+    lines = [
+        {
+            "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s1", "cwd": str(shop.root),
+            "timestamp": "2026-05-01T10:00:00Z", "message": {"role": role, "content": text},
+        }
+        for number, (role, text) in enumerate(said)
+    ]  # fmt: skip
+    text = "\n".join(map(json.dumps, lines))
+    folder = tmp_path / ".claude" / "projects" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "s1.jsonl").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert satchel("import", "--as", "claude-code").err.startswith("imported: 1 new")
+    assert satchel("import", str(folder), "--as", "claude-code", "--json").json["unchanged"] == 1
+    assert "nine days" in satchel("context", "how long does heron keep sessions", "--types", "conversations").out
+    (folder / "s1.jsonl").write_text(text.replace(str(shop.root), "/elsewhere"), encoding="utf-8")
+    assert "passed over: " in satchel("import", "--as", "claude-code").err
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert satchel("import", "-", "--as", "claude-code").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "there is nothing to import"),
+        (("x", "--here", "--everywhere"), "exclude each other"),
+        (("x", "--as", "diary"), "satchel"),
+        (("no-such-folder", "--as", "claude-code"), "does not exist"),
+        ((".", "--as", "claude-code", "--everywhere"), "leave it out"),
+    ],
+    ids=str,
+)
+def test_a_wrong_import_says_what_is_possible(satchel: Satchel, arguments: tuple[str, ...], said: str) -> None:
+    ran = satchel("import", *arguments)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+def test_a_file_that_is_not_there_is_an_error(satchel: Satchel) -> None:
+    ran = satchel("import", "no-such-file.jsonl")
+    assert ran.code == 1
+    assert "no-such-file.jsonl" in ran.err

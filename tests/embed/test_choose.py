@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.config import Folders, load_settings
+from satchel.embed.choose import Choice, choose, embedded_kinds
+from satchel.embed.endpoint import Endpoint
+from satchel.embed.minilm import MiniLM
+from satchel.settings import SETTINGS
+from satchel.types import Kind
+
+ENDPOINT = {"embed.endpoint": "http://localhost:1/v1", "embed.model": "m", "embed.dimension": 8}
+
+
+def chosen(tmp_path: Path, environ: dict[str, str] | None = None, **overrides: Any) -> Choice:
+    folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
+    dotted = {key.replace("__", "."): value for key, value in overrides.items()}
+    settings = load_settings(None, {}, dotted, folders).settings
+    return choose(settings, tmp_path / "cache", environ or {})
+
+
+def test_auto_takes_the_model_that_is_installed_and_an_endpoint_before_it(tmp_path: Path) -> None:
+    assert isinstance(chosen(tmp_path).embedder, MiniLM)
+    assert isinstance(chosen(tmp_path, **ENDPOINT).embedder, Endpoint)
+    assert isinstance(chosen(tmp_path, **ENDPOINT, embed__provider="minilm").embedder, MiniLM)
+    assert chosen(tmp_path, **ENDPOINT, embed__provider="off") == Choice(None)
+
+
+def test_a_model_that_was_asked_for_and_is_missing_is_a_failure_and_a_missing_one_else_is_none(
+    tmp_path: Path,
+) -> None:
+    missing = chosen(tmp_path, embed__provider="minilm", embed__weights=str(tmp_path))
+    assert missing.embedder is None
+    assert missing.failure is not None
+    assert "pip install" in missing.failure.hint
+    assert chosen(tmp_path, embed__weights=str(tmp_path)) == Choice(None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"embed.endpoint": "ftp://x"}, "must begin with http"),
+        ({"embed.model": ""}, "embed.model is not set"),
+        ({"embed.dimension": 0}, "embed.dimension is not set"),
+        ({"embed.key_variable": "MY_KEY"}, "names MY_KEY, which is not set"),
+    ],
+    ids=["scheme", "model", "dimension", "key"],
+)
+def test_an_endpoint_that_is_half_configured_is_a_failure_that_names_what_is_wrong(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    choice = chosen(tmp_path, **{**ENDPOINT, **changes})
+    assert choice.embedder is None
+    assert choice.failure is not None
+    assert message in choice.failure.message
+
+
+def test_the_key_comes_from_the_variable_that_the_settings_name(tmp_path: Path) -> None:
+    choice = chosen(tmp_path, {"MY_KEY": "value"}, **ENDPOINT, embed__key_variable="MY_KEY")
+    assert isinstance(choice.embedder, Endpoint)
+    assert choice.embedder._options.key == "value"
+
+
+def test_a_repository_can_set_nothing_of_it() -> None:
+    assert not [key for key, row in SETTINGS.items() if key.startswith("embed.") and row.safe]
+
+
+def test_code_and_commits_get_no_vectors_unless_they_are_named(tmp_path: Path) -> None:
+    folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
+    kinds = embedded_kinds(load_settings(None, {}, {}, folders).settings)
+    assert set(Kind) - set(kinds) == {Kind.CODE, Kind.COMMIT}
+    named = load_settings(None, {}, {"embed.kinds": ["code"]}, folders).settings
+    assert embedded_kinds(named) == (Kind.CODE,)

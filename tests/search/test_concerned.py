@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.search.concerned import blended, relations
+from satchel.search.query import analyse
+from satchel.sources.change import Change
+from satchel.testing import TinyRepository
+from satchel.types import Context, Detail
+from tests.e2e.sample import CLIENT, sample_repository
+
+ORDERS = """from shop.client import Client
+
+
+def send_all(orders):
+    for order in orders:
+        Client().send_order(order)
+"""
+MORE = {
+    "shop/orders.py": ORDERS,
+    "shop/special.py": "from shop.client import Client\n\n\nclass SlowClient(Client):\n    pass\n",
+    "shop/elsewhere.py": "def sort(rows, backoff):\n    return backoff(rows)\n",
+    "tests/test_orders.py": "from shop.orders import send_all\n\n\ndef test_all():\n    send_all([])\n",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TinyRepository:
+    made = sample_repository(tmp_path / "shop")
+    made.commit("Send many orders", MORE)
+    return made
+
+
+@pytest.fixture
+def satchel(repository: TinyRepository, tmp_path: Path) -> Iterator[Satchel]:
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        yield opened
+
+
+def edited(
+    satchel: Satchel, repository: TinyRepository, before: str, after: str, path: str = "shop/client.py"
+) -> Change:
+    text = (repository.root / path).read_text()
+    assert before in text
+    repository.write({path: text.replace(before, after)})
+    satchel.index()
+    return satchel.change()
+
+
+def concerned(satchel: Satchel, change: Change, **options: object) -> Context:
+    request = satchel.request(satchel.question_of(change), change=change, **options)
+    return satchel.answer(request, satchel.notes_of(change))
+
+
+def nearness(satchel: Satchel, change: Change) -> dict[str, float]:
+    """Name of a definition -> how near it is to the change."""
+    with satchel.store.snapshot() as store:
+        found = relations(change, store)
+        parts = store.parts(found)
+        return {parts[row].name: related.weight for row, related in found.items()}
+
+
+def test_callers_tests_and_callees_are_found_by_relation(satchel: Satchel, repository: TinyRepository) -> None:
+    found = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    assert found["backoff"] == 1.0
+    assert found["Client.send_order"] == 0.9
+    assert found["test_backoff_doubles"] == 0.8
+    assert "discount" not in found
+
+
+def test_a_caller_that_does_not_import_the_file_may_mean_something_else(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    found = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    assert 0 < found["sort"] < found["Client.send_order"] / 1.5
+
+
+def test_a_changed_method_concerns_its_callers_and_what_it_calls(satchel: Satchel, repository: TinyRepository) -> None:
+    found = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
+    assert found["send_all"] == 0.9
+    assert found["backoff"] == found["RetryError"] == found["Client._post"] == 0.45
+
+
+def test_a_changed_class_concerns_who_inherits_and_who_makes_it(satchel: Satchel, repository: TinyRepository) -> None:
+    found = nearness(satchel, edited(satchel, repository, "Sends orders.", "Sends all orders."))
+    assert found["SlowClient"] == 0.7
+    assert found["send_all"] == 0.9
+
+
+def test_callers_of_what_was_deleted_are_found(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, CLIENT[CLIENT.index("\n\ndef backoff") :], "\n")
+    assert change.files[0].removed == ("backoff",)
+    context = concerned(satchel, change)
+    assert "time.sleep(backoff(attempt))" in context.text
+    assert "assert backoff(1) == 2 * backoff(0)" in context.text
+
+
+def test_a_name_that_everything_has_is_followed_only_from_files_that_import_it(
+    satchel: Satchel, repository: TinyRepository
+) -> None:
+    repository.write({f"other/m{n}.py": "def backoff(x):\n    return x\n" for n in range(6)})
+    repository.write({"other/user.py": "def use(y):\n    return backoff(y)\n"})
+    found = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    assert "use" not in found
+    assert found["Client.send_order"] == 0.9
+
+
+def test_the_change_itself_is_shown_by_signature_only(satchel: Satchel, repository: TinyRepository) -> None:
+    context = concerned(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    client = next(item for item in context.items if item.title == "shop/client.py")
+    own = next(piece for piece in client.pieces if piece.name == "backoff")
+    assert own.detail is Detail.SIGNATURE
+    assert "def backoff(attempt: int) -> float:" in own.text
+    assert "3**attempt" not in context.text
+    assert "time.sleep(backoff(attempt))" in context.text
+    assert any(signal.name == "change" for signal in client.signals)
+
+
+def test_changed_prose_is_not_shown_back(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "exponential backoff", "linear backoff", "docs/guide.md")
+    context = satchel.answer(satchel.request("backoff when the connection drops", change=change))
+    assert "linear backoff" not in context.text
+
+
+def test_commits_that_touched_the_same_files_are_shown(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "percent / 100", "percent / 1000", "shop/prices.py")
+    context = concerned(satchel, change, types=["commits"])
+    assert "Add prices with discounts" in context.text
+    assert "Write the guide" not in context.text
+
+
+def test_a_question_beside_a_change_keeps_its_own_answer(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    context = satchel.answer(satchel.request("how is a discount on the price computed", change=change))
+    titles = [item.title for item in context.items]
+    assert "shop/prices.py" in titles
+    assert "shop/client.py" in titles
+
+
+def test_the_words_of_a_change_weigh_little_beside_a_question(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    query = blended(analyse("discount of a price"), change)
+    weights = {term.term: term.weight for term in query.terms}
+    assert weights["backoff"] < weights["discount"]
+    assert "backoff" in {mention.text for mention in query.symbols}
+    alone = blended(analyse(""), change)
+    assert {term.term: term.weight for term in alone.terms}["backoff"] > weights["backoff"]
+
+
+def test_a_large_caller_is_shown_around_its_calls(satchel: Satchel, repository: TinyRepository) -> None:
+    body = "".join(f"    total = total + {n}  # filler line about nothing in particular {n}\n" for n in range(80))
+    call = "    total = backoff(total)\n"
+    large = f"from shop.client import backoff\n\n\ndef large(total):\n{body}{call}{body}    return total\n"
+    repository.commit("Grow", {"shop/large.py": large})
+    satchel.index()
+    context = concerned(satchel, edited(satchel, repository, "2**attempt", "3**attempt"), max_tokens=1500)
+    item = next(item for item in context.items if item.title == "shop/large.py")
+    assert "total = backoff(total)" in item.content
+    assert len(item.content) < len(large) / 3
+
+
+def test_untracked_and_unread_files_are_noted(satchel: Satchel, repository: TinyRepository) -> None:
+    repository.write({f"shop/loose{n}.py": f"x = {n}\n" for n in range(7)})
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    failures = concerned(satchel, change).failures
+    assert failures[0].message.startswith("7 untracked files (shop/loose0.py, ")
+    assert "and 2 more) are not part of the change" in failures[0].message
+
+
+def test_the_same_change_gives_the_same_bytes(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    assert concerned(satchel, change).text == concerned(satchel, satchel.change()).text
+
+
+def test_budgets_hold_for_changes_too(satchel: Satchel, repository: TinyRepository) -> None:
+    change = edited(satchel, repository, "2**attempt", "3**attempt")
+    for budget in (1, 50, 120, 300, 900):
+        assert concerned(satchel, change, max_tokens=budget).usage.used <= budget

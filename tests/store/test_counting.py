@@ -1,0 +1,59 @@
+"""Counting many pieces at once says the same as counting the words of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel import text as words
+from satchel.store import counting
+from satchel.store.counting import LARGEST_COUNT, Counted, count
+
+pieces = st.lists(st.text(st.sampled_from("ab_B3$ .\né"), max_size=40), max_size=5)
+
+
+def counts_of(counted: Counted, number: int) -> dict[str, int]:
+    """How often each term occurs in one piece."""
+    columns = zip(counted.pieces.tolist(), counted.terms.tolist(), counted.counts.tolist(), strict=True)
+    return {counted.vocabulary[term]: times for piece, term, times in columns if piece == number}
+
+
+def expected(piece: str) -> Counter[str]:
+    return Counter(term for word in words.words(piece) for term in words.terms_of(word))
+
+
+@given(pieces, pieces)
+def test_every_piece_has_the_terms_of_its_words(wanted: list[str], measured: list[str]) -> None:
+    counted = count(wanted, measured)
+    assert [counts_of(counted, number) for number in range(len(wanted))] == [expected(piece) for piece in wanted]
+    assert counted.word_totals.tolist() == [len(words.words(piece)) for piece in (*wanted, *measured)]
+    assert counted.term_totals.tolist() == [expected(piece).total() for piece in (*wanted, *measured)]
+
+
+@given(pieces)
+def test_the_vocabulary_holds_each_term_once_in_the_order_of_the_text(wanted: list[str]) -> None:
+    found = [term for piece in wanted for word in words.words(piece) for term in words.terms_of(word)]
+    assert count(wanted).vocabulary == list(dict.fromkeys(found))
+
+
+def test_a_count_stops_at_what_one_byte_holds() -> None:
+    assert counts_of(count(["word " * 300]), 0) == {"word": LARGEST_COUNT}
+
+
+def test_a_full_table_is_left_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_RUNS", 3)
+    for number in range(20):
+        piece = f"alpha beta{number} gamma{number}"
+        assert counts_of(count([piece]), 0) == expected(piece)
+
+
+def test_threads_that_count_at_the_same_time_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_RUNS", 50)
+    texts = [" ".join(f"name{(start * 7 + step) % 90}_of" for step in range(60)) for start in range(24)]
+    with ThreadPoolExecutor(4) as pool:
+        counted = list(pool.map(lambda piece: counts_of(count([piece]), 0), texts))
+    assert counted == [expected(piece) for piece in texts]

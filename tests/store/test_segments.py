@@ -1,0 +1,55 @@
+"""The byte format of the words: what is written is read back, one blob at a time or many at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.store.segments import FIELDS, NO_POSTINGS, decode_many, decode_postings, encode_postings
+
+Postings = dict[int, int]
+"""Unit -> count."""
+
+units = st.one_of(st.integers(0, 300), st.integers(0, 70_000), st.integers(0, 1 << 31))
+postings = st.dictionaries(units, st.integers(1, 255), max_size=6)
+terms = st.lists(st.tuples(postings, postings, postings, postings), max_size=8)
+
+
+def blobs_of(found: list[tuple[Postings, ...]]) -> list[bytes]:
+    posted = []
+    for index in range(len(FIELDS)):
+        rows = [(term, *row) for term, fields in enumerate(found) for row in sorted(fields[index].items())]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        posted.append((columns[:, 0], columns[:, 1], columns[:, 2]))
+    return [blob for _, blob in encode_postings([str(number) for number in range(len(found))], posted)]
+
+
+@given(terms)
+def test_postings_are_read_back_as_they_were_written(found: list[tuple[Postings, ...]]) -> None:
+    for blob, fields in zip(blobs_of(found), found, strict=True):
+        for decoded, field in zip(decode_postings(blob), fields, strict=True):
+            pairs = [] if decoded is None else list(zip(decoded[0].tolist(), decoded[1].tolist(), strict=True))
+            assert pairs == sorted(field.items())
+
+
+@given(terms)
+def test_many_blobs_read_at_once_say_the_same_as_one_after_the_other(found: list[tuple[Postings, ...]]) -> None:
+    for index, (owners, decoded, counts) in enumerate(decode_many(blobs_of(found))):
+        expected = [(term, *row) for term, fields in enumerate(found) for row in sorted(fields[index].items())]
+        assert list(zip(owners.tolist(), decoded.tolist(), counts.tolist(), strict=True)) == expected
+
+
+def test_a_term_that_occurs_nowhere_has_a_blob_of_its_own() -> None:
+    assert blobs_of([({}, {}, {}, {})]) == [NO_POSTINGS]
+
+
+@pytest.mark.parametrize("place", [0, 3, -1])
+def test_a_changed_byte_is_noticed(place: int) -> None:
+    blob = bytearray(blobs_of([({1: 1, 9: 2}, {}, {3: 1}, {})])[0])
+    blob[place] ^= 1
+    with pytest.raises(ValueError, match="not as it was written"):
+        decode_many([bytes(blob)])
+    with pytest.raises(ValueError, match="not as it was written"):
+        decode_postings(bytes(blob))
