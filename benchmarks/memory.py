@@ -3,8 +3,11 @@
     python benchmarks/memory.py --out benchmarks/results/memory.json
 
 Every turn of a conversation is remembered as an exchange of one session, by the writer that imports use; every
-question is asked by the search that `satchel search` uses. The evidence turns are named by the data. Without
-`--vectors` and with it the same turns are asked by words alone, and by words and vectors (extra `embed`).
+question is asked by the search that `satchel search` uses. The evidence turns are named by the data. The same turns are
+asked by words alone, and (not with `--words-only`) by words and vectors (extra `embed`).
+
+Then the constants of the ranking are varied: `steps` adds its parts one after the other, and `varied` moves each
+constant alone. `left_out` is what a conversation reaches with the variant that is best on the other conversations.
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
+from satchel.search import records, sessions
 from satchel.sources.conversations import Exchange
 
 DEPTHS = (1, 5, 10, 20)
@@ -33,6 +38,21 @@ BASELINES = {
     "BM25 with the neighbouring turns' text": {"r@5": 0.639, "r@10": 0.739, "mrr": 0.452},
 }
 """As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
+
+CONSTANTS = {
+    "neighbours": (sessions, "NEIGHBOUR_WEIGHTS"),
+    "answers": (sessions, "ANSWER_WEIGHT"),
+    "speakers": (sessions, "SPEAKER_BONUS"),
+    "questions": (sessions, "QUESTION_PENALTY"),
+    "length": (sessions, "HALF_WEIGHT_TERMS"),
+    "vectors": (records, "VECTOR_WEIGHT"),
+}
+"""What is varied, by the name that the result gives it."""
+
+OFF: Mapping[str, Any] = {"neighbours": (0, 0, 0), "answers": 0, "speakers": 0, "questions": 0, "length": 0}
+
+AS_IT_IS = "as it is"
+WORDS, VECTORS = "words", "words and vectors"
 
 Rows = list[dict[str, Any]]
 
@@ -79,28 +99,79 @@ def turns_of(rows: Rows) -> Iterator[Exchange]:
         )
 
 
-def ask(folder: Path, conversation: Rows, questions: Rows, *, vectors: bool) -> Iterator[Asked]:
-    """Remember one conversation in a home of its own and ask its questions."""
-    root = folder / conversation[0]["conv"]
-    root.mkdir(parents=True)
+@contextmanager
+def constants(values: Mapping[str, Any]) -> Iterator[None]:
+    """Other constants for a while."""
+    places = [(*CONSTANTS[name], value) for name, value in values.items()]
+    before = [getattr(module, attribute) for module, attribute, _ in places]
+    for module, attribute, value in places:
+        setattr(module, attribute, value)
+    try:
+        yield
+    finally:
+        for (module, attribute, _), value in zip(places, before, strict=True):
+            setattr(module, attribute, value)
+
+
+def steps() -> dict[str, dict[str, Any]]:
+    """The ranking without its parts, and with one more of them each time."""
+    off, table = dict(OFF), {}
+    table["turns alone"] = dict(off)
+    for name in ("neighbours", "answers", "speakers"):
+        del off[name]
+        table[f"and {name}"] = dict(off)
+    return table
+
+
+def variations(*, vectors: bool) -> dict[str, dict[str, Any]]:
+    """Each constant alone, a half less and a half more."""
+    table: dict[str, dict[str, Any]] = {}
+    for name, (module, attribute) in CONSTANTS.items():
+        if name == "vectors" and not vectors:
+            continue
+        value = getattr(module, attribute)
+        for factor in (0.5, 1.5):
+            moved = tuple(part * factor for part in value) if isinstance(value, tuple) else value * factor
+            table[f"{name} x {factor}"] = {name: moved}
+    return table
+
+
+def ask(satchel: Satchel, conversation: Rows, questions: Rows) -> Iterator[Asked]:
+    """Ask the questions of one conversation that is remembered."""
     names = {f"{place:06d}": row["id"] for place, row in enumerate(conversation)}
+    for row in questions:
+        started = time.perf_counter()
+        hits = satchel.search(row["question"], types=["conversations"], limit=ASKED_TURNS, refresh=False)
+        seconds = time.perf_counter() - started
+        found = {names[hit.document.fields["exchange"]]: rank for rank, hit in enumerate(hits, 1)}
+        evidence = [turn for turn in row["evidence"] if turn in set(names.values())]
+        if evidence:
+            yield Asked(row["conv"], row["category"], tuple(found.get(turn) for turn in evidence), seconds)
+
+
+def measure(data: Path, *, vectors: bool) -> dict[str, list[Asked]]:
+    """All conversations with all questions, each in a home of its own, by the name of the variant."""
+    turns = load(data / "memory_locomo_dev_turns.jsonl")
+    questions = load(data / "memory_locomo_dev_questions.jsonl")
+    variants = {AS_IT_IS: {}, **steps(), **variations(vectors=vectors)}
+    asked: dict[str, list[Asked]] = {name: [] for name in variants}
     settings = {"embed.provider": "minilm" if vectors else "off"}
-    environ = {**os.environ, "SATCHEL_HOME": str(folder / "home")}
-    with Satchel.open(root=root, settings=settings, environ=environ) as satchel:
-        satchel.remember_exchanges(turns_of(conversation), origin="locomo")
-        if vectors:
-            report = satchel.embed()
-            if report.failure is not None:
-                raise SystemExit(f"no vectors: {report.failure.message}; {report.failure.hint}")
-        satchel.search("warm up", types=["conversations"], refresh=False)
-        for row in questions:
-            started = time.perf_counter()
-            hits = satchel.search(row["question"], types=["conversations"], limit=ASKED_TURNS, refresh=False)
-            seconds = time.perf_counter() - started
-            found = {names[hit.document.fields["exchange"]]: rank for rank, hit in enumerate(hits, 1)}
-            evidence = [turn for turn in row["evidence"] if turn in set(names.values())]
-            if evidence:
-                yield Asked(row["conv"], row["category"], tuple(found.get(turn) for turn in evidence), seconds)
+    for conversation in dict.fromkeys(row["conv"] for row in turns):
+        mine = [row for row in turns if row["conv"] == conversation]
+        with tempfile.TemporaryDirectory(prefix="satchel-locomo-") as folder:
+            root = Path(folder) / conversation
+            root.mkdir()
+            environ = {**os.environ, "SATCHEL_HOME": str(Path(folder) / "home")}
+            with Satchel.open(root=root, settings=settings, environ=environ) as satchel:
+                satchel.remember_exchanges(turns_of(mine), origin="locomo")
+                report = satchel.embed()
+                if vectors and report.failure is not None:
+                    raise SystemExit(f"no vectors: {report.failure.message}; {report.failure.hint}")
+                satchel.search("warm up", types=["conversations"], refresh=False)
+                for name, values in variants.items():
+                    with constants(values):
+                        asked[name] += ask(satchel, mine, [row for row in questions if row["conv"] == conversation])
+    return asked
 
 
 def figures(asked: Sequence[Asked]) -> dict[str, float]:
@@ -115,16 +186,21 @@ def grouped(asked: Sequence[Asked], name: str) -> Mapping[str, Mapping[str, floa
     return {value: figures([row for row in asked if getattr(row, name) == value]) for value in values}
 
 
-def measure(data: Path, *, vectors: bool) -> dict[str, Any]:
-    """All conversations with all questions, in one way of asking."""
-    turns = load(data / "memory_locomo_dev_turns.jsonl")
-    questions = load(data / "memory_locomo_dev_questions.jsonl")
-    asked: list[Asked] = []
-    with tempfile.TemporaryDirectory(prefix="satchel-locomo-") as folder:
-        for name in dict.fromkeys(row["conv"] for row in turns):
-            mine = [row for row in questions if row["conv"] == name]
-            asked += ask(Path(folder), [row for row in turns if row["conv"] == name], mine, vectors=vectors)
+def left_out(runs: Mapping[str, Sequence[Asked]]) -> dict[str, float]:
+    """Figures where each conversation is asked by the variant that has the best recall at 10 on all others."""
+    chosen: list[Asked] = []
+    for held in sorted({row.conversation for row in runs[AS_IT_IS]}):
+        others = {name: [row for row in run if row.conversation != held] for name, run in runs.items()}
+        best = max(others, key=lambda name: statistics.fmean(row.recall(10) for row in others[name]))
+        chosen += [row for row in runs[best] if row.conversation == held]
+    return figures(chosen)
+
+
+def summarised(runs: Mapping[str, Sequence[Asked]]) -> dict[str, Any]:
+    """The result of one way of asking."""
+    asked = runs[AS_IT_IS]
     milliseconds = sorted(row.seconds * 1000 for row in asked)
+    moved = {name: run for name, run in runs.items() if name not in steps()}
     return {
         **figures(asked),
         "by_category": grouped(asked, "category"),
@@ -133,6 +209,9 @@ def measure(data: Path, *, vectors: bool) -> dict[str, Any]:
             "p50": round(statistics.median(milliseconds), 1),
             "p95": round(milliseconds[int(len(milliseconds) * 0.95)], 1),
         },
+        "steps": {name: figures(runs[name]) for name in steps()},
+        "varied": {name: figures(run) for name, run in moved.items() if name != AS_IT_IS},
+        "left_out": left_out(moved),
     }
 
 
@@ -143,9 +222,9 @@ def main() -> None:
     parser.add_argument("--words-only", action="store_true", help="leave out the run with vectors")
     parser.add_argument("--out", type=Path, help="where the result goes (JSON); shown if not given")
     options = parser.parse_args()
-    runs = {"words": measure(options.data, vectors=False)}
+    runs = {WORDS: summarised(measure(options.data, vectors=False))}
     if not options.words_only:
-        runs["words and vectors"] = measure(options.data, vectors=True)
+        runs[VECTORS] = summarised(measure(options.data, vectors=True))
     result = {"satchel": __version__, "data": "LoCoMo, 4 conversations", "baselines": BASELINES, "runs": runs}
     text = json.dumps(result, indent=2) + "\n"
     if options.out is None:

@@ -3,7 +3,7 @@
     PYTHON scripts/smoke.py
 
 Runs with the interpreter of an environment that has satchel and nothing but its runtime dependencies; fails when a
-command does, when the answer misses the function that was asked for, or when anything of the tools is installed.
+command does, when the answer misses the function that was asked for, or when a tool or an extra is installed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-TOOLS = ("hypothesis", "mypy", "pytest", "tiktoken")
+TOOLS = ("httpx", "hypothesis", "mypy", "onnxruntime", "pytest", "sklearn", "tiktoken")
 
 QUESTION = "Where is the invoice total rounded?"
 
@@ -61,9 +61,12 @@ def main() -> None:
         ask("git", *author, "commit", "-q", "-m", "Round invoice totals to cents")
         version = ask(satchel, "--version").strip()
         ask(satchel, "index", "--quiet")
+        vectors = json.loads(ask(satchel, "index", "--json"))["vectors"]
         answer = json.loads(ask(satchel, "context", QUESTION, "--max-tokens", "500", "--json"))
     if "def invoice_total" not in answer["text"] or not 0 < answer["usage"]["used"] <= 500:
         sys.exit(f"the context misses the function that was asked for:\n{answer['text']}")
+    if vectors != {"made": 0, "kinds": {}, "failure": None}:
+        sys.exit(f"without the extras nothing makes vectors, and that is no failure: {vectors}")
     print(f"{version}: base install answers, {answer['usage']['used']} of 500 tokens used")
 
 

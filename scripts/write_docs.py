@@ -2,8 +2,9 @@
 
     python scripts/write_docs.py [--check]
 
-docs/cli.md is the help of every command; the table in docs/configuration.md lists every setting. With `--check` nothing
-is written, and the exit status is 1 when a page differs from what would be written.
+docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
+docs/memory.md every choice. With `--check` nothing is written, and the exit status is 1 when a page differs from what
+would be written.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ WIDTH = 100
 
 TABLE_BEGIN = "<!-- settings: begin, written by `make docs` -->"
 TABLE_END = "<!-- settings: end -->"
+VOCABULARY_BEGIN = "<!-- vocabulary: written by `make docs` -->"
+VOCABULARY_END = "<!-- vocabulary: end -->"
 
 CLI_HEAD = """# Command line
 
@@ -77,9 +80,47 @@ def configuration_page() -> str:
     return f"{before}{TABLE_BEGIN}\n\n{settings_table()}\n\n{TABLE_END}{after}"
 
 
+def vocabulary_table() -> str:
+    """Every choice of a memory or an experience, and every limit, as rows of two tables."""
+    from satchel import vocabulary
+
+    kinds = {
+        "category": vocabulary.MemoryCategory,
+        "provenance": vocabulary.Provenance,
+        "domain": vocabulary.Domain,
+        "strategy": vocabulary.Strategy,
+        "outcome": vocabulary.OutcomeStatus,
+        "root cause": vocabulary.RootCauseCategory,
+        "tier": vocabulary.ConfidenceTier,
+    }
+    limits = {
+        "a memory": f"{vocabulary.MEMORY_CHARACTERS:,} characters",
+        "tags of a memory": f"{vocabulary.MOST_TAGS}, each of {vocabulary.TAG_CHARACTERS} characters",
+        "importance": f"0 to 1, {vocabulary.DEFAULT_IMPORTANCE} by default",
+        "goal, hypothesis, action, prediction": f"{vocabulary.STATEMENT_CHARACTERS:,} characters each",
+        "result, surprise, root cause, lesson, takeaway, note": f"{vocabulary.REPORT_CHARACTERS:,} characters each",
+    }
+    rows = ["| word | values |", "|---|---|"]
+    rows += [f"| {name} | {', '.join(f'`{value}`' for value in kind)} |" for name, kind in kinds.items()]
+    rows += ["", "| text | limit |", "|---|---|", *(f"| {name} | {limit} |" for name, limit in limits.items())]
+    return "\n".join(rows)
+
+
+def memory_page() -> str:
+    """docs/memory.md as it is, with new tables between the marks."""
+    text = (DOCS / "memory.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(VOCABULARY_BEGIN)
+    _, _, after = rest.partition(VOCABULARY_END)
+    return f"{before}{VOCABULARY_BEGIN}\n\n{vocabulary_table()}\n\n{VOCABULARY_END}{after}"
+
+
 def main() -> int:
     """Write or check every generated page."""
-    pages = {DOCS / "cli.md": cli_page(), DOCS / "configuration.md": configuration_page()}
+    pages = {
+        DOCS / "cli.md": cli_page(),
+        DOCS / "configuration.md": configuration_page(),
+        DOCS / "memory.md": memory_page(),
+    }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         name = path.relative_to(DOCS.parent)

@@ -4,11 +4,13 @@ import dataclasses
 import json
 
 from satchel import __version__
+from satchel.assemble.receipts.replay import request_data
 from satchel.assemble.request import AssembleRequest
-from satchel.envelope import context_envelope, request_data, search_envelope
+from satchel.envelope import context_envelope, search_envelope
 from satchel.types import (
     Context,
     ContextItem,
+    Cut,
     Detail,
     Document,
     Failure,
@@ -35,6 +37,7 @@ FILE = ContextItem(
     spans=((1, 3), (7, 9)),
     signals=(Signal("words", 0.5, 1.0),),
     handle="abcd1234",
+    cuts=(Cut("efgh5678", 1, 9, "A.b"),),
 )
 RECORD = ContextItem(id="commit:1", source="commit", title="Fix", content="Fix it", relevance=0.5)
 CONTEXT = Context(
@@ -58,7 +61,7 @@ def test_a_context_has_exactly_the_fields_that_were_promised() -> None:
     ]  # fmt: skip
     assert list(envelope["items"][0]) == [
         "id", "source", "title", "content", "relevance", "tokens", "detail", "location", "metadata", "signals",
-        "handle",
+        "handle", "cuts",
     ]  # fmt: skip
     assert list(envelope["usage"]) == ["limit", "used", "utilization", "tokenizer", "exact"]
 
@@ -71,6 +74,8 @@ def test_every_value_stands_where_it_belongs() -> None:
     }  # fmt: skip
     assert envelope["items"][0]["signals"] == [{"name": "words", "value": 0.5, "weight": 1.0}]
     assert envelope["items"][0]["detail"] == "window"
+    assert envelope["items"][0]["cuts"] == [{"handle": "efgh5678", "start_line": 1, "end_line": 9, "name": "A.b"}]
+    assert (envelope["overflow"][0]["handle"], envelope["overflow"][0]["verified"]) == ("", False)
     assert envelope["items"][1]["location"] is None
     assert envelope["usage"]["utilization"] == 0.25
     assert envelope["overflow"][0]["location"] == {"path": "b.py", "start_line": 4, "end_line": 8}
@@ -91,7 +96,7 @@ def test_meta_holds_all_that_the_answer_depends_on() -> None:
 
 def test_the_request_is_complete() -> None:
     names = {field.name for field in dataclasses.fields(AssembleRequest)}
-    assert set(request_data(REQUEST)) == names - {"kinds"} | {"types"}
+    assert set(request_data(REQUEST)) == names - {"kinds", "pins"} | {"types", "include"}
 
 
 def test_an_envelope_is_plain_json() -> None:

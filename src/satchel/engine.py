@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
 from satchel.assemble.read import FileLines
-from satchel.assemble.receipts.face import Receipts
-from satchel.assemble.request import AssembleRequest, make_request, parse_kinds, start_of_day
-from satchel.assemble.stream import MEMORY_KINDS, Workbench, asker, assemble, safe_question
+from satchel.assemble.receipts.face import Receipts, check_question
+from satchel.assemble.request import AssembleRequest, parse_kinds, start_of_day
+from satchel.assemble.stream import Workbench, asker, assemble, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.index.build import build
@@ -36,13 +36,14 @@ from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD
 from satchel.sources.line_counts import LineCounts
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
-from satchel.types import CONTEXT_TYPES, Context, Failure, Hit, Kind
+from satchel.trust import Trusting
+from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from satchel.embed.protocol import Embedder
     from satchel.assemble.context_query import QueryResult
+    from satchel.embed.protocol import Embedder
     from satchel.index.status import Status
 
 REFRESH_PAUSE_SECONDS = 2.0
@@ -57,11 +58,6 @@ Answer = TypeVar("Answer")
 
 def _never() -> bool:
     return False
-
-
-def _check_question(question: str) -> None:
-    if not question.strip():
-        raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
 
 
 async def _in_thread(function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
@@ -99,7 +95,7 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Receipts):
+class Satchel(Learned, Chronicle, Receipts, Trusting):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
@@ -291,7 +287,7 @@ class Satchel(Learned, Chronicle, Receipts):
 
         `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`).
         """
-        _check_question(question)
+        check_question(question)
         kinds, wanted = parse_kinds(types), parse_filters(filters or {})
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1")
@@ -310,11 +306,6 @@ class Satchel(Learned, Chronicle, Receipts):
 
         return self._read(hits)
 
-    def request(self, question: str, **options: Any) -> AssembleRequest:
-        """A checked request from the settings and these options, named as in `assemble`."""
-        _check_question(question)
-        return make_request(safe_question(question, self.settings.redact_allow), self.settings, options)
-
     def assemble(
         self,
         question: str,
@@ -327,9 +318,9 @@ class Satchel(Learned, Chronicle, Receipts):
         """A packed context for a question.
 
         Options: `types` (context types, default all), `max_tokens`, `limit` (items a kind), `format`, `tokenizer`,
-        `purpose` ("find" or "edit"), `min_score`, `show_sources`, `show_code`, `group_by_type`, `include`, `exclude`,
-        `paths` (globs), `filters` (of records), `now`. Raises UsageError for impossible values. The text never has more
-        than `max_tokens`.
+        `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`,
+        `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`. Raises
+        UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.request(question, **options)
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
@@ -347,10 +338,6 @@ class Satchel(Learned, Chronicle, Receipts):
                 return assemble(request, bench, tuple(dict.fromkeys((*notes, *found, *unread, *missing))))
 
         return self._read(context)
-
-    def store_of(self, kind: Kind) -> Store:
-        """The store that holds a kind: memories and experiences have a file of their own."""
-        return self.memory if kind in MEMORY_KINDS else self._store
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """What `query` finds, as a formatted context with a row for each result; options as in `query_options`."""

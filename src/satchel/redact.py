@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 from satchel.errors import UsageError
 from satchel.secret_shapes import ASSIGNED, GATES, Shape, Span, shapes
 
-REDACTION_VERSION = 1
+REDACTION_VERSION = 2
 """Grows whenever the same text would be redacted differently, so that stores know what they hold."""
 
 Find = tuple[int, int, str]
@@ -112,6 +112,14 @@ def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]
     if not parts:
         return text, {}
     return "".join((*parts, text[done:])), dict(sorted(counts.items()))
+
+
+_MARK = re.compile(r"\[REDACTED:([a-z-]{1,40})\]")
+
+
+def marks(text: str) -> dict[str, int]:
+    """How many secrets of each type a redacted text has had, by the marks that stand in their place."""
+    return dict(sorted(Counter(_MARK.findall(text)).items()))
 
 
 def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:

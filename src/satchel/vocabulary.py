@@ -5,7 +5,6 @@ One place: choices of the command line, schemas of tools, error messages and the
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TypeVar
@@ -155,6 +154,8 @@ def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
     known = choices(kind)
     if value in known:
         return kind(value)
+    import difflib  # here, because it takes longer to load than this whole module and serves only mistakes
+
     near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=1)
     meant = f" (did you mean {near[0]}?)" if near else ""
     raise UsageError(f"unknown {what} {value!r}{meant}: choose from {', '.join(known)}")

@@ -22,11 +22,13 @@ LEAF_FILES = (
     "secret_shapes",
     "redact",
     "files",
+    "outside",
     "keys",
     "git",
     "settings",
     "config",
     "roots",
+    "trust",
 )
 """The leaf files in their order: each may import only those before it, so there is no cycle among them."""
 

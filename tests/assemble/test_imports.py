@@ -148,6 +148,15 @@ def test_passing_a_name_on_does_not_bind_it() -> None:
     assert bound("a.js", 'export { parse } from "./date.js";\nparse();') == []
 
 
+def test_an_import_of_which_only_a_part_is_shown_is_completed() -> None:
+    text = "from shop import (\n    Order,\n    Price,\n)\nimport os, sys\n\nsys.exit(Order)\n"
+    assert bound("a.py", text, (2, 2), (7, 7)) == ["from shop import (", "    Price,\n)", "import os, sys"]
+
+
+def test_a_blank_import_in_go_binds_nothing() -> None:
+    assert bound("a.go", 'package a\n\nimport _ "embed"\n\nvar embedded = 1') == []
+
+
 def test_a_file_without_imports_needs_none() -> None:
     assert bound("a.py", "x = 1") == []
     assert bound("notes.md", "# import os\n\nos") == []

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from satchel import files
 from satchel.assemble.read import LINE_OVERHEAD_BYTES, FileLines, Lines, Range, Unreadable, around, outline_of
+from satchel.types import Freshness
 
 KEY = b"k" * 16
 LIMIT = 1_000
@@ -136,6 +137,23 @@ def test_an_outline_is_worked_out_once_for_a_remembered_file(tmp_path: Path, rea
     assert reader.outline(found) == outline_of(found)
     forgotten = Lines("b.py", ("x = 1",), "")
     assert reader.outline(forgotten) == outline_of(forgotten)
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError])
+def test_a_file_that_no_parser_can_take_has_no_parts(monkeypatch: pytest.MonkeyPatch, error: type[Exception]) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("satchel.sources.outline.outline_file", fail)
+    assert outline_of(Lines("a.py", ("((((",))).parts == ()
+
+
+def test_seams_are_where_lines_begin_to_differ_in_another_way() -> None:
+    moved, stale = Freshness.MOVED, Freshness.STALE
+    lines = Lines("a.py", ("a", "b", "c", "d", "e"), marks=(None, moved, moved, stale, None))
+    assert lines.seams(1, 5) == {2, 4, 5}
+    assert lines.seams(2, 3) == set()
+    assert Lines("a.py", ("a", "b")).seams(1, 2) == set()
 
 
 def test_a_stamp_tells_whether_a_file_was_touched(tmp_path: Path, reader: FileLines) -> None:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from satchel.cli.commands import experience as experience_command
+from satchel.cli.interrupt import Interrupt
 from tests.cli.conftest import Ran, Satchel
 
 pytestmark = pytest.mark.usefixtures("shop")
@@ -123,8 +123,12 @@ def test_capture_runs_nothing_without_an_active_experience(satchel: Satchel) -> 
 
 def test_a_run_that_was_interrupted_resolves_nothing(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     satchel(*START)
-    monkeypatch.setattr(experience_command.Interrupt, "requested", lambda _: True)
+    monkeypatch.setattr(Interrupt, "requested", lambda _: True)
     assert "still active" in captured(satchel, "pass").err
+    monkeypatch.setattr(Interrupt, "requested", lambda _: False)
+    killed = captured(satchel, "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+    assert killed.code == 143
+    assert "still active" in killed.err
     assert satchel("experience", "show").code == 0
 
 

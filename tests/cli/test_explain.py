@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.cli import table
-from satchel.cli.explain import explain, item_place, item_rows, omission_place, why
+from satchel.cli.explain import budget, explain, item_place, item_rows, omission_place, why
 from satchel.cli.table import Column, plain_lines
 from satchel.types import Context, ContextItem, Detail, Format, Location, Omission, Signal, Usage
 
@@ -24,6 +24,7 @@ FILE = ContextItem(
         Signal("file rank", 1.0, -0.3),
         Signal("whole file", 0.1, 0.5),
     ),
+    handle="a2b3c4d5",
 )
 RECORD = ContextItem(
     id="commit:abc",
@@ -34,7 +35,7 @@ RECORD = ContextItem(
     tokens=20,
     signals=(Signal("words", 3.2, 1.0),),
 )
-OUT = Omission("code:b.py", "code", "B.run", 0.3, "budget", 4321, "b.py", 1, 30)
+OUT = Omission("code:b.py", "code", "B.run", 0.3, "budget", 4321, "b.py", 1, 30, "e6f7g2h3", verified=True)
 
 
 def answer(*items: ContextItem, overflow: tuple[Omission, ...] = ()) -> Context:
@@ -52,6 +53,7 @@ def test_a_row_says_where_how_much_and_why() -> None:
             "0.80",
             "one place matches well, its names match",
             "best part 0.9 x 1, name 1 x 0.5, history 0.5 x 0.75",
+            "a2b3c4d5",
         ]
     ]
 
@@ -91,7 +93,7 @@ def test_the_explanation_goes_to_standard_error(capsys: pytest.CaptureFixture[st
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "What is in\n" in shown.err
-    assert "b.py:1-30 B.run       0.30  budget   4,321" in shown.err
+    assert "b.py:1-30 B.run       0.30  budget   4,321  e6f7g2h3" in shown.err
     assert shown.err.endswith("3,000 of 4,000 tokens (75.0%) by o200k_base, exact\n")
 
 
@@ -111,3 +113,10 @@ def test_on_a_terminal_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch, capsy
     assert "[bold]src/a.py" in shown
     assert "─" in shown
     assert "\x1b[3" not in shown
+
+
+def test_an_estimate_is_told_from_a_budget_that_was_tried() -> None:
+    estimate = Omission("code:b.py", "code", "B", 0.3, "budget", 4321)
+    assert budget(OUT) == "4,321"
+    assert budget(estimate) == "~4,321"
+    assert budget(Omission("code:b.py", "code", "B", 0.3, "limit", 0)) == "-"

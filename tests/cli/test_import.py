@@ -90,13 +90,10 @@ def test_transcripts_are_imported_from_files_and_folders(
         ("user", "how long does the heron server keep sessions"),
         ("assistant", "For nine days, says its settings."),
     ]
+    common = {"sessionId": "s1", "cwd": str(shop.root), "timestamp": "2026-05-01T10:00:00Z"}
     lines = [
-        {
-            "type": role, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s1", "cwd": str(shop.root),
-            "timestamp": "2026-05-01T10:00:00Z", "message": {"role": role, "content": text},
-        }
-        for number, (role, text) in enumerate(said)
-    ]  # fmt: skip
+        {"type": role, "uuid": role, "message": {"role": role, "content": content}, **common} for role, content in said
+    ]
     text = "\n".join(map(json.dumps, lines))
     folder = tmp_path / ".claude" / "projects" / "shop"
     folder.mkdir(parents=True)

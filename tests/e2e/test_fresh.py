@@ -299,6 +299,7 @@ SOURCES = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_random_edits_of_a_small_repository_show_no_wrong_line(tmp_path: Path) -> None:
     """A small run of the benchmark: the stored result in `benchmarks/results` is of 2,000 edits of real ones."""
     repository = sample_repository(tmp_path / "shop")

@@ -12,7 +12,7 @@ from satchel.embed.minilm import MiniLM
 from satchel.settings import SETTINGS
 from satchel.types import Kind
 
-ENDPOINT = {"embed.endpoint": "http://localhost:1/v1", "embed.model": "m", "embed.dimension": 8}
+ENDPOINT: dict[str, Any] = {"embed.endpoint": "http://localhost:1/v1", "embed.model": "m", "embed.dimension": 8}
 
 
 def chosen(tmp_path: Path, environ: dict[str, str] | None = None, **overrides: Any) -> Choice:

@@ -154,7 +154,7 @@ def test_an_answer_that_is_wrong_is_refused_with_its_reason(response: httpx.Resp
 
 def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(EmbeddingError, match="is no address"):
-        Server(good, url="http://[").endpoint.embed_documents(["a"])
+        Server(good, url="http://a:b").endpoint.embed_documents(["a"])
 
 
 def test_without_httpx_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 from pathlib import Path
 
@@ -27,11 +28,13 @@ def reference(tensors: dict[str, Array], ids: list[int]) -> Array:
     from math import erf
 
     def linear(state: Array, name: str) -> Array:
-        return state @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
+        product: Array = state @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"]
+        return product
 
     def norm(state: Array, name: str) -> Array:
         spread = np.sqrt(state.var(-1, keepdims=True) + 1e-12)
-        return (state - state.mean(-1, keepdims=True)) / spread * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
+        even: Array = (state - state.mean(-1, keepdims=True)) / spread
+        return even * tensors[f"{name}.weight"] + tensors[f"{name}.bias"]
 
     table = "embeddings.{}_embeddings.weight".format
     state = tensors[table("word")][ids] + tensors[table("position")][: len(ids)] + tensors[table("token_type")][0]
@@ -114,7 +117,7 @@ def test_other_weights_than_the_published_ones_are_refused(tmp_path: Path) -> No
         built(tmp_path, str(folder))
     shutil.copy(folder / WEIGHTS_FILE, folder / "other")
     (folder / WEIGHTS_FILE).unlink()
-    with pytest.raises(EmbeddingError, match="holds no model.safetensors"):
+    with pytest.raises(EmbeddingError, match=r"holds no model\.safetensors"):
         built(tmp_path, str(folder))
     assert not is_available(tmp_path, str(folder))
 
@@ -135,7 +138,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: p
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(module.os, "rename", refuse)
+    monkeypatch.setattr(os, "rename", refuse)
     with pytest.raises(EmbeddingError, match="could not be put into"):
         built(tmp_path)
     assert list((tmp_path / "models").iterdir()) == [], "nothing half-done is left"

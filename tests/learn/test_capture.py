@@ -26,7 +26,11 @@ def test_a_command_that_a_signal_ended_has_the_exit_code_of_a_shell() -> None:
     captured = run_captured(
         python("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"), io.BytesIO(), io.BytesIO()
     )
-    assert captured.exit_code == 137
+    assert (captured.exit_code, captured.is_interrupted) == (137, True)
+    crashed = run_captured(
+        python("import os, signal; os.kill(os.getpid(), signal.SIGABRT)"), io.BytesIO(), io.BytesIO()
+    )
+    assert (crashed.exit_code, crashed.is_interrupted, crashed.is_success) == (134, False, False)
 
 
 def test_much_output_is_passed_on_whole_and_read_at_its_end() -> None:

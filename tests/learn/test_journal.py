@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,9 @@ import pytest
 
 from satchel.errors import UsageError
 from satchel.learn.journal import Journal
+from satchel.learn.memories import Memories
 from satchel.learn.scope import Notebook
+from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.learn.conftest import ELSEWHERE, HERE, MakeNotebook
 from tests.learn.samples import CONFIRMED, FALSIFIED, STARTED
@@ -170,3 +173,34 @@ def test_the_list_takes_every_filter(notebook: Notebook) -> None:
         journal.listed(outcome="won")
     with pytest.raises(UsageError, match="there is no experience 'ghap_zzz'"):
         journal.get("ghap_zzz")
+
+
+def test_of_many_that_start_at_once_in_one_session_one_wins(make_notebook: MakeNotebook) -> None:
+    make_notebook()  # the file exists
+    refused: list[UsageError] = []
+
+    def begin() -> None:
+        try:
+            Journal(make_notebook()).start(**STARTED)
+        except UsageError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=begin) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 5
+    assert len(Journal(make_notebook()).listed(outcome="active")) == 1
+
+
+def test_words_are_merged_while_experiences_pile_up(notebook: Notebook) -> None:
+    journal, memories = Journal(notebook), Memories(notebook)
+    for number in range(20):
+        journal.start(**STARTED)
+        journal.resolve(**CONFIRMED)
+        memories.add(f"fact number {number}")
+    assert isinstance(notebook.store, SqliteStore)
+    counted = notebook.store._rows("SELECT kind, count(*) FROM segments GROUP BY kind")
+    assert all(count <= 9 for _, count in counted), counted
+    assert len(memories.search("fact", limit=50)) == len(journal.listed()) == 20

@@ -114,6 +114,7 @@ def test_another_workspace_does_not_change_the_weight_of_words(make_notebook: Ma
     ("change", "said"),
     [
         ({"content": "  "}, "a memory is empty"),
+        ({"content": "\u200b"}, "a memory is empty"),
         ({"content": "x" * 10_001}, "10,001 characters, at most 10,000"),
         ({"category": "fcat"}, "did you mean fact.*preference, fact, event, workflow, context, error, decision"),
         ({"provenance": "bot"}, "choose from user, agent, import"),

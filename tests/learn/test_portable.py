@@ -16,6 +16,10 @@ from satchel.learn.lines import experience_from, memory_from
 from satchel.learn.memories import Memories
 from satchel.learn.portable import export_lines, import_lines
 from satchel.learn.scope import EVERYWHERE, Notebook
+from satchel.learn.transcripts import put_exchanges
+from satchel.search.query import analyse
+from satchel.search.searcher import search_kind
+from satchel.sources.conversations import Action, Exchange
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.learn.conftest import ELSEWHERE, HERE, MakeNotebook
@@ -56,6 +60,53 @@ def test_an_export_comes_back_byte_for_byte(make_notebook: MakeNotebook) -> None
     active = Journal(back).active("night")
     assert active is not None
     assert len(Memories(again).listed()) == 1, "the rest belongs to another repository"
+
+
+def test_conversations_come_back_and_are_found_again(make_notebook: MakeNotebook) -> None:
+    here = make_notebook(HERE)
+    turns = [
+        Exchange("s1", "u1", 1_750_000_000.25, "Who named the server heron?", speaker="Ada", branch="main"),
+        Exchange("s1", "u2", 1_750_000_001.5, "Why heron?", ("It stands still.",), (Action("Read", "a.py", "x"),)),
+    ]
+    put_exchanges(turns, here, origin="test")
+    lines = list(export_lines(here.store))
+    there = make_notebook(HERE, "other")
+    assert imported(there, lines).added == 2
+    assert list(export_lines(there.store)) == lines
+    assert imported(there, lines).unchanged == 2
+    assert put_exchanges(turns, there, origin="test").unchanged == 2, "they are the same exchanges"
+    for question in ("who named the heron", "Ada"):
+        found = [
+            [hit.document.id for hit in search_kind(book.store, Kind.CONVERSATION, analyse(question)).hits]
+            for book in (here, there)
+        ]
+        assert found[0] == found[1] != []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"id": "a b"}, "it has no blanks"),
+        ({"text": " "}, "text is missing"),
+        ({"text": 3}, "text is int"),
+        ({"title": "x" * 301}, "title has 301 characters"),
+        ({"fields": []}, None),
+        ({"fields": [1]}, "fields is list"),
+        ({"fields": {"tools": 3}}, "tools is int"),
+        ({"fields": {"tools": {"Read": -1}}}, "Read is -1"),
+        ({"fields": {"failed_tools": "many"}}, "failed_tools is 'many'"),
+        ({"fields": {"sidechain": 1, "failed_tools": 2, "unknown": {}}}, None),
+        ({"created_at": None}, "created_at is None"),
+    ],
+    ids=str,
+)
+def test_every_field_of_an_exchange_is_checked(notebook: Notebook, change: dict[str, Any], said: str | None) -> None:
+    line = {"type": "conversation", "id": "s1/1", "text": "User: hello", "created_at": "2026-05-01T10:00:00Z"}
+    problems = imported(notebook, [line | change]).problems
+    if said is None:
+        assert problems == ()
+    else:
+        assert said in problems[0].message
 
 
 def test_an_export_holds_every_repository(make_notebook: MakeNotebook) -> None:
@@ -233,10 +284,10 @@ def test_nothing_is_stored_where_the_file_cannot_be_written(
     def fail(*_: object, **__: object) -> None:
         raise StoreError("cannot write: disk full")
 
-    monkeypatch.setattr("satchel.learn.portable.write_active", fail)
-    with pytest.raises(StoreError, match="disk full"):
-        imported(notebook, [calm_line()], form="calm-ghap")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("satchel.learn.portable.write_active", fail)
+        with pytest.raises(StoreError, match="disk full"):
+            imported(notebook, [calm_line()], form="calm-ghap")
     assert isinstance(notebook.store, SqliteStore)
     assert notebook.store.keys(Kind.EXPERIENCE) == set()
     assert len(list(export_lines(notebook.store))) == 2

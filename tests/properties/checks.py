@@ -15,15 +15,15 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.assemble import stream
+from satchel.assemble import pack, stream
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.fit import COST_EXPONENT, COST_OFFSET, SMALLEST_PIECE_TOKENS, Section
 from satchel.assemble.page import Page
 from satchel.assemble.read import Lines
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import parse
-from satchel.assemble.shown import Group
 from satchel.assemble.request import AssembleRequest
+from satchel.assemble.shown import Group
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.tokens import counter
@@ -72,7 +72,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
     """Ask the real engine, and keep what its packer saw."""
     request = satchel.request(question, **options)
     caught = Assembly(request, Context("", "", Format.MARKDOWN, (), None))  # type: ignore[arg-type]
-    fit = stream._fit
+    fit = pack.fit
 
     def spy(request: AssembleRequest, bench: Any, sections: Sequence[Section], *rest: Any, **named: Any) -> Any:
         caught.sections, caught.key = sections, bench.key
@@ -83,7 +83,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
             caught.rendering = request
             super().__init__(request, *rest)
 
-    with mock.patch.object(stream, "_fit", spy), mock.patch.object(stream, "Page", Spied):
+    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "Page", Spied):
         caught.context = satchel.answer(request)
     return caught
 
@@ -127,6 +127,11 @@ def _parsed(assembly: Assembly) -> Iterator[str]:
         shown = "\n".join(piece.text for piece in parsed.pieces)
         if item is not None and request.show_code and parsed.path and shown != "\n".join(p.text for p in item.pieces):
             yield f"{parsed.path} reads back with other lines"
+    yield from _well_formed(assembly)
+
+
+def _well_formed(assembly: Assembly) -> Iterator[str]:
+    context, request = assembly.context, assembly.request
     match context.format:
         case Format.MARKDOWN:
             blocks = [token.content for token in _MARKDOWN.parse(context.text) if token.type == "fence"]

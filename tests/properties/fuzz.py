@@ -30,6 +30,8 @@ QUESTIONS_A_CORPUS = 100
 FILL_BUDGET = 1_000
 """From here on an answer has to be full, where there is twice as much to fill it with."""
 
+ROUNDING = 1e-9
+
 TOKENIZERS = ("o200k_base", "o200k_base", "o200k_base", "cl100k_base", "claude", "chars")
 
 
@@ -44,6 +46,8 @@ class Tally:
     fills: list[float] = field(default_factory=list)
     lowered: list[tuple[int, int, float]] = field(default_factory=list)
     pairs: int = 0
+    doubled: int = 0
+    lowered_doubled: list[tuple[int, int, float]] = field(default_factory=list)
     formats: Counter[str] = field(default_factory=Counter)
 
 
@@ -82,7 +86,7 @@ def corpus(seed: int, count: int, tally: Tally) -> None:
                 assembly = assemble(satchel, asked, **chosen)
                 judge(assembly, root, tally, f"corpus {seed}, {asked!r}, {chosen}")
                 if draw.random() < 0.25:
-                    chosen["max_tokens"] = min(int(assembly.request.max_tokens * draw.uniform(1.0, 1.5)) + 1, 32_000)
+                    chosen["max_tokens"] = int(assembly.request.max_tokens * draw.choice((1.01, 1.2, 1.5, 2, 4))) + 1
                     compare(assembly, assemble(satchel, asked, **chosen), tally)
 
 
@@ -101,11 +105,13 @@ def judge(assembly: Assembly, root: Path, tally: Tally, name: str) -> None:
 
 def compare(smaller: Assembly, larger: Assembly, tally: Tally) -> None:
     """Note where more budget gave less value."""
-    tally.pairs += 1
+    least, most = smaller.request.max_tokens, larger.request.max_tokens
+    is_doubled = most >= 2 * least
+    tally.pairs += not is_doubled
+    tally.doubled += is_doubled
     lost = smaller.total_value - larger.total_value
-    if lost > 1e-9:
-        share = lost / smaller.total_value
-        tally.lowered.append((smaller.request.max_tokens, larger.request.max_tokens, round(share, 4)))
+    if lost > ROUNDING:
+        (tally.lowered_doubled if is_doubled else tally.lowered).append((least, most, lost / smaller.total_value))
 
 
 def run(assemblies: int, first_seed: int = 0) -> Iterator[Tally]:
@@ -132,7 +138,10 @@ def report(tally: Tally) -> dict[str, Any]:
         "median_fill": round(statistics.median(tally.fills), 4) if tally.fills else None,
         "budget_pairs": tally.pairs,
         "value_lowered": len(tally.lowered),
-        "worst_lowered": max((share for *_, share in tally.lowered), default=0.0),
+        "worst_lowered": round(max((share for *_, share in tally.lowered), default=0.0), 4),
+        "doubled_pairs": tally.doubled,
+        "value_lowered_by_twice_the_budget": len(tally.lowered_doubled),
+        "lowered_by_twice_the_budget": tally.lowered_doubled[:20],
     }
 
 

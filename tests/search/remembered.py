@@ -23,9 +23,9 @@ NOW = 20_000 * DAY + 3_600
 
 def memory(identity: str, content: str, **options: Any) -> Memory:
     """A memory of a hundred days before `NOW`."""
-    return Memory(
-        **{"id": identity, "content": content, "created": NOW - 100 * DAY, "updated": NOW - 100 * DAY} | options
-    )
+    long_ago = NOW - 100 * DAY
+    values: dict[str, Any] = {"id": identity, "content": content, "created": long_ago, "updated": long_ago}
+    return Memory(**values | options)
 
 
 def experience(identity: str, goal: str = "Make the upload survive a lost connection", **options: Any) -> Experience:
@@ -51,7 +51,7 @@ def experience(identity: str, goal: str = "Make the upload survive a lost connec
 def confirmed(identity: str, tier: ConfidenceTier = ConfidenceTier.SILVER, **options: Any) -> Experience:
     """An attempt that went as expected."""
     outcome = Outcome(OutcomeStatus.CONFIRMED, "It was so", NOW - 99 * DAY)
-    values = {"outcome": outcome, "surprise": "", "root_cause": None, "confidence_tier": tier}
+    values: dict[str, Any] = {"outcome": outcome, "surprise": "", "root_cause": None, "confidence_tier": tier}
     return experience(identity, **values | options)
 
 

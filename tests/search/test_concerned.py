@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
+from satchel.assemble.receipts.current import notes_of
 from satchel.search.concerned import blended, relations
 from satchel.search.query import analyse
 from satchel.sources.change import Change
@@ -53,8 +54,7 @@ def edited(
 
 
 def concerned(satchel: Satchel, change: Change, **options: object) -> Context:
-    request = satchel.request(satchel.question_of(change), change=change, **options)
-    return satchel.answer(request, satchel.notes_of(change))
+    return satchel.answer(satchel.request("", change=change, **options), notes_of(change))
 
 
 def nearness(satchel: Satchel, change: Change) -> dict[str, float]:

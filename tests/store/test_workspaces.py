@@ -8,7 +8,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.store.sqlite import connection, schema
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.contracts.bundles import record_bundle
@@ -29,7 +28,6 @@ def test_a_store_without_workspaces_is_copied_and_given_the_column(tmp_path: Pat
     assert bundle.workspace == ""
     store.close()
     assert (tmp_path / "memory.schema-1.db").exists()
-    assert connection.STEPS == schema.STEPS
 
 
 def test_only_what_belongs_to_a_chosen_workspace_is_searched_counted_and_listed(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from satchel import config
-from satchel.assemble.candidates import Candidate
+from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.fit import Section
 from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
+from satchel.assemble.pack import pack
 from satchel.assemble.read import FileLines
 from satchel.assemble.shown import subtract
-from satchel.assemble.pack import pack
 from satchel.assemble.supply import Supply, supply
 from satchel.errors import UsageError
 from satchel.keys import load_key
@@ -59,9 +59,9 @@ class ContextAssembler:
     def assemble_now(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
         """A context of these results, best score first, inside the budget.
 
-        A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path, start_line,
-        end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts once. What
-        is wrong with a result is a named failure of the answer. Raises UsageError for impossible options.
+        A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path,
+        start_line, end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts
+        once. What is wrong with a result is a named failure of the answer. Raises UsageError for impossible options.
         """
         started = time.monotonic()
         chosen = options or self.options
@@ -140,9 +140,8 @@ def _is_covered(candidate: Candidate, section: Section) -> bool:
     location = candidate.document.location
     if group is None or location is None or candidate in section.shown:
         return False
-    return not subtract(list(candidate.steps[-1].ranges), group.ranges) and not subtract(
-        [(location.start_line, max(location.end_line, location.start_line))], group.ranges
-    )
+    whole = within_blanks(section.lines[candidate.group], location.start_line, location.end_line)
+    return not subtract([whole], group.ranges)
 
 
 def _with_covered(items: Sequence[ContextItem], section: Section) -> tuple[ContextItem, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from typing import overload
 
 from satchel import text as words
 from satchel.assemble.read import Lines, around
@@ -61,6 +62,33 @@ class Step:
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
+class Steps(Sequence[Step]):
+    """Steps of which the later ones are worked out when somebody gets that far: a parser may have to be asked."""
+
+    def __init__(self, first: Sequence[Step], rest: Callable[[], Sequence[Step]]) -> None:
+        self._known, self._rest = tuple(first), rest
+        self._is_complete = False
+
+    def _all(self) -> tuple[Step, ...]:
+        if not self._is_complete:
+            self._known, self._is_complete = (*self._known, *self._rest()), True
+        return self._known
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
+        if isinstance(index, int) and 0 <= index < len(self._known):
+            return self._known[index]
+        return self._all()[index]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
 class Candidate:
     """Something that may be shown.
 
@@ -68,6 +96,7 @@ class Candidate:
     the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
     out when first asked for, because most candidates are never looked at. A `pinned` candidate comes before all
     others, whatever it is worth. One with a `leader` (the imports that a function needs) is shown only beside it.
+    `twins` say the same and are not shown for that.
     """
 
     __slots__ = (
@@ -81,6 +110,7 @@ class Candidate:
         "pinned",
         "place",
         "size",
+        "twins",
         "value",
     )
 
@@ -96,18 +126,19 @@ class Candidate:
         leader: Candidate | None = None,
     ) -> None:
         self.pinned, self.leader = pinned, leader
+        self.twins: list[Candidate] = []
         location = hit.document.location
         self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
         self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
         self.value, self.size, self.place = value, size, place
         self._make = make
-        self._steps: tuple[Step, ...] | None = None
+        self._steps: Sequence[Step] | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> Sequence[Step]:
         """The ways to show it, from most to least detail."""
         if self._steps is None:
-            self._steps = tuple(self._make())
+            self._steps = self._make()
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
@@ -115,7 +146,7 @@ class Candidate:
         make, self._steps = self._make, None
 
         def widened(step: Step) -> Step:
-            if step.detail not in _WIDENED:
+            if step.detail not in _WIDENED or step.remarks:
                 return step
             return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 

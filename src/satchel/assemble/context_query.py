@@ -64,9 +64,9 @@ def query_options(
 ) -> dict[str, Any]:
     """The arguments of `context_query` as options of a request.
 
-    `strategies` are of lexical, names, history, graph and dense (default: all that can be had); `limit` is the number of
-    results over all types; `include_types` are context types, or function, method, class and section; `min_score` is
-    absolute (default: the calibrated floor); `options` are those of `assemble`. Raises UsageError for impossible values.
+    `strategies` are of lexical, names, history, graph and dense (default: all that can be had); `limit` is the number
+    of results over all types; `include_types` are context types, or function, method, class and section; `min_score`
+    is absolute (default: the calibrated floor); `options` are those of `assemble`. Raises UsageError.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise UsageError(f"limit is {limit!r}: give at least 1")

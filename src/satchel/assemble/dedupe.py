@@ -1,42 +1,154 @@
-"""The same thing seen twice is one thing.
+"""The same thing seen twice is one thing, with two origins.
 
 Prose of records and docs is the same when the Jaccard similarity of its 5-character shingles reaches the threshold
-calibrated on 400 labelled pairs (F1 .99; a 90 % edit ratio misses a third of them). Code and one-line texts are the
-same only when they are equal after white space is normalised.
+calibrated on 400 labelled pairs (F1 .99; a 90 % edit ratio misses a third of them). Code and texts of one line are the
+same only when they are equal after white space is normalised, and two places of one code file are never the same.
+Between kinds the more relevant of two records stays. What is not shown is the twin of nothing, so a text is never lost
+to one that did not fit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from satchel.assemble.candidates import Candidate
+from satchel.assemble.fit import Section
 from satchel.similarity import SAME_PROSE, shingles, similarity
-from satchel.types import Kind
+from satchel.types import CONTEXT_TYPES, Kind
+
+ONE_LINE = 100
+"""Characters of a text that is one line: two commits that differ in a version number share nine tenths of theirs. A
+paragraph without a line break is longer; the shortest of those that the threshold was calibrated on has 120."""
+
+_NOTHING: frozenset[str] = frozenset()
+_ORDER = {kind: number for number, kind in enumerate(CONTEXT_TYPES.values())}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A candidate that was admitted at some time, and where it stands. Only prose has `marks`."""
+
+    section: Section
+    candidate: Candidate
+    folded: str
+    marks: frozenset[str]
+
+    @property
+    def is_shown(self) -> bool:
+        return self.candidate in self.section.shown
+
+    def says(self, folded: str, marks: frozenset[str]) -> bool:
+        """Whether it says the same as this text."""
+        return self.folded == folded or (bool(marks and self.marks) and is_same_prose(marks, self.marks))
+
+    def take(self, twin: Candidate) -> None:
+        """Note another origin of it; an item made of it before is made anew."""
+        if twin not in self.candidate.twins:
+            self.candidate.twins.append(twin)
+        group = self.section.groups.get(self.candidate.group)
+        if group is not None:
+            group.item = None
 
 
 @dataclass(slots=True)
 class Seen:
     """What was admitted so far, for one request."""
 
-    exact: dict[str, str] = field(default_factory=dict)
-    prose: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    origins: dict[str, list[str]] = field(default_factory=dict)
+    exact: dict[str, list[_Known]] = field(default_factory=dict)
+    prose: list[_Known] = field(default_factory=list)
 
-    def twin_of(self, candidate: Candidate, text: str) -> str | None:
-        """The id of an admitted document with the same text, noted as another origin of it; else None.
+    def is_duplicate(self, section: Section, candidate: Candidate, text: str) -> bool:
+        """Whether a shown document says the same, which then notes this one as another origin.
 
         A text without a twin counts as admitted from now on.
         """
-        identity = candidate.document.id
-        folded = " ".join(text.split())
-        twin = self.exact.get(folded)
-        if twin is None and candidate.kind is not Kind.CODE and "\n" in text.strip():
-            marks = shingles(text)
-            twin = next((known for known, other in self.prose if similarity(marks, other) >= SAME_PROSE), None)
-            if twin is None:
-                self.prose.append((identity, marks))
-        if twin is None or twin == identity:
-            self.exact.setdefault(folded, identity)
-            return None
-        self.origins.setdefault(twin, []).append(identity)
-        return twin
+        folded, marks = _normalised(candidate.kind, text)
+        known = (row for row in self.exact.get(folded, ()) if row.is_shown and _may_be_twins(row.candidate, candidate))
+        twin = next(known, None)
+        if twin is None and marks:
+            alike = (row for row in self.prose if row.is_shown and row.candidate.document.id != candidate.document.id)
+            twin = next((row for row in alike if is_same_prose(marks, row.marks)), None)
+        if twin is not None:
+            twin.take(candidate)
+            return True
+        rows = self.exact.setdefault(folded, [])
+        if not any(row.candidate is candidate for row in rows):
+            rows.append(_Known(section, candidate, folded, marks))
+            if marks:
+                self.prose.append(rows[-1])
+        return False
+
+
+def _normalised(kind: Kind, text: str) -> tuple[str, frozenset[str]]:
+    """The text with its white space folded, and the shingles of what is prose."""
+    folded = " ".join(text.split())
+    return folded, shingles(text) if is_prose(kind, folded) else _NOTHING
+
+
+def _may_be_twins(one: Candidate, other: Candidate) -> bool:
+    """Not what is the same document, and not two places of one code file: each of them is one to look at."""
+    if one.document.id == other.document.id:
+        return False
+    return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
+
+
+def is_prose(kind: Kind, folded: str) -> bool:
+    """Whether likeness counts for a text, and not only equality; its white space is folded."""
+    return kind is not Kind.CODE and len(folded) > ONE_LINE
+
+
+def is_same_prose(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two texts say the same, by their shingles."""
+    # Two sets whose sizes differ more cannot have that much in common; sizes are compared far faster than sets.
+    if min(len(one), len(other)) < SAME_PROSE * max(len(one), len(other)):
+        return False
+    return similarity(one, other) >= SAME_PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A record that was taken out of the choice, because a more relevant one of another kind says the same."""
+
+    section: Section
+    index: int
+    kept: _Known
+
+
+def set_aside(sections: Sequence[Section]) -> list[Aside]:
+    """Take out of the choice what a more relevant record of another kind says as well.
+
+    Only the records that a section would try first are compared, as many as it may show.
+    """
+    rows = [(section, index, candidate) for section in sections for index, candidate in _first_records(section)]
+    if len({section.kind for section, _, _ in rows}) < 2:
+        return []
+    rows.sort(key=lambda row: (-row[2].hit.relevance, _ORDER[row[2].kind], row[2].document.id))
+    kept: list[_Known] = []
+    aside = []
+    for section, index, candidate in rows:
+        folded, marks = _normalised(candidate.kind, candidate.steps[0].text)
+        others = (row for row in kept if row.section is not section)
+        twin = next((row for row in others if row.says(folded, marks)), None)
+        if twin is None:
+            kept.append(_Known(section, candidate, folded, marks))
+            continue
+        section.taken.add(index)
+        twin.take(candidate)
+        aside.append(Aside(section, index, twin))
+    return aside
+
+
+def give_back(aside: Sequence[Aside]) -> bool:
+    """Put back what was set aside for something that is not shown after all. Returns whether there was any."""
+    back = [row for row in aside if not row.kept.is_shown]
+    for row in back:
+        row.section.taken.discard(row.index)
+        row.kept.candidate.twins.remove(row.section.candidates[row.index])
+    return bool(back)
+
+
+def _first_records(section: Section) -> Iterator[tuple[int, Candidate]]:
+    records = ((i, c) for i, c in section.remaining() if c.document.location is None and not c.pinned)
+    return islice(records, section.item_limit)

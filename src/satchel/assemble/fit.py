@@ -53,6 +53,12 @@ LEAST_FRAME_TOKENS = 8
 MERGED_TOKENS = 2
 """A text may cost this much less inside another one than alone: tokens merge at both of its ends."""
 
+MERGED_ESTIMATE = 6
+"""The same where tokens are estimated: the factor, and rounding up for every text that is counted alone."""
+
+CLOSED_GAP_TOKENS = 24
+"""At most so much falls away where two ranges become one: a range, a name of the usual length, a line between."""
+
 SMALLEST_PIECE_TOKENS = 6
 """Nothing useful is cheaper than this: below it the search for something that fits ends."""
 
@@ -147,6 +153,7 @@ class Fitter:
         `measure` is a quick count that is hardly ever below it. Without `shows_lines` a file costs its places only.
         """
         self._shows_lines = shows_lines
+        self._merged = MERGED_TOKENS if counter.exact else MERGED_ESTIMATE
         self._counter = counter
         self._limit = limit
         self._measure = measure
@@ -178,6 +185,10 @@ class Fitter:
             used = self._within_limit(sections)
         self._top_up(sections, used)
         self._measure = self._exact
+        return self._top_up(sections, self._within_limit(sections))
+
+    def refill(self, sections: Sequence[Section]) -> int:
+        """Fill what is left with candidates that came back since `fit`; returns the exact tokens as it does."""
         return self._top_up(sections, self._exact(sections))
 
     def _pin(self, sections: Sequence[Section], used: int) -> int:
@@ -247,12 +258,18 @@ class Fitter:
         return spent
 
     def _top_up(self, sections: Sequence[Section], used: int) -> int:
-        """Fill the last tokens: any candidate at any step that still fits, checked on the rendered text."""
-        for section in sections:
-            for index, candidate in list(section.remaining()):
-                if self._limit - used < SMALLEST_PIECE_TOKENS:
-                    return used
-                used = self._admit_fullest(sections, section, index, candidate, used)
+        """Fill the last tokens: any candidate at any step that still fits, checked on the rendered text.
+
+        What is admitted may close a gap and make another candidate cheaper, so it goes on until nothing is admitted.
+        """
+        known = -1
+        while len(self._log) > known:
+            known = len(self._log)
+            for section in sections:
+                for index, candidate in list(section.remaining()):
+                    if self._limit - used < SMALLEST_PIECE_TOKENS:
+                        return used
+                    used = self._admit_fullest(sections, section, index, candidate, used)
         return used
 
     def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
@@ -312,12 +329,14 @@ class Fitter:
             return None
         frame = 0 if group is not None else LEAST_FRAME_TOKENS
         if not step.ranges:
-            return max(frame + self._count_text(step.text) - MERGED_TOKENS, 1)
-        added = (group or Group(candidate.kind, candidate.group, section.lines[candidate.group])).added(step)
+            return max(frame + self._count_text(step.text) - self._merged, 1)
+        target = group or Group(candidate.kind, candidate.group, section.lines[candidate.group])
+        added = target.added(step)
         if not added:
             return None
         lines = section.lines[candidate.group]
-        shown = sum(self._count_text(lines.text(start, end)) - MERGED_TOKENS for start, end in added)
+        frame += min(target.new_markers(step), 0) * CLOSED_GAP_TOKENS
+        shown = sum(self._count_text(lines.text(start, end)) - self._merged for start, end in added)
         return max(frame + (shown if self._shows_lines else 0), 1)
 
     def _count_lines(self, lines: Lines, start: int, end: int) -> int:

@@ -150,9 +150,10 @@ class Freshener:
             return _View(location.path, kind, None, reason=f"the file is {reason}")
         old = self.store.parts(range(stored.first_document, stored.last_document + 1))
         parts = [old[row] for row in sorted(old)]
-        places = relocate(parts, self._stored(location, bundle).lines, self.lines.outline(found).parts, found.lines)
+        before = self._stored(location, bundle).lines
+        places = relocate(parts, before, self.lines.outline(found).parts, found.lines)
         by_lines = {(part.start, part.end): places[part.row] for part in parts if part.row in places}
-        found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines))
+        found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines, before))
         return _View(location.path, kind, found, by_lines, "no longer in the file")
 
     def _find(self, bundle: Bundle) -> _View | None:
@@ -199,8 +200,8 @@ def _all(lines: Lines, mark: Freshness) -> Lines:
     return replace(lines, marks=(mark,) * len(lines.lines))
 
 
-def _marks(places: Sequence[Place], lines: Sequence[str]) -> tuple[Freshness | None, ...]:
-    """How each line differs: as the part does that it belongs to, changed where it belongs to none.
+def _marks(places: Sequence[Place], lines: Sequence[str], before: Sequence[str]) -> tuple[Freshness | None, ...]:
+    """How each line differs: as the part that it belongs to; one of no part has changed unless it was there before.
 
     What has a name decides over what has none, and blank lines between parts go with the line before them.
     """
@@ -213,6 +214,8 @@ def _marks(places: Sequence[Place], lines: Sequence[str]) -> tuple[Freshness | N
     for index, line in enumerate(lines):
         if not known[index] and not line.strip():
             marks[index] = marks[index - 1] if index else None
+        elif not known[index] and index < len(before) and before[index] == line:
+            marks[index] = None
     return tuple(marks)
 
 

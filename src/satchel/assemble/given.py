@@ -31,6 +31,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "signature": ("signature",),
 }
 
+_VAGUE_ROLES = frozenset({"record", "text", "gap"})
+"""Roles that say less than the kind of the document does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -140,7 +143,7 @@ class _Reader:
             self._line("id", 400),
             name or qualified.rpartition("::")[2].rpartition(".")[2] or path.rpartition("/")[2],
             qualified.rpartition("::")[2],
-            self._line("type").lower(),
+            self._type(),
             content,
             summary,
             path,
@@ -149,6 +152,10 @@ class _Reader:
             self._score(),
             (clean_field(source),) if isinstance(source, str) and source else (),
         )
+
+    def _type(self) -> str:
+        found = self._line("type").lower()
+        return str(_get(self._entity, "kind")) if self._is_hit and found in _VAGUE_ROLES else found
 
     def _find(self, field: str) -> Any:
         for place in self._places:

@@ -22,7 +22,12 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
 _SEPARATOR = re.compile(r"[^\w]+")
 _REEXPORT = re.compile(r"export\b(?!\s+import\b)")
-_UNBOUND = frozenset({"", "_", "."})
+_UNKNOWN = frozenset({"*", "."})
+"""Stand for all that a module has; the second one is of Go."""
+
+_UNUSABLE = "_"
+"""Binds nothing in the languages that import under this name."""
+
 _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
@@ -36,29 +41,25 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
         return []
     silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
     spoken = subtract(shown, sorted(silent))
-    used = _words(lines, spoken)
+    used = _words(lines, spoken) - {_UNUSABLE}
     folded = {_folded(word) for word in used}
     found = []
     for one in outline.imports:
+        if not _is_used(one, used, folded) or _REEXPORT.match(lines[one.start - 1].strip()):
+            continue
         home = _home(outline, one)
-        if home is None:
-            names, stems = used, folded
-        else:
-            inside = [(max(start, home[0]), min(end, home[1])) for start, end in spoken]
-            names = _words(lines, inside)
-            stems = {_folded(word) for word in names}
-        if _is_used(one, lines, names, stems):
-            found.append((one.start, min(one.end, len(lines))))
+        if home is not None:
+            names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
+            if not _is_used(one, names, {_folded(word) for word in names}):
+                continue
+        found.append((one.start, min(one.end, len(lines))))
     return subtract(_merged(found), shown)
 
 
-def _is_used(one: Import, lines: Sequence[str], names: AbstractSet[str], stems: AbstractSet[str]) -> bool:
-    if _REEXPORT.match(lines[one.start - 1].strip()):
-        return False
-    bound = [name for name in one.names if name not in _UNBOUND and name != "*"]
-    if bound:
-        return not names.isdisjoint(bound)
-    if one.names and "*" not in one.names and "." not in one.names:
+def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> bool:
+    if not names.isdisjoint(one.names):
+        return True
+    if not _UNKNOWN.issuperset(one.names):
         return False
     stem = _folded(_last_word(one.target))
     return len(stem) >= SHORTEST_STEM and any(word.startswith(stem) for word in stems)

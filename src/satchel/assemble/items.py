@@ -9,8 +9,10 @@ from typing import Any
 from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.fit import Section
 from satchel.assemble.fresh import freshness_of, gravest
+from satchel.assemble.links import also_at
 from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
+from satchel.search.records import ALSO
 from satchel.types import ContextItem, Cut, Detail, Freshness, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)
@@ -62,9 +64,15 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         signals=first.hit.signals,
         handle=handle(identity, content_hash, spans),
         nonce=nonce(key, identity, content),
-        origins=tuple(dict.fromkeys(candidate.document.id for candidate, _ in group.picks)),
+        origins=_origins(group),
         cuts=_cuts(group, content_hash),
     )
+
+
+def _origins(group: Group) -> tuple[str, ...]:
+    """The ids of what is shown, and behind them those of what says the same."""
+    own = [candidate.document.id for candidate, _ in group.picks]
+    return tuple(dict.fromkeys([*own, *(twin.document.id for candidate, _ in group.picks for twin in candidate.twins)]))
 
 
 def _pieces(group: Group) -> tuple[Piece, ...]:
@@ -157,7 +165,7 @@ def _told(group: Group, location: Location) -> tuple[int, int]:
 
 def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:
     first, _ = group.picks[0]
-    location = first.document.location
+    location, fields = first.document.location, first.document.fields
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
@@ -168,6 +176,8 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
         "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),
         **({"freshness": freshness.value} if freshness is not None else {}),
         **({"type": first.document.fields["type"]} if "type" in first.document.fields else {}),
+        **{name: fields[name] for name in ("redacted", "cleaned") if name in fields},
+        **({"also_at": also} if (also := also_at(candidate for candidate, _ in group.picks)) else {}),
         "entities": list({c.document.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
     }
 
@@ -206,12 +216,13 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         signals=candidate.hit.signals,
         handle=handle(document.id, "", ()),
         nonce=nonce(key, document.id, step.text),
+        origins=(*document.fields.get(ALSO, ()), *(twin.document.id for twin in candidate.twins)),
     )
 
 
 def record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
     """What a record tells of itself beside its text, named as the answers name it."""
-    hidden = {"bundle", "summary", "language"}
+    hidden = {"bundle", "summary", "language", ALSO}
     shown = {name: value for name, value in fields.items() if name not in hidden}
     if identity.startswith("experience:"):
         identity = identity.partition("::")[0]  # whichever side of it was found

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from satchel.assemble.candidates import Candidate
-from satchel.assemble.dedupe import Seen
+from satchel.assemble.dedupe import Seen, give_back, set_aside
 from satchel.assemble.fit import Fitter, Section
+from satchel.assemble.links import linked
 from satchel.assemble.page import Page
 from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
+from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Kind, Usage, View
 
@@ -61,6 +63,7 @@ def fit(
     token_counter: TokenCounter,
     problems: Sequence[Failure],
 ) -> Fitted:
+    """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft."""
     rendering = RenderRequest(
         query=safe_question(request.query, bench.allow),
         show_sources=request.show_sources,
@@ -87,7 +90,10 @@ def fit(
         lambda section, c: _is_duplicate(seen, section, c),
         shows_lines=request.show_code,
     )
+    aside = set_aside(sections)
     fitter.fit(sections)
+    if give_back(aside):
+        fitter.refill(sections)
 
     def written() -> tuple[str, list[ContextItem]]:
         text, items = page.text(sections)
@@ -102,20 +108,15 @@ def fit(
         used = token_counter.count(text)
     if not items or (used > request.max_tokens and not request.soft):
         return Fitted("", 0, ())
-    return Fitted(text, used, tuple(_with_origins(item, seen) for item in items))
+    return Fitted(text, used, tuple(items))
 
 
 def _is_duplicate(seen: Seen, section: Section, candidate: Candidate) -> bool:
     step = candidate.steps[0]
     if not step.ranges:
-        return seen.twin_of(candidate, step.text) is not None
+        return seen.is_duplicate(section, candidate, step.text)
     lines = section.lines[candidate.group]
-    return seen.twin_of(candidate, "".join(lines.text(start, end) for start, end in step.ranges)) is not None
-
-
-def _with_origins(item: ContextItem, seen: Seen) -> ContextItem:
-    twins = [twin for origin in (*item.origins, item.id) for twin in seen.origins.get(origin, [])]
-    return replace(item, origins=(*item.origins, *twins)) if twins else item
+    return seen.is_duplicate(section, candidate, "".join(lines.text(start, end) for start, end in step.ranges))
 
 
 def answer(
@@ -126,6 +127,7 @@ def answer(
     problems: Sequence[Failure],
     meta: Mapping[str, Any],
 ) -> Context:
+    """The context of what was fitted, with what stayed out and what failed."""
     used_by_kind: dict[str, int] = {}
     for item in fitted.items:
         plural = Kind(item.source).plural
@@ -134,10 +136,10 @@ def answer(
         query=safe_question(request.query),
         text=fitted.text,
         format=request.format,
-        items=fitted.items,
+        items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
         overflow=omissions(sections, fitted.used),
         sources_used=used_by_kind,
         failures=tuple(problems),
-        meta=meta,
+        meta={**meta} | ({"redacted": redacted} if (redacted := marks(fitted.text)) else {}),
     )

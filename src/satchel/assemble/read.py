@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from satchel import files
+from satchel import files, outside
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.types import Freshness, Outline
@@ -51,6 +51,8 @@ class Lines:
 
     def seams(self, start: int, end: int) -> set[int]:
         """The lines after `start` up to `end` (1-based) that differ in another way than the line before."""
+        if not self.marks:
+            return set()
         marks = self.marks[start - 1 : end]
         return {start + offset + 1 for offset, (one, other) in enumerate(pairwise(marks)) if one is not other}
 
@@ -103,8 +105,9 @@ class FileLines:
 
         `stored` gives the text kept for the bytes with `content_hash`; it is asked only when the file still has them.
         """
-        if files.is_secret_file(path):
-            return Unreadable(path, str(files.SkipReason.SECRET_FILE))
+        unfit = outside.unfit_path(path)
+        if unfit is not None:
+            return Unreadable(path, str(unfit))
         try:
             raw = files.read_bytes(self._root, path, limit=self._limit).raw
         except files.Skipped as skip:

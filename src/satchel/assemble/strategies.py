@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from satchel.errors import UsageError
@@ -38,6 +39,9 @@ SHARES = (1.0, 0.5, 0.25)
 
 MOST_TRIALS = 6
 """How often fewer units are kept when a shortened text turns out to be faulty."""
+
+EXAMINED = 64
+"""Entities whose syntax is remembered: more than an answer shortens."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
@@ -114,15 +118,10 @@ class SyntaxStrategy:
         return None
 
     def _by_syntax(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
-        from satchel.sources.code.runs import run_within, tree_of
-
-        text = "\n".join(source.lines)
-        tree = tree_of(text, source.language)
-        run = run_within(tree, text, start, end) if tree is not None else None
+        run, check = _examined(source, start, end)
         if run is None:
             return None
         around = _size(source, start, end) - sum(_size(source, unit.start, unit.end) for unit in run.units)
-        check = _Check(source, start, end)
         for trial, gaps in enumerate(self.choose(source, run.units, run.documented, budget_tokens - around)):
             if trial >= MOST_TRIALS:
                 break
@@ -132,13 +131,29 @@ class SyntaxStrategy:
         return None
 
 
+@lru_cache(maxsize=EXAMINED)
+def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]:
+    """What may be left out of these lines, remembered: the steps of one entity ask one after the other."""
+    from satchel.sources.code.runs import run_within, tree_of
+
+    text = "\n".join(source.lines)
+    tree = tree_of(text, source.language)
+    return run_within(tree, text, start, end) if tree is not None else None, _Check(source, start, end)
+
+
 class _Check:
     """Whether a shortened text has no fault that the whole did not have; the whole is looked at once."""
 
     def __init__(self, source: Source, start: int, end: int) -> None:
         self._source, self._start, self._end = source, start, end
-        self._alone = self._faults(source.lines[start - 1 : end])
-        self._inside = self._faults(source.lines) if self._alone else 0
+
+    @cached_property
+    def _alone(self) -> int:
+        return self._faults(self._source.lines[self._start - 1 : self._end])
+
+    @cached_property
+    def _inside(self) -> int:
+        return self._faults(self._source.lines)
 
     def is_sound(self, made: Shortened) -> bool:
         """By the shortened text alone where the whole is sound alone, else by it in its place in the file."""
@@ -273,10 +288,10 @@ def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tok
     return found
 
 
-_STRATEGIES: dict[str, Strategy] = {
-    "signature-first": SyntaxStrategy("signature-first", _prefix_gaps),
-    "bookend": SyntaxStrategy("bookend", _middle_gaps),
-}
+SIGNATURE_FIRST: Strategy = SyntaxStrategy("signature-first", _prefix_gaps)
+BOOKEND: Strategy = SyntaxStrategy("bookend", _middle_gaps)
+
+_STRATEGIES: dict[str, Strategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
 
 
 def register(strategy: Strategy) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from satchel import outside
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import import_lines
@@ -15,8 +16,7 @@ from satchel.assemble.fit import ITEM_SHARE, Section, by_density
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
-from satchel.assemble.pack import answer
-from satchel.assemble.pack import fit as _fit
+from satchel.assemble.pack import answer, fit
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plan import PlannedSection, make_plan
 from satchel.assemble.question import safe_question as safe_question
@@ -103,19 +103,22 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         query = blended(query, request.change)
     plan = make_plan(request, bench.kinds())
     meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
-    gathered, failures = gather(plan, _asker(bench, query, request, meaning), bench.open_executor, request.deadline_seconds)
+    ask = _asker(bench, query, request, meaning)
+    gathered, failures = gather(plan, ask, bench.open_executor, request.deadline_seconds)
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
     sections, unreadable = _sections(request, bench, gathered, frozenset(term.term for term in query.terms))
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
     sections = with_pins(sections, pinned, request.weights, request.limit)
     absent = unavailable(
-        request.searches, has_vectors=any(row.result.with_vectors for row in gathered), has_history=Kind.COMMIT in bench.store.kinds()
+        request.searches,
+        has_vectors=any(row.result.with_vectors for row in gathered),
+        has_history=Kind.COMMIT in bench.store.kinds(),
     )
     problems = (*notes, *failures, *absent, *unreadable, *unpinned)
-    fitted = _fit(request, bench, sections, token_counter, problems)
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
+    fitted = fit(request, bench, sections, token_counter, problems)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -254,8 +257,9 @@ def _candidates(
         if hit.document.location is None:
             bundle = int(hit.document.fields["bundle"])
             kind = hit.document.kind
-            body = shown_record(kind, hit.document.fields, bench.store_of(kind).text(bundle))
-            candidates.append(record_candidate(hit, safe_question(body, bench.allow), cap))
+            document = outside.document(hit.document, bench.allow)
+            body = shown_record(kind, document.fields, bench.store_of(kind).text(bundle))
+            candidates.append(record_candidate(replace(hit, document=document), safe_question(body, bench.allow), cap))
             continue
         sighting = fresh.see(hit)
         if sighting is not None:

@@ -1,4 +1,4 @@
-"""What the footer says on request about the answer as a whole: how it was counted, what is shortened, what is left out."""
+"""What the footer says on request of the whole answer: how it was counted, what is shortened, what is left out."""
 
 from __future__ import annotations
 

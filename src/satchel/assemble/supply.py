@@ -10,6 +10,7 @@ from satchel.assemble.candidates import (
     CHARACTERS_PER_TOKEN,
     Candidate,
     Step,
+    Steps,
     shortened_steps,
     signature_range,
     within_blanks,
@@ -21,7 +22,7 @@ from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.render.layout import group_of
-from satchel.assemble.strategies import Strategy, strategy
+from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
 
@@ -130,7 +131,7 @@ def _located(entity: Entity, rank: int, lines: Lines, standing: Standing, option
     whole = within_blanks(lines, standing.start, standing.end)
     size = _tokens(lines, *whole)
 
-    def make() -> list[Step]:
+    def make() -> Steps:
         return _steps(hit.document, lines, whole, size, language, options)
 
     return Candidate(hit, hit.score, size, whole[0], make)
@@ -138,23 +139,29 @@ def _located(entity: Entity, rank: int, lines: Lines, standing: Standing, option
 
 def _steps(
     document: Document, lines: Lines, whole: tuple[int, int], size: float, language: str, options: AssemblyOptions
-) -> list[Step]:
+) -> Steps:
     last = len(lines.lines)
-    around = within_blanks(
-        lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last)
-    )
+    around = within_blanks(lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last))
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
-    shortener: Strategy | None = strategy(options.strategy) or strategy("signature-first")
-    assert shortener is not None
-    steps += shortened_steps(shortener, lines, language, whole, min(size / 2, options.max_tokens * SHORTENED_SHARE))
-    signature = signature_range(document, lines)
-    if signature is not None:
-        steps.append(Step(Detail.SIGNATURE, (signature,)))
-    else:
-        steps.append(Step(Detail.LINE, ((whole[0], whole[0]),)))
-    return steps
+
+    def rest() -> list[Step]:
+        most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
+        signature = signature_range(document, lines)
+        last_step = (
+            Step(Detail.SIGNATURE, (signature,))
+            if signature is not None
+            else Step(Detail.LINE, ((whole[0], whole[0]),))
+        )
+        return [*shortened_steps(_shortener(options), lines, language, whole, most), last_step]
+
+    return Steps(steps, rest)
+
+
+def _shortener(options: AssemblyOptions) -> Strategy:
+    """The strategy asked for; nothing matched in what is given, so the ladder has no window and takes the first."""
+    return strategy(options.strategy) or SIGNATURE_FIRST
 
 
 def _record(entity: Entity, rank: int, options: AssemblyOptions, *, is_stale: bool) -> Candidate:
@@ -165,9 +172,9 @@ def _record(entity: Entity, rank: int, options: AssemblyOptions, *, is_stale: bo
     steps = [Step(Detail.FULL, text=body)]
     most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
     lines = Lines("", tuple(body.split("\n")))
-    shortener = strategy(options.strategy) or strategy("signature-first")
-    assert shortener is not None
-    for step in shortened_steps(shortener, lines, str(hit.document.fields["language"]), (1, len(lines.lines)), most):
+    for step in shortened_steps(
+        _shortener(options), lines, str(hit.document.fields["language"]), (1, len(lines.lines)), most
+    ):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
         pieces += [(remark.start, remark.text) for remark in step.remarks]
         steps.append(Step(Detail.WINDOW, text="\n".join(text for _, text in sorted(pieces))))
@@ -177,9 +184,7 @@ def _record(entity: Entity, rank: int, options: AssemblyOptions, *, is_stale: bo
     return Candidate(hit, hit.score, size, 0, lambda: steps)
 
 
-def _hit(
-    entity: Entity, rank: int, kind: Kind, location: Location | None, standing: Standing, language: str
-) -> Hit:
+def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, standing: Standing, language: str) -> Hit:
     part = standing.part
     title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
     if location is not None and entity.type in WHOLE_FILES:
@@ -199,9 +204,7 @@ def _hit(
     signature = part.signature if part is not None else ""
     document = Document(entity.id, kind, title, "", location, role, signature, fields=fields)
     span = Span(standing.start, standing.end, -RANK_STEP * rank)
-    return Hit(
-        document, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank)
-    )
+    return Hit(document, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank))
 
 
 def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:

@@ -49,8 +49,10 @@ class BlockEntity:
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """What stands around a block: shown lines of its file that belong to no entity (its imports), and names of its
-    neighbours with their places where they were asked for."""
+    """What stands around a block: lines of its file that belong to no entity (its imports), and names of neighbours.
+
+    Neighbours come with their places, and only where they were asked for.
+    """
 
     imports: str = ""
     related: tuple[str, ...] = ()
@@ -217,5 +219,7 @@ def _joined(lines: Mapping[int, str]) -> str:
 def _related(item: ContextItem, name: str) -> tuple[str, ...]:
     relations = item.metadata.get("related", {}).get(name, {})
     return tuple(
-        f"{relation}: {one['name']} ({one['path']}:{one['line']})" for relation, found in relations.items() for one in found
+        f"{relation}: {one['name']} ({one['path']}:{one['line']})"
+        for relation, found in relations.items()
+        for one in found
     )

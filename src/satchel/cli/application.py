@@ -45,6 +45,7 @@ COMMANDS: Mapping[str, str] = {
     "status": "Show what is indexed, how fresh it is and what was left out.",
     "doctor": "Check that everything satchel needs works, and say how to mend it.",
     "config": "Show the settings in force and where they come from.",
+    "trust": "Trust the instruction files of a folder.",
     "clean": "Remove the index of a folder; it is built again when needed.",
     "completion": "Print the script that completes commands in a shell.",
 }

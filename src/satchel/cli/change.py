@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import click
 
 from satchel.cli.options import Function
-from satchel.errors import UsageError
-
-if TYPE_CHECKING:
-    from satchel.assemble.request import AssembleRequest
-    from satchel.engine import Satchel
-    from satchel.types import Failure
 
 HEAD = "HEAD"
 
@@ -46,18 +37,3 @@ def separated(words: list[str], revision: str | None, *, staged: bool) -> tuple[
     if not words and revision is None and not staged:
         raise click.UsageError("Missing argument 'QUESTION|-'.")
     return words, revision or (HEAD if staged else None)
-
-
-def with_change(
-    satchel: Satchel, request: AssembleRequest, revision: str, *, staged: bool, is_asked: bool
-) -> tuple[AssembleRequest, list[Failure]]:
-    """The request about the change, and what the answer has to note. Raises UsageError where nothing changed."""
-    change = satchel.change(revision, staged=staged)
-    if not change.files and not is_asked:
-        since = f"since {revision}" if change.base else "yet"
-        unseen = f"; {len(change.untracked)} untracked files are no part of it" if change.untracked else ""
-        raise UsageError(
-            f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
-        )
-    query = request.query if is_asked else satchel.question_of(change)
-    return replace(request, query=query, change=change), satchel.notes_of(change)

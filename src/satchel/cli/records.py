@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from satchel.clean import clean_field, clean_text
-from satchel.redact import redact
+from satchel import outside
+from satchel.clean import clean_field
 
 if TYPE_CHECKING:
     from satchel.learn.entries import Experience, Memory
@@ -17,7 +17,7 @@ LINE_CHARACTERS = 100
 
 def safe(text: str) -> str:
     """A stored text as it may be shown: no secret, no hidden character, even if it came into the file another way."""
-    return redact(clean_text(text)[0])[0]
+    return outside.text(text)
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

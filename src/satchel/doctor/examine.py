@@ -51,6 +51,7 @@ def _of_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapp
         yield warn("root", str(error), "change into a project, or name one with --root")
         return
     yield places.root(found)
+    yield from _one("trust", lambda: places.trusted(found))
     try:
         loaded = config.load_settings(found.root, environ, {}, homes)
     except ConfigError as error:

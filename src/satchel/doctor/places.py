@@ -10,6 +10,7 @@ from satchel.engine import INDEX_NAME
 from satchel.index.lock import holder
 from satchel.roots import Places
 from satchel.store.sqlite.connection import damage
+from satchel.trust import FOLDER, is_trusted
 
 
 def root(places: Places) -> Check:
@@ -47,6 +48,13 @@ def lock(places: Places) -> Check:
         if busy
         else ok("lock", "nobody builds the index right now")
     )
+
+
+def trusted(places: Places) -> Check:
+    """Whether instruction files of this root guide agents; either way is in order."""
+    if is_trusted(places.root, places.state):
+        return ok("trust", f"instruction files are guidance (marked in {places.state / FOLDER})")
+    return ok("trust", "instruction files are data; `satchel trust` makes them guidance")
 
 
 def settings(loaded: config.LoadedSettings, homes: config.Folders) -> Iterator[Check]:

@@ -123,11 +123,12 @@ class Endpoint:
         return self._vectors(response, len(sent))
 
     def _send(self, texts: Sequence[str], tries: int) -> httpx.Response:
+        client = self._opened()
         import httpx
 
         for left in range(tries - 1, -1, -1):
             try:
-                response = self._opened().post(
+                response = client.post(
                     f"{self._options.url.rstrip('/')}/embeddings",
                     json={"model": self._options.model, "input": list(texts), "encoding_format": "float"},
                     headers={"Authorization": f"Bearer {self._options.key}"} if self._options.key else {},

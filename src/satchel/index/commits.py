@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from satchel import git
-from satchel.clean import clean_field, clean_text
+from satchel import git, outside
 from satchel.errors import GitError
 from satchel.index.history import HistoryPlan, git_failure, unknown_files
-from satchel.redact import redact
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store, Writer
@@ -69,6 +67,7 @@ def update_history(
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
+            commits = _fit(commits)
             writer.put(commit_bundles(commits, plan))
             renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
             change.added += len(commits)
@@ -167,18 +166,40 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
 def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBundle]:
     """Commits as bundles, their messages and subjects clean and without secrets."""
     options = plan.options
-    messages = [
-        redact(clean_text(commit.message[: options.message_characters])[0], options.allow)[0] for commit in commits
-    ]
-    subjects = [redact(clean_field(commit.subject, SUBJECT_CHARACTERS), options.allow)[0] for commit in commits]
-    authors = {name: redact(clean_field(name), options.allow)[0] for name in {commit.author for commit in commits}}
+    # Shortened only afterwards: half of a secret is not recognised any more.
+    read = [outside.counted_text(commit.message, options.allow) for commit in commits]
+    messages = [message[: options.message_characters] for message, _ in read]
+    subjects = [outside.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
+    authors = {name: outside.line(name, allow=options.allow) for name in {commit.author for commit in commits}}
     searched = [
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
     ]
     extractions = extract_records(searched, COMMIT_LANGUAGE)
     return [
-        commit_bundle(*parts, authors, options.most_files)
-        for parts in zip(commits, messages, subjects, extractions, strict=True)
+        replace(bundle, fields={**bundle.fields, **removed}) if removed else bundle
+        for bundle, (_, removed) in zip(
+            (
+                commit_bundle(*parts, authors, options.most_files)
+                for parts in zip(commits, messages, subjects, extractions, strict=True)
+            ),
+            read,
+            strict=True,
+        )
+    ]
+
+
+def _fit(commits: Sequence[Commit]) -> list[Commit]:
+    """The commits without the paths that hold a secret or hide characters; these only count."""
+    unfit = outside.unfit_paths({path for commit in commits for path in commit.files})
+    if not unfit:
+        return list(commits)
+    return [
+        replace(
+            commit,
+            files=tuple(path for path in commit.files if path not in unfit),
+            renames=tuple(pair for pair in commit.renames if unfit.keys().isdisjoint(pair)),
+        )
+        for commit in commits
     ]
 
 

@@ -248,7 +248,7 @@ def new_bundle(reading: Reading) -> NewBundle:
 def _fields(reading: Reading) -> dict[str, Any]:
     """What an answer needs to know of a file beside its parts: its imports, as (target, names, first line, last line).
 
-    Imports inside a function are left out: they stand in what is shown of it.
+    `redacted` secrets and `cleaned` characters are counted where there were any. Imports inside a function are left out: they stand in what is shown of it.
     """
     inner = [part for part in reading.extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
     imports = [
@@ -256,4 +256,9 @@ def _fields(reading: Reading) -> dict[str, Any]:
         for one in reading.extraction.imports
         if not any(part.start < one.start <= part.end for part in inner)
     ]
-    return ({"lossy": True} if reading.lossy else {}) | ({"imports": imports} if imports else {})
+    removed = {"redacted": reading.redacted, "cleaned": reading.cleaned}
+    return (
+        ({"lossy": True} if reading.lossy else {})
+        | ({"imports": imports} if imports else {})
+        | {name: count for name, count in removed.items() if count}
+    )

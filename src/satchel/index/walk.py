@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
-from satchel import git
+from satchel import git, outside
 from satchel.errors import NoIndexError
 from satchel.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
 from satchel.index.ignore import Rules, parse_rules
@@ -167,8 +167,11 @@ class _Walker:
                 self._visit(folder)
             except OSError as error:
                 self._skip(_reason_of(error), folder.prefix.rstrip("/"))
+        unfit = outside.unfit_paths(entry.path for entry in self._entries)
+        for path, reason in unfit.items():
+            self._skip(reason, outside.text(path))
         return Walk(
-            entries=tuple(sorted(self._entries, key=lambda entry: entry.path)),
+            entries=tuple(sorted((e for e in self._entries if e.path not in unfit), key=lambda entry: entry.path)),
             skipped=dict(sorted(self._skipped.items())),
             skipped_paths={reason: tuple(paths) for reason, paths in sorted(self._examples.items())},
             errors=self._errors,

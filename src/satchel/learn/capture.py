@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,7 @@ COMMAND_CHARACTERS = 200
 _CHUNK = 65_536
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _FIRST_SIGNAL_CODE = 128
+_STOPPED = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKILL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Captured:
         return self.exit_code == 0 and (self.counts is None or self.counts.failed == 0)
 
     @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody stopped it from outside, which says nothing about what was tried."""
+        return self.exit_code - _FIRST_SIGNAL_CODE in _STOPPED
+
+    @property
     def result(self) -> str:
         """One line: `pytest -q ended with 1; pytest: 3 failed, 120 passed`."""
         command = self.command
@@ -85,9 +92,13 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
         for source, target, tail in zip((process.stdout, process.stderr), (out, err), tails, strict=True)
     ]
     with process:
-        for thread in threads:
-            thread.start()
-        code = process.wait()
+        try:
+            for thread in threads:
+                thread.start()
+            code = process.wait()
+        except BaseException:  # nobody waits for it any more
+            process.kill()
+            raise
         for thread in threads:
             thread.join()
     texts = [tail.decode("utf-8", "replace") for tail in tails]

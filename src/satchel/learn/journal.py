@@ -15,7 +15,7 @@ from satchel.learn.bundles import experience_bundle, experience_of
 from satchel.learn.entries import Attempt, Experience, Lesson, Outcome, RootCause, Started, experience_data
 from satchel.learn.lines import experience_from
 from satchel.learn.memories import checked_limit
-from satchel.learn.scope import EVERYWHERE, Notebook, near_ids
+from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.learn.tiers import tier_of
 from satchel.store.protocol import Store, Writer
 from satchel.types import Kind
@@ -185,6 +185,7 @@ class Journal:
                 origin=present.origin or "journal",
             )
             writer.put([experience_bundle(done)])
+            writer.merge(never_stop)
             write_active(writer, [other for other in active if other.id != done.id])
         return done
 

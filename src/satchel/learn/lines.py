@@ -178,11 +178,17 @@ def _text(data: Data, name: str, limit: int, clean: Clean = _as_it_is, *, requir
         text = ""
     if not isinstance(text, str):
         raise UsageError(f"{name} is {type(text).__name__}: it is a text")
+    _check_length(name, text, limit, required=required)
+    cleaned = clean(text)
+    _check_length(name, cleaned, limit, required=required)
+    return cleaned
+
+
+def _check_length(name: str, text: str, limit: int, *, required: bool) -> None:
     if required and not text.strip():
         raise UsageError(f"{name} is missing or empty")
     if len(text) > limit:
         raise UsageError(f"{name} has {len(text):,} characters: at most {limit:,}")
-    return clean(text)
 
 
 def _texts(data: Data, name: str, most: int, limit: int, clean: Clean) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from satchel.errors import UsageError
 from satchel.learn.bundles import memory_bundle, memory_of
 from satchel.learn.entries import FoundMemory, Memory, Remembered
-from satchel.learn.scope import EVERYWHERE, Notebook, near_ids
+from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
+from satchel.search.filters import make_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
 from satchel.store.protocol import Store, Writer
 from satchel.types import Kind
@@ -79,12 +80,14 @@ class Memories:
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
             writer.put([memory_bundle(memory)])
+            writer.merge(never_stop)
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """The memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
         marks = shingles(content)
-        hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=COMPARED_MEMORIES).hits
+        most = COMPARED_MEMORIES * WINDOWS_PER_RECORD
+        hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
         found = [FoundMemory(memory, 0.0) for memory in self._of(int(hit.document.fields["bundle"]) for hit in hits)]
         compared = [replace(row, score=similarity(marks, shingles(row.memory.content))) for row in found]
         alike = sorted(
@@ -94,14 +97,15 @@ class Memories:
 
     def search(self, question: str, *, limit: int = 10, category: str | None = None) -> list[FoundMemory]:
         """The memories that answer a question, best first; `score` is their relevance, 0 to 1."""
-        wanted = parse_choice(MemoryCategory, category, "category") if category is not None else None
+        filters = make_filters(category=category)
         text = self._notebook.safe(question)
         if not text:
             raise UsageError("the question is empty: say what you look for")
-        hits = search_kind(self._store, Kind.MEMORY, analyse(text)).hits
+        most = max(checked_limit(limit) * WINDOWS_PER_RECORD, CANDIDATE_WINDOWS)
+        hits = search_kind(self._store, Kind.MEMORY, analyse(text), candidates=most, filters=filters).hits
         memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
         found = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
-        return [row for row in found if wanted in (None, row.memory.category)][: checked_limit(limit)]
+        return found[:limit]
 
     def listed(
         self,
@@ -205,6 +209,7 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
     present = {memory.id for memory in memories}
     hidden = {memory.id for memory in memories if memory.superseded_by}
     writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
+    writer.merge(never_stop)
 
 
 def checked_importance(importance: float) -> float:

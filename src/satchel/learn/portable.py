@@ -1,4 +1,4 @@
-"""Memories and experiences as JSON Lines: one record a line, readable, and equal byte for byte when exported again.
+"""What is remembered as JSON Lines: one record a line, readable, and equal byte for byte when exported again.
 
 The first line names the format. Records stand in the order of kind, time and id. What another program wrote is read
 line by line: a line that cannot be used is reported with its number, and all the others are imported.
@@ -14,13 +14,14 @@ from typing import Any
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
 from satchel.learn.bundles import experience_bundle, experience_of, memory_of
 from satchel.learn.entries import Experience, ImportReport, LineProblem, Memory, experience_data, memory_data
+from satchel.learn.exchange_lines import exchange_data, exchange_from
 from satchel.learn.journal import read_active, write_active
 from satchel.learn.lessons import value_line, value_of
 from satchel.learn.lines import Data, experience_from, memory_from
 from satchel.learn.memories import put_memories
-from satchel.learn.scope import Notebook
+from satchel.learn.scope import Notebook, never_stop
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Bundle
+from satchel.store.records import Bundle, NewBundle
 from satchel.types import Kind
 
 FORMAT = "satchel-memory"
@@ -37,7 +38,8 @@ class ValueLine:
     data: Data
 
 
-Record = Memory | Experience
+Record = Memory | Experience | NewBundle
+"""A record that is read; an exchange of a conversation comes as the bundle that is written."""
 
 Admit = Callable[[Data, str | None], bool]
 """Measures a value against its members and keeps it; whether it is new. Raises UsageError where it is refused."""
@@ -55,6 +57,8 @@ def export_lines(store: Store) -> Iterator[str]:
         yield _line(experience_data(experience_of(bundle)))
     for bundle in _in_order(store, Kind.VALUE):
         yield _line(value_line(value_of(bundle, store.text(bundle.id))))
+    for bundle in _in_order(store, Kind.CONVERSATION):
+        yield _line(exchange_data(bundle, store.text(bundle.id)))
     for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
         yield _line(experience_data(experience))
 
@@ -83,7 +87,9 @@ def _read_own(data: Data, clean: Callable[[str], str]) -> Record | ValueLine | N
             return experience_from(data, clean)
         case "value":
             return ValueLine(data)
-    raise UsageError(f"type is {data.get('type')!r}: it is memory, experience or value")
+        case "conversation":
+            return exchange_from(data, clean)
+    raise UsageError(f"type is {data.get('type')!r}: it is memory, experience, value or conversation")
 
 
 def _read_calm(data: Data, clean: Callable[[str], str]) -> Record | None:
@@ -106,13 +112,23 @@ class _Import:
 
     memories: dict[str, tuple[int, Memory]] = field(default_factory=dict)
     experiences: dict[str, tuple[int, Experience]] = field(default_factory=dict)
+    exchanges: dict[str, NewBundle] = field(default_factory=dict)
     values: list[tuple[int, Data]] = field(default_factory=list)
     problems: list[LineProblem] = field(default_factory=list)
     added: int = 0
     updated: int = 0
     unchanged: int = 0
 
-    def is_news(self, known: Record | None, record: Record) -> bool:
+    def add(self, number: int, record: Record) -> None:
+        """Note a record; of two with the same id the later line counts."""
+        if isinstance(record, Memory):
+            self.memories[record.id] = (number, record)
+        elif isinstance(record, Experience):
+            self.experiences[record.id] = (number, record)
+        else:
+            self.exchanges[record.key] = record
+
+    def is_news(self, known: Record | Bundle | None, record: Record) -> bool:
         """Whether a record has to be written; counts it. What is here wins over an older state of it."""
         if known is None:
             self.added += 1
@@ -154,12 +170,8 @@ def import_lines(
         if isinstance(record, ValueLine):
             collected.values.append((number, record.data))
             continue
-        placed = record if workspace is None else replace(record, workspace=workspace)
-        if isinstance(placed, Memory):
-            collected.memories[placed.id] = (number, placed)
-        else:
-            collected.experiences[placed.id] = (number, placed)
-    if collected.memories or collected.experiences:
+        collected.add(number, record if workspace is None else replace(record, workspace=workspace))
+    if collected.memories or collected.experiences or collected.exchanges:
         _store(collected, notebook.store)
     _admit_values(collected, admit, workspace)
     problems = tuple(sorted(collected.problems, key=lambda problem: problem.line))
@@ -185,6 +197,14 @@ def _store(collected: _Import, store: Store) -> None:
     with store.write() as writer:
         _store_memories(collected, store, writer)
         _store_experiences(collected, store, writer)
+        known = _known_exchanges(collected, store)
+        writer.put([row for key, row in sorted(collected.exchanges.items()) if collected.is_news(known.get(key), row)])
+        writer.merge(never_stop)
+
+
+def _known_exchanges(collected: _Import, store: Store) -> dict[str, Bundle]:
+    ids = store.bundle_ids(Kind.CONVERSATION, list(collected.exchanges)).values()
+    return {bundle.key: bundle for bundle in store.bundles(ids).values()}
 
 
 def _admit_values(collected: _Import, admit: Admit | None, workspace: str | None) -> None:

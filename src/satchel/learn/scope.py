@@ -6,16 +6,14 @@ identity of its repository (all work trees of one repository share it) or, witho
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from satchel.clean import clean_field, clean_text
+from satchel import outside
 from satchel.errors import UsageError
 from satchel.learn.times import MILLISECONDS
-from satchel.redact import redact
 from satchel.roots import Places
 from satchel.store.protocol import Store
 
@@ -45,6 +43,8 @@ def workspaces_in_sight(places: Places) -> tuple[str, str]:
 
 
 def _random_digits() -> str:
+    import secrets  # here, because every question opens the engine and only a writer draws
+
     return secrets.token_hex(_ID_BYTES)
 
 
@@ -71,23 +71,36 @@ class Notebook:
 
     def safe(self, text: str) -> str:
         """A text without hidden characters, secrets, and white space at its ends."""
-        return redact(clean_text(text)[0], self.allow)[0].strip()
+        return outside.text(text, self.allow).strip()
 
     def safe_field(self, text: str, limit: int) -> str:
         """The same on one line of at most `limit` characters."""
-        return redact(clean_field(text, limit), self.allow)[0].strip()
+        return outside.line(text, limit, self.allow).strip()
 
     def text_of(self, what: str, text: str, limit: int) -> str:
         """A text that somebody wrote, safe to store. Raises UsageError for an empty or an oversized one."""
-        if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"{what} is empty: say it in a sentence")
-        if len(text) > limit:
-            raise UsageError(f"{what} has {len(text):,} characters, at most {limit:,} are kept: say it shorter")
-        return self.safe(text)
+        _check_length(what, text, limit)
+        safe = self.safe(text)
+        _check_length(
+            what, safe, limit
+        )  # hidden characters alone say nothing, and a mark may be longer than its secret
+        return safe
 
     def optional_text(self, what: str, text: str | None, limit: int) -> str:
         """The same for a text that may be missing, which gives an empty one."""
         return self.text_of(what, text, limit) if text is not None and text != "" else ""
+
+
+def _check_length(what: str, text: str, limit: int) -> None:
+    if not text.strip():
+        raise UsageError(f"{what} is empty: say it in a sentence")
+    if len(text) > limit:
+        raise UsageError(f"{what} has {len(text):,} characters, at most {limit:,} are kept: say it shorter")
+
+
+def never_stop() -> bool:
+    """For what is over at once: merging the words of some thousand records takes a few milliseconds."""
+    return False
 
 
 def near_ids(wanted: str, known: set[str]) -> str:

@@ -132,7 +132,8 @@ def _space_of_words(entries: tuple[Entry, ...]) -> Space:
     if min(weights.shape) <= 1:
         return Space(WORDS_LABEL, entries, normalised(weights.toarray().astype(np.float32)), _by_terms(terms, None))
     topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
-    vectors = normalised(topics.fit_transform(weights).astype(np.float32))
+    with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance, whose shares nobody asks for
+        vectors = normalised(topics.fit_transform(weights).astype(np.float32))
     return Space(WORDS_LABEL, entries, vectors, _by_terms(terms, topics))
 
 

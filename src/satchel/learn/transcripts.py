@@ -17,7 +17,7 @@ from typing import Any
 from satchel import files
 from satchel.errors import UsageError
 from satchel.learn.entries import ImportReport, LineProblem
-from satchel.learn.scope import Notebook
+from satchel.learn.scope import Notebook, never_stop
 from satchel.learn.times import iso_time
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.transcripts import read_transcript
@@ -110,6 +110,7 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
     if news:
         with store.write() as writer:
             writer.put(news)
+            writer.merge(never_stop)
     updated = len(known) - len(same)
     return ImportReport(len(news) - updated, updated, len(same))
 
@@ -124,7 +125,7 @@ def import_transcript(
     transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=LINE_BYTES)
     mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
     done = put_exchanges(mine, notebook, origin=CLAUDE_CODE)
-    problems = tuple(LineProblem(broken.number, f"line {broken.message}") for broken in transcript.broken)
+    problems = tuple(LineProblem(broken.number, broken.message) for broken in transcript.broken)
     others = len(transcript.exchanges) - len(mine)
     passed_over = {**transcript.passed_over, **({ELSEWHERE: others} if others else {})}
     return TranscriptReport(done.added, done.updated, done.unchanged, problems, passed_over)

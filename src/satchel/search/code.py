@@ -82,7 +82,7 @@ def rank(
     votes: history.Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
 ) -> Ranking:
-    """Score all files and windows of the lexicon of one kind of files, without the signals of the `silent` strategies."""
+    """Score all files and windows of the lexicon of one kind of files; `silent` strategies take no part."""
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))

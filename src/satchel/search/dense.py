@@ -63,6 +63,6 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
         return None
     values = np.empty(len(table.rows))
     for start in range(0, len(values), BLOCK_ROWS):
-        block = table.matrix[start : start + BLOCK_ROWS].astype(np.float32)
+        block = table.matrix[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
         values[start : start + BLOCK_ROWS] = block @ vector
     return Likeness(table.rows, values)

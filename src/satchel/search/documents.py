@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Document, Kind, Location, Role
 
@@ -9,8 +12,8 @@ RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE,
 """Kinds whose documents are whole records, or sides of one, rather than parts of files."""
 
 
-def document_of(bundle: Bundle, part: StoredPart) -> Document:
-    """The document that a stored part is; its body is read later, from the file or the store.
+def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None = None) -> Document:
+    """The document that a stored part is, with `more` fields; its body is read later, from the file or the store.
 
     The title of a record is that of the record; the side of it that the part is stands in the id.
     """
@@ -25,7 +28,13 @@ def document_of(bundle: Bundle, part: StoredPart) -> Document:
         role=Role(part.role),
         signature=part.signature,
         tags=bundle.tags,
-        fields={**bundle.fields, "language": bundle.language, "bundle": bundle.id, "summary": part.summary},
+        fields={
+            **bundle.fields,
+            "language": bundle.language,
+            "bundle": bundle.id,
+            "summary": part.summary,
+            **(more or {}),
+        },
         created=bundle.created,
         updated=bundle.updated,
         importance=bundle.importance,

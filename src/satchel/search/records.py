@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from satchel.search import bm25
 from satchel.search.adjust import adjustments
 from satchel.search.bm25 import FloatArray
-from satchel.search.documents import document_of
+from satchel.search.documents import document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import Query
 from satchel.search.sessions import Surroundings, surroundings
@@ -33,8 +33,8 @@ ALSO = "also"
 """The field of a hit that holds the ids of the other documents of its record that were found."""
 
 VECTOR_WEIGHT = 0.35
-"""The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo .3 to .4
-gave the best R@10 (.82; words alone .79); half and half gave less, and so did reciprocal ranks."""
+"""The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
+with .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
 UNRELATED_COSINE = 0.19
 UNRELATED_PRIOR = 20
@@ -173,13 +173,13 @@ def _hits(store: Store, found: _Ranking, candidates: int, filters: Filters, now:
     seen, count = 0, candidates * found.documents_per_record
     while True:
         best = finite[bm25.largest(found.ranked[finite], count)]
-        _pick(store, found.lexicon, best[seen:], filters, picked)
+        _pick(store, found.lexicon, best[seen:], filters, picked, candidates)
         if filters == NO_FILTERS or len(picked) >= candidates or len(best) == len(finite):
             break
         seen, count = len(best), count * PORTION_GROWTH
     largest = max((found.ranked[record.positions[0]] for record in picked.values()), default=1.0)
     hits = [_hit(found, record, float(largest), now) for record in picked.values()]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.document.id))[:candidates]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.document.id))
 
 
 @dataclass(slots=True)
@@ -191,26 +191,35 @@ class _Picked:
     positions: list[int]
 
 
-def _pick(store: Store, lexicon: Lexicon, positions: IntArray, filters: Filters, picked: dict[int, _Picked]) -> None:
-    """Add the records of these documents (best first) that are admitted, by bundle."""
-    rows = lexicon.columns.document_row[positions].tolist()
-    parts = store.parts(rows)
-    bundles = store.bundles({part.bundle for part in parts.values()})
-    for position, row in zip(positions.tolist(), rows, strict=True):
+def _pick(
+    store: Store, lexicon: Lexicon, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
+) -> None:
+    """Add the records of these documents (best first) that are admitted, by bundle, until there are `most` of them.
+
+    Documents of a record that was taken are noted with it, however late they come.
+    """
+    columns = lexicon.columns
+    owners = columns.bundle_id[columns.document_bundle[positions]].tolist()
+    if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
+        taken = frozenset(list(dict.fromkeys(owners))[:most])
+        kept = [place for place, owner in enumerate(owners) if owner in taken]
+        positions, owners = positions[kept], [owners[place] for place in kept]
+    rows = columns.document_row[positions].tolist()
+    parts, bundles = store.parts(rows), store.bundles(set(owners))
+    for position, row, owner in zip(positions.tolist(), rows, owners, strict=True):
         part = parts[row]
-        if filters.admits(bundles[part.bundle], part.name):
-            record = picked.setdefault(part.bundle, _Picked(bundles[part.bundle], [], []))
+        if filters.admits(bundles[owner], part.name) and (owner in picked or len(picked) < most):
+            record = picked.setdefault(owner, _Picked(bundles[owner], [], []))
             record.parts.append(part)
             record.positions.append(position)
 
 
 def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
-    document = document_of(record.bundle, part)
-    others = [document_of(record.bundle, other).id for other in record.parts[1:]]
-    if others:
-        document = replace(document, fields={**document.fields, ALSO: others})
-    known = adjustments(record.bundle, now)
+    bundle = record.bundle
+    others = [document_id(bundle.kind, bundle.key, row.name, row.twin, row.start, row.end) for row in record.parts[1:]]
+    document = document_of(bundle, part, {ALSO: others} if others else {})
+    known = adjustments(bundle, now)
     value = math.log(float(found.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in known)
     signals = [
         Signal(column.name, round(float(column.values[position]), 4), column.weight)

@@ -42,7 +42,11 @@ def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_histo
     """What was asked for by name and cannot be had, as named failures; the others answer."""
     missing = {
         SearchStrategy.HISTORY: (has_history, "no commits are indexed here", "it needs a git history"),
-        SearchStrategy.DENSE: (has_vectors, "no vectors are set up here", "install satchel[embed] or set embed.endpoint, then run `satchel index`"),
+        SearchStrategy.DENSE: (
+            has_vectors,
+            "no vectors are set up here",
+            "install satchel[embed] or set embed.endpoint, then run `satchel index`",
+        ),
     }
     return [
         Failure(f"strategy {strategy}", missing[strategy][1], missing[strategy][2])

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
-from satchel import files
+from satchel import files, outside
 from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError, UsageError
 from satchel.git import Repository, head
@@ -227,7 +226,7 @@ class _Reader:
         if path in self._options.indexed:
             return True
         gone = not is_tracked or files.stamp(self._options.root, path) is None
-        return gone and not files.is_secret_file(path)
+        return gone and outside.unfit_path(path) is None
 
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
         """The changed file and its changed lines; (None, []) if no line differs, None if a side cannot be read."""
@@ -309,6 +308,8 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
         return []
     if max(len(old_middle), len(new_middle)) > MOST_COMPARED_LINES or not old_middle or not new_middle:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
+    from difflib import SequenceMatcher  # here, because only an edited file needs it
+
     found = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
     return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in found]
 

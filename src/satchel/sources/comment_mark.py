@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from satchel.sources.line_comments import line_mark
 
-_SLASHES = frozenset("c cpp csharp go java javascript php rust tsx typescript json".split())
+_SLASHES = frozenset(["c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript", "json"])
 """JSON has no comments; this is the mark of the dialects that do, and what a reader takes for one."""
 
-_HASH = frozenset("bash python ruby".split())
-_TAGGED = frozenset("markdown html xml vue svelte astro".split())
+_HASH = frozenset(["bash", "python", "ruby"])
+_TAGGED = frozenset(["markdown", "html", "xml", "vue", "svelte", "astro"])
 _BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")}
 
 

@@ -75,17 +75,17 @@ def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_byt
         if not raw.strip():
             continue
         if len(raw) > line_bytes:
-            broken.append(BrokenLine(number, f"has {len(raw):,} bytes, at most {line_bytes:,} are read"))
+            broken.append(BrokenLine(number, f"the line has {len(raw):,} bytes: at most {line_bytes:,}"))
             continue
         try:
             line = json.loads(raw)
         except (ValueError, RecursionError) as error:
-            broken.append(BrokenLine(number, f"is no JSON: {error}"))
+            broken.append(BrokenLine(number, f"not JSON: {error}"))
             continue
         if isinstance(line, dict):
             reading.take(line)
         else:
-            broken.append(BrokenLine(number, f"is a JSON {type(line).__name__}, not an object"))
+            broken.append(BrokenLine(number, f"not a JSON object but {type(line).__name__}"))
     return Transcript(reading.finished(), dict(sorted(reading.passed_over.items())), tuple(broken))
 
 
@@ -159,7 +159,8 @@ class _Reading:
             return
         said = self._clean(_said(blocks))
         if not said:
-            self.passed_over["user without text"] += not results
+            if not results:
+                self.passed_over["user without text"] += 1
             return
         if said.startswith(_INTERRUPTED) and session in self._open:
             self._open[session].replies.append(said)

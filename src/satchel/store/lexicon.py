@@ -51,7 +51,7 @@ class Lexicon:
         self.cache: dict[Any, Any] = {}
         """What a search derived from the postings and may use again; it lives as long as this revision."""
         self._offsets: dict[int, tuple[int, int, int]] = {}
-        parts: list[list[IntArray]] = [[] for _ in Columns.__slots__]
+        parts: list[list[Any]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []
         window_base = document_base = bundle_base = 0
         for segment in segments:

@@ -13,7 +13,8 @@ class StoreStatistics:
     """Counts of what search can see, most first. `hidden` are bundles of a kind that are kept but out of sight.
 
     `documents` are parts of files, and records; `bundles` are files and records; `languages` counts files. `windows`
-    are the units that words are counted in.
+    are the units that words are counted in. `redacted` secrets and `cleaned` characters are those that were replaced or
+    removed before files and commits were stored.
     """
 
     documents: Mapping[Kind, int]
@@ -24,3 +25,5 @@ class StoreStatistics:
     windows: Mapping[Kind, int]
     definitions: int
     text_bytes: int
+    redacted: int = 0
+    cleaned: int = 0

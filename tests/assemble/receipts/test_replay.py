@@ -168,6 +168,6 @@ def test_a_request_without_its_question_is_refused() -> None:
 
 def test_only_settings_that_shape_answers_leave_a_mark_and_no_value() -> None:
     assert settings_mark(Settings()) == {}
-    marks = settings_mark(Settings(redact_allow=("hunter[0-9]",), ui_color="never", index_commits=7))
+    marks = settings_mark(Settings(redact_allow=("hunter[0-9]",), ui_color="never", index_commits=7, index_workers=3))
     assert set(marks) == {"redact.allow", "index.commits"}
     assert "hunter" not in json.dumps(marks)

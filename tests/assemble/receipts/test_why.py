@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -115,6 +116,12 @@ def test_a_name_that_is_nowhere_is_an_error_with_the_next_step(satchel: Satchel,
 def test_near_names_are_offered(satchel: Satchel) -> None:
     with pytest.raises(UsageError, match=r"did you mean shop/client\.py"):
         satchel.why("clinet.py", QUESTION)
+
+
+def test_the_coroutines_answer_alike(satchel: Satchel) -> None:
+    handle = satchel.assemble(QUESTION).items[0].handle
+    assert asyncio.run(satchel.awhy("backoff", QUESTION)) == satchel.why("backoff", QUESTION)
+    assert asyncio.run(satchel.aexpand([handle])).text == satchel.expand([handle]).text
 
 
 def test_asking_why_leaves_no_trace_in_the_answer(satchel: Satchel) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from satchel.assemble.request import AssembleRequest
 from satchel.errors import UsageError
 from satchel.git import find_repository
 from satchel.sources.change import Change, ChangeOptions, read_change
@@ -26,6 +28,17 @@ def current_change(
     indexed = frozenset(store.stamps(Kind.CODE)) | frozenset(store.stamps(Kind.DOC))
     options = ChangeOptions(root, "" if prefix == "." else f"{prefix}/", indexed, limit, tuple(allow))
     return read_change(repository, options, revision, staged=staged)
+
+
+def about(request: AssembleRequest, change: Change, revision: str, *, is_asked: bool) -> AssembleRequest:
+    """The request about a change. Raises UsageError where there is neither a question nor a change."""
+    if not change.files and not is_asked:
+        since = f"since {revision}" if change.base else "yet"
+        unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
+        raise UsageError(
+            f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
+        )
+    return replace(request, query=request.query if is_asked else question_of(change), change=change)
 
 
 def question_of(change: Change) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
-from satchel.assemble.request import LARGEST_BUDGET, AssembleRequest, check_budget, parse_format
+from satchel.assemble.request import LARGEST_BUDGET, AssembleRequest, check_budget, make_request, parse_format
+from satchel.assemble.stream import MEMORY_KINDS, safe_question
 from satchel.errors import UsageError
 from satchel.types import Context, Failure, Kind
 
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
+def check_question(question: str) -> None:
+    """Raise UsageError for a question that holds nothing."""
+    if not question.strip():
+        raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
+
+
 class Engine(Protocol):
     """What the methods here need of the engine."""
 
@@ -36,6 +43,14 @@ class Engine(Protocol):
     @property
     def settings(self) -> Settings:
         """The settings in force."""
+
+    @property
+    def store(self) -> Store:
+        """The index."""
+
+    @property
+    def memory(self) -> Store:
+        """The durable memory."""
 
     @property
     def handles(self) -> HandleLedger:
@@ -56,6 +71,9 @@ class Engine(Protocol):
     def store_of(self, kind: Kind) -> Store:
         """The store that holds a kind."""
 
+    def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
+        """What is being changed."""
+
     def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
         """The answer to a request from the index as it is."""
 
@@ -65,6 +83,22 @@ class Engine(Protocol):
 
 class Receipts:
     """Methods about answers that were given, or could be given."""
+
+    def request(self: Engine, question: str, **options: Any) -> AssembleRequest:
+        """A checked request from the settings and these options, named as in `assemble`.
+
+        With a `change` the question may be empty: then the change itself is the question.
+        """
+        from satchel.assemble.receipts.current import question_of
+
+        change = options.get("change")
+        asked = question_of(change) if change is not None and not question.strip() else question
+        check_question(asked)
+        return make_request(safe_question(asked, self.settings.redact_allow), self.settings, options)
+
+    def store_of(self: Engine, kind: Kind) -> Store:
+        """The store that holds a kind: memories and experiences have a file of their own."""
+        return self.memory if kind in MEMORY_KINDS else self.store
 
     @property
     def handles(self: Engine) -> HandleLedger:
@@ -155,21 +189,23 @@ class Receipts:
 
         request = saved_request(saved)
         context = self.unrecorded(request, self.refresh() if refresh else ())
-        if "explained" in saved["meta"]:
-            context = self.explained(request, context, most=int(saved["meta"]["explained"]))
+        explained = saved["meta"].get("explained")
+        if isinstance(explained, int):
+            context = self.explained(request, context, most=explained)
         return Replay(request, context, differences(saved, context))
 
-    def question_of(self, change: Change) -> str:
-        """What a change asks when nobody asks anything: its definitions by name, else its files."""
-        from satchel.assemble.receipts.current import question_of
+    def about_change(
+        self: Engine, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
+    ) -> tuple[AssembleRequest, list[Failure]]:
+        """The request about the change that is under way, and what its answer has to note.
 
-        return question_of(change)
+        Where nobody asked anything (`is_asked` false), the change itself is the question. Raises UsageError as
+        `change`, and where there is neither a question nor a change.
+        """
+        from satchel.assemble.receipts.current import about, notes_of
 
-    def notes_of(self, change: Change) -> list[Failure]:
-        """What an answer about a change has to note: untracked files, and files that were not looked into."""
-        from satchel.assemble.receipts.current import notes_of
-
-        return notes_of(change)
+        change = self.change(revision, staged=staged)
+        return about(request, change, revision, is_asked=is_asked), notes_of(change)
 
     def change(self: Engine, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """What differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
@@ -184,3 +220,15 @@ class Receipts:
                 self.places.root, store, settings.index_max_file_bytes, settings.redact_allow, revision, staged=staged
             )
         )
+
+    async def aexpand(self, handles: Sequence[str], **options: Any) -> Context:
+        """`expand` as a coroutine."""
+        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+        return await asyncio.to_thread(self.expand, handles, **options)  # type: ignore[misc]
+
+    async def awhy(self, target: str, question: str, **options: Any) -> list[Standing]:
+        """`why` as a coroutine."""
+        import asyncio
+
+        return await asyncio.to_thread(self.why, target, question, **options)  # type: ignore[misc]

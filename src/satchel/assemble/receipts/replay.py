@@ -21,6 +21,9 @@ from satchel.types import CONTEXT_TYPES, Context
 SHAPING_SETTINGS = ("index_", "redact_")
 """Settings that shape an answer and are not part of its request: what is indexed, and what counts as a secret."""
 
+HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
+"""Of these the ones that change how fast an index is built and never what is in it."""
+
 CHANGES_NAMED = 10
 
 
@@ -104,7 +107,8 @@ def settings_mark(settings: Settings) -> dict[str, str]:
     marks = {}
     for field in fields(settings):
         value = getattr(settings, field.name)
-        if field.name.startswith(SHAPING_SETTINGS) and value != getattr(plain, field.name):
+        shapes = field.name.startswith(SHAPING_SETTINGS) and field.name not in HARMLESS_SETTINGS
+        if shapes and value != getattr(plain, field.name):
             marks[field.name.replace("_", ".", 1)] = blake2b(repr(value).encode(), digest_size=4).hexdigest()
     return marks
 

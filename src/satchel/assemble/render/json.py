@@ -57,6 +57,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def range_fields(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:
+    """One piece as plain values."""
     fields: dict[str, Any] = {"start": piece.start, "end": piece.end}
     if piece.name:
         fields["name"] = piece.name
@@ -67,6 +68,7 @@ def range_fields(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:
 
 
 def detail_fields(detail: Detail) -> dict[str, Any]:
+    """How much is shown, empty for all of it."""
     return {} if detail is Detail.FULL else {"detail": detail.value}
 
 

@@ -56,11 +56,17 @@ def _value_name(item: ContextItem) -> str:
     return f"({axis}, cluster size: {size})" if axis else ""
 
 
+def _conversation_name(item: ContextItem) -> str:
+    day, branch = _day(item.metadata.get("created_at")), item.metadata.get("branch")
+    return f"on {day}{f' on branch {branch}' if branch else ''}" if day else ""
+
+
 _NAMES: Mapping[str, Callable[[ContextItem], str]] = {
     Kind.COMMIT: _commit_name,
     Kind.MEMORY: _memory_name,
     Kind.EXPERIENCE: _experience_name,
     Kind.VALUE: _value_name,
+    Kind.CONVERSATION: _conversation_name,
 }
 
 

@@ -58,10 +58,12 @@ def _lines(piece: Piece, *, show_code: bool) -> str:
 
 
 def detail_attribute(detail: Detail) -> str:
+    """How much is shown, as an attribute; empty for all of it."""
     return "" if detail is Detail.FULL else f' detail="{detail}"'
 
 
 def freshness_attribute(piece: Piece) -> str:
+    """How the piece differs from what was indexed, as an attribute; empty if it does not."""
     return f' freshness="{piece.freshness}"' if piece.freshness is not None else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.change import UNASKED, change_options, separated, with_change
+from satchel.cli.change import UNASKED, change_options, separated
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
@@ -86,7 +86,7 @@ def command(
         if interrupt.requested():
             return interrupt.exit_code
         if since is not None:
-            request, found = with_change(satchel, request, since, staged=staged, is_asked=bool(words_given))
+            request, found = satchel.about_change(request, since, staged=staged, is_asked=bool(words_given))
             notes = [*notes, *found]
         context = satchel.answer(request, notes)
         if explained:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -155,10 +157,10 @@ def capture(
     """
     with Interrupt() as interrupt, opened(invocation) as satchel:
         satchel.experiences.require_active(session)
-        captured = satchel.run_captured(arguments, sys.stdout.buffer, sys.stderr.buffer)
-        if interrupt.requested():
+        captured = satchel.run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
+        if interrupt.requested() or captured.is_interrupted:
             streams.note("the run was interrupted, the experience is still active", color=invocation.color)
-            return interrupt.exit_code
+            return interrupt.exit_code or captured.exit_code
         is_expected = captured.is_success == (expect == "success")
         status = OutcomeStatus.CONFIRMED if is_expected else OutcomeStatus.FALSIFIED
         done = satchel.experiences.resolve(
@@ -217,6 +219,11 @@ def show(invocation: Invocation, identity: str | None, *, session: str, as_json:
     else:
         streams.write(experience_text(experience))
     return 0
+
+
+def _bytes_of(stream: TextIO | None) -> IO[bytes]:
+    """The bytes of a standard stream, or nowhere if it is closed."""
+    return stream.buffer if stream is not None else Path(os.devnull).open("wb")
 
 
 def _say(experience: Experience, *, as_json: bool) -> None:

@@ -22,8 +22,8 @@ STANDARD_OUTPUT = "-"
 def command(invocation: Invocation, target: str, *, force: bool) -> int:
     """Write everything that is remembered as JSON Lines.
 
-    All memories and experiences of all repositories, replaced and active ones too: enough to bring everything back
-    with `satchel import`. FILE is written whole or not at all.
+    Memories, experiences, values and conversations of all repositories, replaced and active ones too: enough to bring
+    everything back with `satchel import`. FILE is written whole or not at all.
     """
     path = Path(target)
     if target != STANDARD_OUTPUT and path.exists() and not force:

@@ -32,12 +32,13 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
     """
     with Interrupt() as interrupt, opened(invocation) as satchel:
         status = satchel.status(should_stop=interrupt.requested)
+        trusted = satchel.trusted
         if interrupt.requested():
             return interrupt.exit_code
     if as_json:
-        streams.write_json(status_data(status))
+        streams.write_json(status_data(status) | {"trusted": trusted})
     else:
-        streams.write_line("\n".join(status_lines(status, time.time())))
+        streams.write_line("\n".join((*status_lines(status, time.time()), trust_line(trusted=trusted))))
     for failure in status.failures:
         streams.failure(failure, color=invocation.color)
     return 0
@@ -59,6 +60,8 @@ def status_data(status: Status) -> dict[str, Any]:
         "windows": dict(held.windows),
         "definitions": held.definitions,
         "text_bytes": held.text_bytes,
+        "redacted": held.redacted,
+        "cleaned": held.cleaned,
         "sizes": dict(status.sizes),
         "freshness": {
             "is_fresh": fresh.is_fresh,
@@ -89,8 +92,21 @@ def status_lines(status: Status, now: float) -> list[str]:
         ("windows", _counts(held.windows)),
         ("out of sight", _counts(held.hidden)),
         ("left out", _counts(status.skipped)),
+        ("removed", removed_text(held.redacted, held.cleaned)),
     ]
     return [f"{label:<13} {value}" for label, value in rows if value]
+
+
+def removed_text(redacted: int, cleaned: int) -> str:
+    """What was taken out of texts before they were stored, empty if nothing was."""
+    found = (("secrets", redacted), ("hidden characters", cleaned))
+    return ", ".join(f"{name} {count:,}" for name, count in found if count)
+
+
+def trust_line(*, trusted: bool) -> str:
+    """Whether instruction files of this root guide agents."""
+    says = "instruction files are guidance" if trusted else "no: instruction files are data, `satchel trust` changes it"
+    return f"{'trusted':<13} {says}"
 
 
 def freshness_text(fresh: Freshness, now: float) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from satchel.cli.question import read_question
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.types import CONTEXT_TYPES
-
-if TYPE_CHECKING:
-    from satchel.assemble.receipts.why import Standing
 
 
 @click.command("why", context_settings=HELP_OPTIONS)
@@ -56,30 +53,31 @@ def command(
         if interrupt.requested():
             return interrupt.exit_code
         rows = satchel.why(target, text, refresh=False, types=asked, **given)
-        if as_json:
-            from satchel.envelope import standing_data
+        from satchel.envelope import standing_data
 
-            streams.write_json({"target": target, "question": text, "standings": [standing_data(row) for row in rows]})
-            return 0
-    streams.write("\n".join(f"{line}\n" for line in map(described, rows)))
+        standings = [standing_data(row) for row in rows]
+    if as_json:
+        streams.write_json({"target": target, "question": text, "standings": standings})
+        return 0
+    streams.write("\n".join(f"{line}\n" for line in map(described, standings)))
     for failure in notes:
         streams.failure(failure, color=invocation.color)
     return 0
 
 
-def described(row: Standing) -> str:
+def described(row: Mapping[str, Any]) -> str:
     """A few lines about one standing: what it is, whether it is in, its rank, and one line a signal."""
-    noun = "files" if row.path else "records"
-    lines = [clean_field(row.id)]
-    if row.is_shown:
-        spans = ", ".join(f"{start}-{end}" for start, end in row.shown)
+    noun = "files" if row["path"] else "records"
+    lines = [clean_field(row["id"])]
+    if row["is_shown"]:
+        spans = ", ".join(f"{start}-{end}" for start, end in row["shown"])
         lines.append(f"  shown: lines {spans}" if spans else "  shown")
     else:
-        lines.append(f"  not shown, {row.reason}: {row.detail}")
-    if row.rank:
-        place = f", {row.place} of {row.documents} places" if row.place and row.path else ""
-        lines.append(f"  rank {row.rank} of {row.of} {noun} that match{place}; relevance {row.relevance:.2f}")
-    for signal in row.signals:
-        meaning = f"  {REASONS[signal.name]}" if signal.name in REASONS else ""
-        lines.append(f"  {signal.name:<16} {signal.value:>8g} x {signal.weight:g}{meaning}".rstrip())
+        lines.append(f"  not shown, {row['reason']}: {row['detail']}")
+    if row["rank"]:
+        place = f", {row['place']} of {row['documents']} places" if row["place"] and row["path"] else ""
+        lines.append(f"  rank {row['rank']} of {row['of']} {noun} that match{place}; relevance {row['relevance']:.2f}")
+    for signal in row["signals"]:
+        meaning = f"  {REASONS[signal['name']]}" if signal["name"] in REASONS else ""
+        lines.append(f"  {signal['name']:<16} {signal['value']:>8g} x {signal['weight']:g}{meaning}".rstrip())
     return "\n".join(lines)

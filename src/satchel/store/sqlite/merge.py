@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 import apsw
 import numpy as np
@@ -80,7 +81,7 @@ def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> b
 
 
 def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
-    parts: list[list[IntArray]] = [[] for _ in Columns.__slots__]
+    parts: list[list[Any]] = [[] for _ in Columns.__slots__]
     renumber: dict[int, tuple[IntArray, IntArray, IntArray]] = {}
     bases = (0, 0, 0)
     for segment in ids:

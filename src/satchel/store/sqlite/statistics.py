@@ -21,6 +21,8 @@ def count(rows: Rows, windows: Mapping[Kind, int]) -> StoreStatistics:
     edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
     ((definitions,),) = rows("SELECT count(*) FROM definitions")
     ((text_bytes,),) = rows("SELECT coalesce(sum(length(body)), 0) FROM texts")
+    removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
+    ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")  # noqa: S608 - names of ours
     return StoreStatistics(
         documents=_kinds(rows(_by(documents))),
         bundles=_kinds(rows(_by(f"{bundles} NOT hidden"))),
@@ -30,6 +32,8 @@ def count(rows: Rows, windows: Mapping[Kind, int]) -> StoreStatistics:
         windows=windows,
         definitions=definitions,
         text_bytes=text_bytes,
+        redacted=redacted,
+        cleaned=cleaned,
     )
 
 

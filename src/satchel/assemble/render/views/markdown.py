@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from satchel.assemble.render.labels import quote, quoted
 from satchel.assemble.render.markdown import fenced, gapped
 from satchel.assemble.render.views.entity import Entity, entities, marks_of, place
 from satchel.types import ContextItem
+
+_ENDING = re.compile(r"[:\"\[]|\)\Z")
 
 
 def entity(item: ContextItem, *, show_code: bool) -> str:
@@ -32,7 +36,7 @@ def block(item: ContextItem, *, show_code: bool) -> str:
 
 def colonless(text: str) -> str:
     """A name or path that neither a colon nor a mark behind it can end too early: as it is, or as a JSON string."""
-    return quoted(text) if ":" in text or text.endswith(")") else quote(text)
+    return quoted(text) if _ENDING.search(text) else quote(text)
 
 
 def _location(one: Entity, *, show_code: bool) -> str:

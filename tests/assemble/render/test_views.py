@@ -1,0 +1,157 @@
+"""The views: the same items in other layouts, which parse back to them in every format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render.parse import ParsedItem, parse
+from satchel.assemble.render.records import record_body, record_title
+from satchel.types import ContextItem, Detail, Format, Freshness, Piece, View
+from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
+
+VIEWS = (View.ENTITIES, View.BLOCKS)
+SECTION_TITLES = ["Relevant Code", "Related Documentation", "Previous Conversations", "Other Context"]
+
+HARD_TEXT = st.text(
+    st.one_of(
+        st.sampled_from("`~#*-=:()[]<>&\"'\\ \t\n"),
+        st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Co", "Cn")),
+    ),
+    max_size=60,
+)
+HARD_NAME = st.text(
+    st.one_of(
+        st.sampled_from("`#*-=:()[]<>&\"'\\. "),
+        st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")),
+    ),
+    max_size=30,
+)
+
+
+def frame(view: View, **fields: object) -> RenderRequest:
+    grouped = view is View.ENTITIES
+    return replace(RenderRequest(view=view, group_by_type=grouped), **fields)  # type: ignore[arg-type]
+
+
+def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
+    """What reading back gives: the items of the four groups one after the other, or all in their order."""
+    titles = {"code": 0, "doc": 1, "commit": 2, "conversation": 2}
+    parsed = []
+    for item in sorted(items, key=lambda one: titles.get(one.source, 3)) if view is View.ENTITIES else items:
+        section = SECTION_TITLES[titles.get(item.source, 3)] if view is View.ENTITIES else ""
+        if item.location is not None:
+            parsed.append(ParsedItem(section, item.location.path, "", item.pieces, item.nonce))
+        else:
+            shown = Piece(0, 0, "", record_body(item), item.detail)
+            parsed.append(ParsedItem(section, "", record_title(item), (shown,), item.nonce))
+    return parsed
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", list(Format))
+def test_a_view_parses_back_to_its_items(view: View, layout: Format) -> None:
+    text = render(frame(view), ALL, format=layout)
+    assert parse(text, layout, view) == expected(ALL, view)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", list(Format))
+def test_a_view_without_code_parses_back_to_places(view: View, layout: Format) -> None:
+    parsed = parse(render(frame(view, show_code=False), ALL, format=layout), layout, view)
+    assert [(item.path, item.title) for item in parsed] == [(one.path, one.title) for one in expected(ALL, view)]
+    pieces = [(one.start, one.end, one.name) for item in parsed if item.path for one in item.pieces]
+    assert pieces == [(one.start, one.end, one.name) for item in (CAPTURE, GUIDE) for one in item.pieces]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", list(Format))
+@given(
+    path=HARD_NAME.filter(lambda text: bool(text.strip())),
+    names=st.lists(HARD_NAME, min_size=1, max_size=3),
+    text=HARD_TEXT,
+    title=HARD_NAME,
+    kind=HARD_NAME,
+    detail=st.sampled_from(Detail),
+    freshness=st.sampled_from([None, *Freshness]),
+)
+def test_any_content_name_path_and_type_comes_back(
+    view: View, layout: Format, path: str, names: list[str], text: str, title: str, kind: str, detail: Detail,
+    freshness: Freshness | None,
+) -> None:  # fmt: skip
+    pieces, line = [], 1
+    for name in names:
+        made = replace(piece(line, text, "" if name == path else name, detail), freshness=freshness)
+        pieces.append(made)
+        line = made.end + 3
+    row = {
+        "id": "1",
+        "name": "n",
+        "type": kind,
+        "qualified_name": names[0],
+        "start_line": 1,
+        "end_line": 2,
+        "score": 0.25,
+    }
+    items = (
+        file_item(path, pieces, metadata={"entities": [row], "type": kind}),
+        record_item("memory", title, text, detail=detail, metadata={"type": kind}),
+    )
+    parsed = parse(render(frame(view), items, format=layout), layout, view)
+    assert sorted(item.path for item in parsed) == sorted([path, ""])
+    found = next(item for item in parsed if item.path)
+    assert found.pieces == tuple(pieces)
+    record = next(item for item in parsed if not item.path)
+    assert (record.title, record.pieces) == (record_title(items[1]), (Piece(0, 0, "", text, detail),))
+
+
+def test_entities_have_a_heading_each_under_the_four_titles() -> None:
+    text = render(frame(View.ENTITIES), ALL, format=Format.MARKDOWN)
+    headings = [line for line in text.split("\n") if line.startswith("## ")]
+    assert headings == [f"## {title}" for title in SECTION_TITLES]
+    assert "### CaptureManager.read\n*src/_pytest/capture.py:40-41*" in text
+    assert "*src/_pytest/capture.py:70 (window); 90 (window)*" in text or "70,90 (window)" in text
+
+
+def test_blocks_name_type_and_score() -> None:
+    row = {
+        "id": "1",
+        "name": "main",
+        "type": "function",
+        "qualified_name": "main",
+        "start_line": 120,
+        "end_line": 140,
+        "score": 0.891,
+    }
+    item = replace(CAPTURE, metadata={"entities": [row]})
+    text = render(frame(View.BLOCKS), (item, COMMIT), format=Format.MARKDOWN)
+    assert "### function: main\n*src/_pytest/capture.py:120 (signature)* (score: 0.89)" in text
+    assert '<location file="src/_pytest/capture.py" start="120" end="140"/>' in render(
+        frame(View.BLOCKS), (item,), format=Format.XML
+    )
+
+
+def test_blocks_may_be_grouped_too() -> None:
+    text = render(frame(View.BLOCKS, group_by_type=True), (MEMORY, CAPTURE), format=Format.PLAIN)
+    assert text.index("=== Relevant Code ===") < text.index("=== Other Context ===")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_damaged_view_is_an_error(view: View) -> None:
+    for layout in (Format.MARKDOWN, Format.PLAIN):
+        text = render(frame(view), ALL, format=layout)
+        with pytest.raises(ValueError, match="is not closed"):
+            parse(text[: text.rindex(ALL[-1].nonce)] + "-", layout, view)
+    with pytest.raises(ValueError, match="no location"):
+        parse("### function: x\n\nno place", Format.MARKDOWN, view)
+    with pytest.raises(ValueError, match=r"no (type|place)"):
+        parse("=== x 12\n---:\ny\n=== 12\n", Format.PLAIN, view)
+
+
+def test_no_items_are_no_sections() -> None:
+    for layout in Format:
+        assert parse(render(frame(View.BLOCKS), (), format=layout), layout, View.BLOCKS) == []

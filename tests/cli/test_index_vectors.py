@@ -1,0 +1,52 @@
+"""What `satchel index` says of vectors."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel import Satchel as Engine
+from satchel.cli.commands.index import vector_data, vector_summary
+from satchel.index.report import VectorCounts, VectorReport
+from satchel.testing import HashEmbedder, TinyRepository
+from satchel.types import Failure, Kind
+from tests.cli.conftest import Satchel
+
+HALF = VectorReport(3, VectorCounts({Kind.DOC: (3, 6)}), Failure("vectors", "the server is away", "later"))
+
+
+def test_vectors_are_named_where_there_are_new_or_missing_ones() -> None:
+    assert vector_summary(HALF) == "; vectors 3 of 6"
+    assert vector_summary(VectorReport(0, VectorCounts({Kind.DOC: (6, 6)}))) == ""
+    assert vector_summary(None) == ""
+    assert vector_data(HALF) == {
+        "made": 3, "kinds": {"docs": "3/6"}, "failure": {"message": "the server is away", "hint": "later"},
+    }  # fmt: skip
+    assert vector_data(None) is None
+
+
+def test_without_an_embedder_there_are_none_and_that_is_no_failure(shop: TinyRepository, satchel: Satchel) -> None:
+    assert shop.root.exists()
+    assert satchel("index", "--json").json["vectors"] == {"made": 0, "kinds": {}, "failure": None}
+    assert satchel("index", "--json", "--no-vectors").json["vectors"] is None
+
+
+def test_what_was_configured_and_cannot_be_had_is_noted(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "endpoint")
+    ran = satchel("index")
+    assert ran.code == 0
+    assert "note: vectors: embed.endpoint is not set" in ran.err
+
+
+def test_vectors_are_made_after_the_words(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
+    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: HashEmbedder()))
+    found = satchel("index", "--json").json
+    assert found["vectors"]["made"] == 2
+    assert found["vectors"]["kinds"] == {"docs": "2/2"}
+    assert "vectors" not in satchel("index").err

@@ -1,0 +1,117 @@
+"""The contract of stored vectors, for every store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from satchel.store.protocol import Store
+from satchel.store.vectors import decode, encode
+from satchel.types import Kind
+from tests.contracts.bundles import file_bundle, record_bundle
+from tests.contracts.test_store import STORES
+
+ONE, OTHER = "model@1/2/body/1", "model@2/2/body/1"
+ALL = (Kind.CODE, Kind.MEMORY)
+
+
+@pytest.fixture(params=list(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    opened = STORES[request.param](tmp_path)
+    with opened.write() as writer:
+        writer.put([file_bundle("a.py"), *(record_bundle(key, key, kind=Kind.MEMORY) for key in ("m1", "m2", "m3"))])
+    yield opened
+    opened.close()
+
+
+def rows(store: Store, key: str, kind: Kind = Kind.MEMORY) -> list[int]:
+    bundle = store.bundle(kind, key)
+    assert bundle is not None
+    return list(range(bundle.first_document, bundle.last_document + 1))
+
+
+def put(store: Store, fingerprint: str, *documents: int) -> None:
+    vectors = encode(np.array([[row / 10, 1.0] for row in documents], dtype=np.float32))
+    with store.write() as writer:
+        writer.put_vectors(fingerprint, list(zip(documents, vectors, strict=True)))
+
+
+def test_vectors_are_read_back_by_kind_and_row(store: Store) -> None:
+    (first,), (second,) = rows(store, "m1"), rows(store, "m2")
+    put(store, ONE, second, first, *rows(store, "a.py", Kind.CODE))
+    table = store.vectors(Kind.MEMORY, ONE)
+    assert table.rows.tolist() == [first, second]
+    assert np.allclose(table.matrix, [[first / 10, 1], [second / 10, 1]], atol=1e-3)
+    assert len(store.vectors(Kind.CODE, ONE).rows) == 3
+    assert store.vectors(Kind.COMMIT, ONE).matrix.shape == (0, 0)
+
+
+def test_vectors_of_two_fingerprints_are_never_mixed(store: Store) -> None:
+    (first,), (second,) = rows(store, "m1"), rows(store, "m2")
+    put(store, ONE, first)
+    put(store, OTHER, second)
+    assert store.vectors(Kind.MEMORY, ONE).rows.tolist() == [first]
+    assert store.vectors(Kind.MEMORY, OTHER).rows.tolist() == [second]
+    with store.write() as writer:
+        writer.keep_vectors(OTHER)
+    assert store.vectors(Kind.MEMORY, ONE).rows.tolist() == []
+    assert store.vectors(Kind.MEMORY, OTHER).rows.tolist() == [second]
+
+
+def test_what_lacks_a_vector_is_listed_newest_first_and_counted(store: Store) -> None:
+    assert store.vector_counts(ALL, ONE) == {Kind.CODE: (0, 3), Kind.MEMORY: (0, 3)}
+    put(store, ONE, *rows(store, "m2"))
+    assert store.without_vector([Kind.MEMORY], ONE) == [*rows(store, "m3"), *rows(store, "m1")]
+    assert store.vector_counts(ALL, ONE) == {Kind.CODE: (0, 3), Kind.MEMORY: (1, 3)}
+    assert len(store.without_vector(ALL, OTHER)) == 6
+    assert store.without_vector([], ONE) == []
+
+
+def test_a_vector_goes_with_its_document_and_is_replaced_by_the_next_one(store: Store) -> None:
+    (first,) = rows(store, "m1")
+    put(store, ONE, first)
+    put(store, ONE, first)
+    assert len(store.vectors(Kind.MEMORY, ONE).rows) == 1
+    with store.write() as writer:
+        writer.remove(Kind.MEMORY, ["m1"])
+    assert len(store.vectors(Kind.MEMORY, ONE).rows) == 0
+
+
+def test_hidden_documents_have_no_part_in_it(store: Store) -> None:
+    put(store, ONE, *rows(store, "m1"), *rows(store, "m2"))
+    with store.write() as writer:
+        writer.hide(Kind.MEMORY, ["m1"])
+    assert store.vectors(Kind.MEMORY, ONE).rows.tolist() == rows(store, "m2")
+    assert store.vector_counts([Kind.MEMORY], ONE) == {Kind.MEMORY: (1, 2)}
+    assert store.without_vector([Kind.MEMORY], ONE) == rows(store, "m3")
+
+
+def test_a_snapshot_does_not_see_vectors_that_come_later(store: Store) -> None:
+    with store.snapshot() as state:
+        put(store, ONE, *rows(store, "m1"))
+        assert len(state.vectors(Kind.MEMORY, ONE).rows) == 0
+    assert len(store.vectors(Kind.MEMORY, ONE).rows) == 1
+
+
+@given(st.lists(st.lists(st.floats(-1, 1, width=16), min_size=3, max_size=3), max_size=5))
+def test_what_is_encoded_is_decoded(vectors: list[list[float]]) -> None:
+    matrix = np.array(vectors, dtype=np.float32).reshape(len(vectors), 3)
+    table = decode(range(len(vectors)), encode(matrix))
+    assert np.array_equal(table.matrix, matrix.reshape(table.matrix.shape))
+
+
+def test_many_vectors_stay_as_they_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = np.ones((4, 8), dtype=np.float32)
+    assert decode(range(4), encode(matrix)).matrix.dtype == np.float32
+    monkeypatch.setattr("satchel.store.vectors.WIDE_BYTES", 100)
+    assert decode(range(4), encode(matrix)).matrix.dtype == np.float16
+
+
+def test_vectors_of_different_lengths_are_no_table() -> None:
+    with pytest.raises(ValueError, match="differ in length"):
+        decode([1, 2], [b"aa", b"aaaa"])

@@ -1,0 +1,165 @@
+"""Filling vectors in a real store, with the hash embedder on the true seam."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from satchel.embed.protocol import fingerprint
+from satchel.errors import EmbeddingError
+from satchel.index import embed as module
+from satchel.index.embed import BATCH_DOCUMENTS, COMPLETE, counts, fill
+from satchel.index.vector_cache import VectorCache
+from satchel.store.document_text import document_texts
+from satchel.store.records import NewBundle
+from satchel.store.sqlite.store import SqliteStore
+from satchel.testing import HashEmbedder
+from satchel.types import Kind, Part, Role
+from tests.contracts.bundles import file_bundle, record_bundle
+
+if TYPE_CHECKING:
+    from satchel.embed.protocol import Vectors
+
+KINDS = (Kind.MEMORY, Kind.DOC)
+KEY = b"k" * 32
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "store.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[VectorCache]:
+    opened = VectorCache(tmp_path / "cache" / "vectors.db", KEY)
+    yield opened
+    opened.close()
+
+
+def memories(*texts: str) -> list[NewBundle]:
+    return [record_bundle(f"m{number}", text, kind=Kind.MEMORY) for number, text in enumerate(texts)]
+
+
+def put(store: SqliteStore, bundles: Sequence[NewBundle]) -> None:
+    with store.write() as writer:
+        writer.put(bundles)
+
+
+def test_every_document_gets_the_vector_of_its_text(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, [*memories("red apples", "blue sky"), file_bundle("a.py")])
+    embedder = HashEmbedder()
+    assert fill(store, KINDS, embedder, cache) == 2
+    table = store.vectors(Kind.MEMORY, fingerprint(embedder))
+    wanted = embedder.embed_documents(["red apples", "blue sky"])
+    assert np.allclose(table.matrix, wanted, atol=1e-3)
+    assert counts(store, KINDS, embedder).kinds == {Kind.MEMORY: (2, 2)}
+    assert counts(store, KINDS, embedder).is_complete
+    assert len(store.vectors(Kind.CODE, fingerprint(embedder)).rows) == 0
+
+
+def test_nothing_is_written_when_nothing_is_missing(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, memories("red apples"))
+    fill(store, KINDS, HashEmbedder(), cache)
+    before = store.revision
+    assert fill(store, KINDS, HashEmbedder(), cache) == 0
+    assert store.revision == before
+
+
+def test_an_unchanged_text_is_not_embedded_twice(store: SqliteStore, cache: VectorCache) -> None:
+    embedder = HashEmbedder()
+    put(store, memories("red apples", "red apples", "blue sky"))
+    fill(store, KINDS, embedder, cache)
+    assert embedder.texts == 2, "two documents of one text are one text"
+    put(store, memories("red apples", "green grass"))
+    assert fill(store, KINDS, embedder, cache) == 2
+    assert embedder.texts == 3
+
+
+def test_another_fingerprint_starts_anew_and_takes_the_place_of_the_old_one(
+    store: SqliteStore, cache: VectorCache
+) -> None:
+    put(store, memories("red apples", "blue sky"))
+    old, new = HashEmbedder(), HashEmbedder(revision="2")
+    fill(store, KINDS, old, cache)
+    stops = iter([False, True])
+    put(store, memories(*(f"text {number}" for number in range(2 * BATCH_DOCUMENTS))))
+    fill(store, KINDS, new, cache, should_stop=lambda: next(stops))
+    assert counts(store, KINDS, new).done == BATCH_DOCUMENTS
+    assert store.meta(COMPLETE) == fingerprint(old), "the old set goes when the new one is complete"
+    fill(store, KINDS, new, cache)
+    assert store.meta(COMPLETE) == fingerprint(new)
+    assert counts(store, KINDS, old).done == 0
+    assert counts(store, KINDS, new).is_complete
+
+
+def test_a_stopped_run_keeps_what_it_made_and_the_next_one_goes_on(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    embedder = HashEmbedder()
+    stops = iter([False, False, True])
+    assert fill(store, KINDS, embedder, cache, should_stop=lambda: next(stops)) == 2 * BATCH_DOCUMENTS
+    assert counts(store, KINDS, embedder).done == 2 * BATCH_DOCUMENTS
+    assert fill(store, KINDS, embedder, cache) == 40 - 2 * BATCH_DOCUMENTS
+    assert embedder.texts == 40
+
+
+def test_a_failure_keeps_what_was_made_before_it(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    embedder = FailsLater(calls=1)
+    with pytest.raises(EmbeddingError, match="no more"):
+        fill(store, KINDS, embedder, cache)
+    assert counts(store, KINDS, embedder).done == BATCH_DOCUMENTS
+
+
+class FailsLater(HashEmbedder):
+    """Works for some calls, then fails."""
+
+    def __init__(self, calls: int, then: Callable[[], None] | None = None) -> None:
+        super().__init__()
+        self.left, self.then = calls, then
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if not self.left:
+            if self.then is None:
+                raise EmbeddingError("no more")
+            self.then()
+        self.left -= 1
+        return super().embed_documents(texts)
+
+
+def test_a_document_that_changed_while_it_was_embedded_gets_no_wrong_vector(
+    store: SqliteStore, cache: VectorCache
+) -> None:
+    put(store, memories("red apples", "blue sky"))
+    embedder = FailsLater(calls=0, then=lambda: put(store, [record_bundle("m1", "new words", kind=Kind.MEMORY)]))
+    fill(store, KINDS, embedder, cache)
+    (changed,) = store.without_vector(KINDS, fingerprint(embedder))
+    assert document_texts(store, [changed], 100)[0].text == "new words"
+    fill(store, KINDS, embedder, cache)
+    table = store.vectors(Kind.MEMORY, fingerprint(embedder))
+    assert np.allclose(table.matrix, embedder.embed_documents(["red apples", "new words"]), atol=1e-3)
+
+
+def test_vectors_are_published_now_and_then(
+    store: SqliteStore, cache: VectorCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PUBLISH_DOCUMENTS", BATCH_DOCUMENTS)
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    before = int(store.revision)
+    fill(store, KINDS, HashEmbedder(), cache)
+    assert int(store.revision) == before + 4, "three batches, and the mark that all is done"
+
+
+def test_the_text_of_a_section_has_its_heading_and_that_of_a_record_only_its_lines(store: SqliteStore) -> None:
+    section, record = file_bundle("a.md"), record_bundle("m1", "a record", kind=Kind.MEMORY)
+    section.extraction.parts = (Part(Role.SECTION, "Guide.Setup", 1, 2), Part(Role.SECTION, "os", 1, 1))
+    record.extraction.parts = (Part(Role.RECORD, "strategy", 1, 1),)
+    put(store, [section, record, record_bundle("m2", "", kind=Kind.MEMORY)])
+    texts = [entry.text for entry in document_texts(store, [1, 2, 3, 4, 99], 1_000)]
+    assert texts == ["Guide.Setup\nimport os", "import os", "a record", ""]
+    assert document_texts(store, [3], 0)[0].text == "a record", "at least its title"

@@ -1,0 +1,130 @@
+"""The embedder of a root: chosen late, filled at once or in a thread, through the real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.assemble.stream import MEMORY_KINDS
+from satchel.index import vectors as module
+from satchel.testing import HashEmbedder, TinyRepository
+from satchel.types import Kind
+
+DOCUMENTS = {"docs/guide.md": "# Guide\n\nOrders are sent again.\n\n## Retrying\n\nAttempts wait longer and longer.\n"}
+PATIENCE_SECONDS = 60.0
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Guide", DOCUMENTS)
+    return repository.root
+
+
+@pytest.fixture
+def satchel(root: Path) -> Iterator[Satchel]:
+    with Satchel.open(root, embedder=HashEmbedder()) as opened:
+        yield opened
+
+
+def test_both_files_of_a_root_are_filled(satchel: Satchel) -> None:
+    satchel.index()
+    report = satchel.embed()
+    assert report.made == report.counts.total == report.counts.done > 0
+    assert set(report.counts.kinds) == {Kind.DOC}
+    satchel.memories.add("The port is 8080")
+    assert satchel.embed().counts.kinds[Kind.MEMORY] == (1, 1)
+
+
+def test_what_is_remembered_gets_its_vector_at_once_where_that_is_quick(satchel: Satchel) -> None:
+    satchel.memories.add("The port is 8080")
+    context = satchel.assemble("which port", types=["memories"])
+    assert context.meta["vectors"] == {"memories": "1/1"}
+    assert context.meta["embedder"] == "hash@1"
+
+
+def test_a_slow_embedder_is_left_to_the_next_index_run(root: Path) -> None:
+    embedder = HashEmbedder()
+    embedder.is_quick = False
+    with Satchel.open(root, embedder=embedder) as satchel:
+        satchel.memories.add("The port is 8080")
+        assert embedder.texts == 0
+        assert satchel.assemble("which port", types=["memories"]).meta["vectors"] == {}
+        satchel.embed()
+        assert satchel.assemble("which port", types=["memories"]).meta["vectors"] == {"memories": "1/1"}
+
+
+def test_a_thread_fills_behind_a_process_that_stays_and_ends_with_it(satchel: Satchel) -> None:
+    satchel.index()
+    satchel.start_embedding()
+    satchel.start_embedding()
+    assert satchel.vectors.wait(PATIENCE_SECONDS)
+    satchel.memories.add("The port is 8080")
+    assert satchel.vectors.wait(PATIENCE_SECONDS)
+    thread = satchel.vectors._thread
+    assert thread is not None
+    assert thread.is_alive()
+    assert satchel.embed().made == 0
+    satchel.close()
+    assert not thread.is_alive()
+
+
+def test_a_failure_in_the_thread_is_logged_and_the_next_round_goes_on(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    embedder = HashEmbedder()
+    embedder.fails = True
+    with Satchel.open(root, embedder=embedder) as satchel:
+        satchel.index()
+        satchel.start_embedding()
+        assert satchel.vectors.wait(PATIENCE_SECONDS)
+        assert "the hash embedder was told to fail" in capsys.readouterr().err
+        embedder.fails = False
+        satchel.vectors.wake()
+        assert satchel.vectors.wait(PATIENCE_SECONDS)
+        assert satchel.embed().counts.is_complete
+
+
+def test_a_failing_embedder_stops_no_answer_and_no_memory(root: Path) -> None:
+    embedder = HashEmbedder()
+    with Satchel.open(root, embedder=embedder) as satchel:
+        satchel.memories.add("The port of the shop is 8080")
+        embedder.fails = True
+        satchel.memories.add("The port of the bank is 9090")
+        report = satchel.embed()
+        assert report.failure is not None
+        assert "told to fail" in report.failure.message
+        assert report.counts.kinds == {Kind.MEMORY: (1, 2)}
+        context = satchel.assemble("which port has the bank", types=["memories"])
+    assert "9090" in context.text
+    assert [failure.source for failure in context.failures] == ["vectors"]
+    assert "told to fail" in context.text, "the answer itself says so"
+
+
+def test_without_an_embedder_words_answer_and_only_the_meta_says_so(root: Path) -> None:
+    with Satchel.open(root) as satchel:
+        satchel.memories.add("The port is 8080")
+        satchel.start_embedding()
+        context = satchel.assemble("which port", types=["memories"])
+        assert satchel.embed().counts.total == 0
+    assert "8080" in context.text
+    assert context.failures == ()
+    assert (context.meta["embedder"], context.meta["vectors"]) == (None, {})
+
+
+def test_an_embedder_that_was_configured_and_cannot_be_had_is_a_failure(root: Path) -> None:
+    with Satchel.open(root, settings={"embed.provider": "endpoint"}) as satchel:
+        satchel.memories.add("The port is 8080")
+        context = satchel.assemble("which port", types=["memories"])
+        report = satchel.embed()
+    assert "8080" in context.text
+    assert "embed.endpoint is not set" in context.failures[0].message
+    assert report.failure == context.failures[0]
+
+
+def test_memories_of_all_kinds_lie_in_the_memory_file() -> None:
+    assert frozenset(module.MEMORY_KINDS) == MEMORY_KINDS

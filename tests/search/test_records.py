@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from satchel.search.records import ALSO, VECTOR_FLOOR, VECTOR_WEIGHT, Likeness
+from satchel.search.searcher import WINDOWS_PER_RECORD
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import Kind
+from tests.search.remembered import ask, confirmed, experience, keys, memory, put, signal
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "memory.db", durable=True)
+    yield opened
+    opened.close()
+
+
+def likeness(store: SqliteStore, kind: Kind, values: Mapping[str, float]) -> Likeness:
+    """Similarities by the key of a bundle, for all of its documents, in an order of no meaning."""
+    rows = [
+        (row, value)
+        for key, value in values.items()
+        if (bundle := store.bundle(kind, key)) is not None
+        for row in range(bundle.first_document, bundle.last_document + 1)
+    ]
+    rows.reverse()
+    return Likeness(np.array([row for row, _ in rows], dtype=np.int64), np.array([value for _, value in rows]))
+
+
+def test_an_experience_is_found_once_through_its_best_side_and_names_the_others(store: SqliteStore) -> None:
+    put(store, experience("e1"), confirmed("e2"))
+    hits = ask(store, Kind.EXPERIENCE, "the proxy has a limit of a minute").hits
+    assert keys(hits)[0] == "e1::root_cause"
+    assert len({hit.document.fields["bundle"] for hit in hits}) == len(hits)
+    also = set(hits[0].document.fields[ALSO])
+    assert {"experience:e1::full", "experience:e1::surprise"} <= also
+    assert hits[0].document.id not in also
+
+
+def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(store: SqliteStore) -> None:
+    put(store, experience("e1"))
+    found = [
+        ask(store, Kind.EXPERIENCE, "upload socket proxy error", axis=axis).hits
+        for axis in ("full", "strategy", "surprise", "root_cause")
+    ]
+    assert [keys(hits) for hits in found] == [["e1::full"], ["e1::strategy"], ["e1::surprise"], ["e1::root_cause"]]
+    assert {hits[0].document.title for hits in found} == {"Make the upload survive a lost connection"}
+
+
+def test_no_more_records_come_than_were_asked_for(store: SqliteStore) -> None:
+    put(store, *(memory(f"m{number}", f"deploy number {number}") for number in range(9)))
+    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * WINDOWS_PER_RECORD)
+    assert len(result.hits) == 3
+    assert result.documents == 9
+
+
+def test_without_vectors_words_rank_and_the_result_says_that_none_were_asked_for(store: SqliteStore) -> None:
+    put(store, memory("a", "Deploy on Monday"))
+    result = ask(store, Kind.MEMORY, "deploy zebra")
+    assert result.with_vectors is None
+    assert result.missing_terms == ("zebra",)
+    assert {row.name for row in result.hits[0].signals} == {"words", "importance"}
+
+
+def test_vectors_find_what_the_words_miss_and_say_how_many_took_part(store: SqliteStore) -> None:
+    put(store, memory("a", "The rollout happens weekly"), memory("b", "Cats sleep"), memory("c", "Nobody knows"))
+    near = likeness(store, Kind.MEMORY, {"a": 0.8, "b": 0.1})
+    result = ask(store, Kind.MEMORY, "deploy", likeness=near)
+    assert (result.with_vectors, result.documents) == (2, 3)
+    assert keys(result.hits) == ["a"]
+    assert signal(result.hits[0], "vectors") == 0.8
+    assert result.hits[0].relevance > 0.3
+
+
+def test_a_similarity_that_unrelated_texts_have_too_is_no_relevance(store: SqliteStore) -> None:
+    put(store, *(memory(f"m{number}", f"text {number}") for number in range(3)))
+    near = likeness(store, Kind.MEMORY, {"m0": 0.3, "m1": 0.3, "m2": 0.32})
+    assert [hit.relevance for hit in ask(store, Kind.MEMORY, "zebra", likeness=near).hits] == [0.0, 0.0, 0.0]
+
+
+def test_words_and_vectors_count_by_their_weights_in_parts_of_their_largest(store: SqliteStore) -> None:
+    put(store, memory("word", "deploy now"), memory("near", "ship it"), memory("far", "deploy later, deploy twice"))
+    near = likeness(store, Kind.MEMORY, {"word": 0.19, "near": 0.9, "far": 0.1})
+    hits = {key: hit for hit in ask(store, Kind.MEMORY, "deploy", likeness=near).hits for key in keys([hit])}
+    best = max(signal(hit, "words") for key, hit in hits.items() if key != "near")
+    expected = {key: (1 - VECTOR_WEIGHT) * signal(hits[key], "words") / best for key in ("word", "far")}
+    expected["near"] = VECTOR_WEIGHT
+    top = max(expected.values())
+    for key, hit in hits.items():
+        known = sum(row.value * row.weight for row in hit.signals if row.name == "importance")
+        assert hit.score == pytest.approx(math.log(expected[key] / top) + known, abs=2e-3)
+
+
+def test_a_model_that_finds_everything_alike_is_measured_by_its_own_mean(store: SqliteStore) -> None:
+    names = [f"m{number}" for number in range(80)]
+    put(store, *(memory(name, f"text of {name}") for name in names))
+    near = likeness(store, Kind.MEMORY, dict.fromkeys(names, 0.7) | {"m7": 0.95})
+    hits = ask(store, Kind.MEMORY, "zebra", likeness=near).hits
+    assert keys(hits)[0] == "m7"
+    assert hits[0].relevance > 0.5
+    assert max(hit.relevance for hit in hits[1:]) < VECTOR_FLOOR
+
+
+def test_no_vector_at_all_leaves_the_words(store: SqliteStore) -> None:
+    put(store, memory("a", "Deploy on Monday"))
+    nothing = Likeness(np.zeros(0, dtype=np.int64), np.zeros(0))
+    result = ask(store, Kind.MEMORY, "deploy", likeness=nothing)
+    assert (result.with_vectors, keys(result.hits)) == (0, ["a"])
+
+
+def test_a_vector_of_a_record_that_is_gone_is_left_out(store: SqliteStore) -> None:
+    put(store, memory("a", "Ship it"), memory("b", "Ship it later"))
+    near = likeness(store, Kind.MEMORY, {"a": 0.9, "b": 0.8})
+    with store.write() as writer:
+        writer.remove(Kind.MEMORY, ["a"])
+    result = ask(store, Kind.MEMORY, "deploy", likeness=near)
+    assert (result.with_vectors, keys(result.hits)) == (1, ["b"])
