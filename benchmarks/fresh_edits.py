@@ -9,7 +9,7 @@ themselves; of satchel they use only the part table of the index and the cleanin
 
 * a piece without `stale` is, line by line, what the file has at the stated numbers now;
 * a piece without any mark was at the same lines when it was indexed, a `moved` one elsewhere;
-* a `changed` piece has a name that was indexed, and does not read as that definition did;
+* a `changed` piece has a name that was indexed, and where all of the definition is shown it does not read as it did;
 * a `stale` piece is what was indexed, and its definition is nowhere in the file as it was; a Python function or class
   whose name the file still defines once, as it did, is not called stale.
 

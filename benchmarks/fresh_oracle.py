@@ -12,10 +12,13 @@ from pathlib import Path
 from satchel import Satchel
 from satchel.clean import clean_text
 from satchel.redact import redact
-from satchel.types import ContextItem, Freshness, Kind, Piece
+from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
 
 LARGEST_FILE = 1_000_000
 """Bytes that a file may have to be read, by default."""
+
+MOST_STRETCHES = 3
+"""A shown range may hold the end of one part and the beginning of another: each has moved, but not as far."""
 
 Lines = list[str]
 
@@ -149,10 +152,22 @@ class Oracle:
         return "" if self._was_elsewhere(path, piece.start, shown, live) else "moved, but was in no other place"
 
     def _was_elsewhere(self, path: str, start: int, kept: Lines, live: Lines) -> bool:
-        if any(found != start for found in runs(self.old.get(path, []), kept)):
+        if self._stretches(path, start, kept) <= MOST_STRETCHES:
             return True
         renamed = [old for old, lines in self.old.items() if old != path and lines == live]
         return any(not (self._root / old).is_file() for old in renamed)
+
+    def _stretches(self, path: str, start: int, kept: Lines) -> int:
+        """How many stretches of the old text, none of them at its old lines, these lines consist of."""
+        old, count = self.old.get(path, []), 0
+        while kept and count <= MOST_STRETCHES:
+            size = len(kept)
+            while size and not any(found != start for found in runs(old, kept[:size])):
+                size -= 1
+            if not size:
+                return MOST_STRETCHES + 1
+            kept, start, count = kept[size:], start + size, count + 1
+        return count
 
     def _changed_fault(self, path: str, piece: Piece) -> str:
         if not piece.name:
@@ -161,6 +176,8 @@ class Oracle:
         olds = [part for part in self.parts.get(path, []) if part.name == piece.name]
         if not olds:
             return "changed, but no such name was indexed"
+        if piece.detail is not Detail.FULL:  # lines of a definition may be as they were though others of it are not
+            return ""
         bodies = [trimmed(self.old[path][part.start - 1 : part.end]) for part in olds]
         return "changed, but reads as it did" if trimmed(piece.text.split("\n")) in bodies else ""
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from satchel import config
+from satchel import config, outside
 from satchel.assemble.read import FileLines
 from satchel.assemble.receipts.face import Receipts, check_question
 from satchel.assemble.request import AssembleRequest, parse_kinds, start_of_day
 from satchel.assemble.stream import Workbench, asker, assemble, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
+from satchel.foresight import Foresight
 from satchel.index.build import build
 from satchel.index.difference import changed_files
 from satchel.index.lock import index_lock
@@ -95,7 +96,7 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Receipts, Trusting):
+class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
@@ -302,7 +303,8 @@ class Satchel(Learned, Chronicle, Receipts, Trusting):
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 ask = asker(bench, query, candidates=most, filters=wanted, now=moment)
-                return [hit for kind in asked for hit in ask(kind).hits[:limit]]
+                allow = self.settings.redact_allow
+                return [outside.hit(hit, allow) for kind in asked for hit in ask(kind).hits[:limit]]
 
         return self._read(hits)
 

@@ -114,6 +114,7 @@ def _item(item: ContextItem) -> dict[str, Any]:
         "metadata": dict(item.metadata),
         "signals": [_signal(signal) for signal in item.signals],
         "handle": item.handle,
+        "trust": item.trust.value,
         "cuts": [
             {"handle": cut.handle, "start_line": cut.start, "end_line": cut.end, "name": cut.name} for cut in item.cuts
         ],

@@ -10,6 +10,8 @@ SatchelError                          carries the exit code of the command line
 |-- UnsafePathError                   a path leads outside the workspace root
 |-- GitError                          git answered with an error
 |-- MissingExtraError                 an optional extra is not installed
+|-- ContextFileError                  a context file cannot be used; the message begins with file and line
+|-- JudgeError                        a language model gave no usable verdict
 |-- EmbeddingError                    texts could not be turned into vectors
 `-- ContextAssemblyError              a context could not be assembled
 """
@@ -71,3 +73,11 @@ class MissingExtraError(SatchelError):
 
 class EmbeddingError(SatchelError):
     """Texts could not be turned into vectors: the endpoint refused, or the model cannot be loaded."""
+
+
+class ContextFileError(SatchelError):
+    """A context file cannot be used; the message begins with its path and, where one line is to blame, that line."""
+
+
+class JudgeError(SatchelError):
+    """A language model gave no usable verdict on a condition: it refused, was away, or said neither true nor false."""

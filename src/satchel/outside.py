@@ -17,7 +17,10 @@ from typing import Any
 from satchel import files
 from satchel.clean import FIELD_LIMIT, clean_field, clean_text
 from satchel.redact import redact
-from satchel.types import Document
+from satchel.types import Document, Failure, Hit
+
+NOTE_LIMIT = 1_000
+"""Characters of a note: it may name several files, and is one line all the same."""
 
 VALUE_DEPTH = 8
 """Lists and mappings nested deeper than this become text: fields of ours have three levels."""
@@ -55,15 +58,15 @@ def value(given: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> An
     return text(str(given), allow) if isinstance(given, Mapping | list | tuple) else given
 
 
-def _texts(given: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
+def texts(given: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
     """Every text in a plain JSON value."""
     if isinstance(given, Mapping) and depth:
         yield from map(str, given)
         for inner in given.values():
-            yield from _texts(inner, depth - 1)
+            yield from texts(inner, depth - 1)
     elif isinstance(given, list | tuple) and depth:
         for inner in given:
-            yield from _texts(inner, depth - 1)
+            yield from texts(inner, depth - 1)
     elif isinstance(given, str | Mapping | list | tuple):
         yield str(given)
 
@@ -73,7 +76,7 @@ def document(given: Document, allow: Sequence[str] = ()) -> Document:
 
     What is fit already, as nearly all is, is returned as it is: its texts are looked at together.
     """
-    said = "\n".join((given.title, given.body, given.signature, given.origin, *given.tags, *_texts(given.fields)))
+    said = "\n".join((given.title, given.body, given.signature, given.origin, *given.tags, *texts(given.fields)))
     if text(said, allow) == said:
         return given
     return replace(
@@ -84,6 +87,21 @@ def document(given: Document, allow: Sequence[str] = ()) -> Document:
         tags=tuple(line(tag, allow=allow) for tag in given.tags),
         fields=value(given.fields, allow),
         origin=line(given.origin, allow=allow),
+    )
+
+
+def hit(given: Hit, allow: Sequence[str] = ()) -> Hit:
+    """A hit as it may be shown. Only records are looked at: an index holds of files what this version made fit."""
+    if given.document.location is not None:
+        return given
+    return replace(given, document=document(given.document, allow))
+
+
+def failures(given: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:
+    """Notes as they may be shown: they name files, and say what somebody else's program said."""
+    return tuple(
+        Failure(line(one.source, allow=allow), line(one.message, NOTE_LIMIT, allow), line(one.hint, NOTE_LIMIT, allow))
+        for one in given
     )
 
 

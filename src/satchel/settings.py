@@ -305,6 +305,27 @@ class Settings:
         "folder with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2",
         "empty: those that an installed package carries",
     )  # fmt: skip
+    judge_endpoint: str = _setting(
+        "judge.endpoint", "",
+        "address of an OpenAI-compatible endpoint, up to `/v1`, whose model judges conditions in plain words",
+        "empty: words decide, and nothing is sent anywhere; never from a repository",
+    )  # fmt: skip
+    judge_model: str = _setting(
+        "judge.model", "",
+        "name of the model that judges",
+        "every server names its own",
+    )  # fmt: skip
+    judge_key_variable: str = _setting(
+        "judge.key_variable", "",
+        "name of the environment variable that holds the key of the judging endpoint",
+        "a key in a settings file would be copied and committed; local servers need none",
+    )  # fmt: skip
+    judge_timeout_s: float = _setting(
+        "judge.timeout_s", 5.0,
+        "seconds to wait for the model that judges before words decide",
+        "a context is wanted before the work goes on; a small model answers in one",
+        least=0.1, most=600.0,
+    )  # fmt: skip
     redact_allow: tuple[str, ...] = _setting(
         "redact.allow", (),
         "regular expressions of secrets that are no secrets",

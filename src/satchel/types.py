@@ -300,7 +300,8 @@ class ContextItem:
     """What goes out: one file or one record. The pieces are in line order.
 
     `source` is the kind in the singular (`code`); `content` the shown text without any frame; `relevance` absolute,
-    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours.
+    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours. `section` is the title
+    that it stands under, empty for that of its kind.
     """
 
     id: str
@@ -321,6 +322,7 @@ class ContextItem:
     origins: tuple[str, ...] = ()
     language: str = ""
     cuts: tuple[Cut, ...] = ()
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)

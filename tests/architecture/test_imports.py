@@ -16,6 +16,7 @@ LEAF_FILES = (
     "protocols",
     "logs",
     "text",
+    "globs",
     "similarity",
     "tokens",
     "clean",
@@ -52,8 +53,11 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "testing": LEAVES | {"assemble", "embed", "index", "search", "store", "sources"},
     "learned": LEAVES | {"embed", "learn", "search", "store", "sources"},
     "chronicle": LEAVES | {"assemble", "search", "store", "sources"},
+    "foresight": LEAVES | {"assemble", "search"},
+    "guided": LEAVES | {"assemble", "learned", "rules", "search", "store", "sources"},
     "engine": LEAVES
-    | {"chronicle", "learned", "assemble", "embed", "index", "learn", "rules", "search", "store", "sources"},
+    | {"chronicle", "foresight", "guided", "learned", "assemble", "embed"}
+    | {"index", "learn", "rules", "search", "store", "sources"},
     "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"engine", "index", "sources", "store"},
     **dict.fromkeys(EDGES, LEAVES | {"engine", "envelope", "doctor"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_a_soft_budget_counts_what_is_shown_and_says_by_how_much_the_text_is_ove
 
 
 def test_a_reserve_is_kept_for_its_kind_and_comes_back_when_it_is_not_needed(satchel: Satchel) -> None:
-    def docs_tokens(**options: object) -> int:
+    def docs_tokens(**options: Any) -> int:
         context = satchel.assemble(QUESTION, max_tokens=300, weights={}, **options)
         return sum(item.tokens for item in context.items if item.source == "doc")
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -32,7 +31,8 @@ def test_help_lists_every_command_with_its_summary(option: str, capsys: pytest.C
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_summary_is_the_first_line_of_the_help_of_a_command(name: str) -> None:
-    command = import_module(f"satchel.cli.commands.{name}").command
+    command = application.get_command(click.Context(application), name)
+    assert command is not None
     assert command.name == name
     assert (command.help or "").split("\n\n")[0].replace("\n", " ") == COMMANDS[name]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.index.glob import translate
+from satchel.globs import translate
 from satchel.index.ignore import GLOB_LIMIT, WILDCARD_LIMIT, Rules, parse_rules
 from satchel.index.walk import WalkOptions, walk
 from tests.repositories import git, new_repository

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -33,7 +34,7 @@ from tests.evaluation import data_file
 TOPIC = "marmalade"
 """The word that every planted text is asked for by."""
 
-EVERYTHING = {"max_tokens": 3_000_000, "limit": 1_000, "min_score": 0.0, "now": 1_800_000_000.0}
+EVERYTHING: Mapping[str, Any] = {"max_tokens": 3_000_000, "limit": 1_000, "min_score": 0.0, "now": 1_800_000_000.0}
 KINDS = ("code", "docs", "commits", "memories", "experiences", "conversations", "values")
 LAYOUTS = [(layout, view) for layout in Format for view in View]
 POSITIONS = ("start", "middle", "end")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import overload
@@ -12,7 +12,7 @@ from typing import overload
 from satchel import text as words
 from satchel.assemble.read import Lines, around
 from satchel.assemble.strategies import Remark, Source, Strategy, shortenings
-from satchel.types import Detail, Document, Hit, Kind, Role
+from satchel.types import Detail, Document, Hit, Kind, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for the whole-or-windows choice; what is shown is counted exactly."""
@@ -63,15 +63,24 @@ class Step:
 
 
 class Steps(Sequence[Step]):
-    """Steps of which the later ones are worked out when somebody gets that far: a parser may have to be asked."""
+    """Steps between which there are some that have to be worked out, because a parser is asked for them.
 
-    def __init__(self, first: Sequence[Step], rest: Callable[[], Sequence[Step]]) -> None:
-        self._known, self._rest = tuple(first), rest
-        self._is_complete = False
+    `least` is about how many tokens the smallest of those shows.
+    """
+
+    def __init__(
+        self, first: Sequence[Step], between: Callable[[], Sequence[Step]], last: Sequence[Step], least: float
+    ) -> None:
+        self._first, self._between, self._last, self._least = tuple(first), between, tuple(last), least
+        self._known: tuple[Step, ...] | None = None
+
+    def within(self, tokens: float) -> Iterator[Step]:
+        """The steps that may fit into so many tokens; those between are worked out only if one of them may."""
+        yield from self._all() if tokens >= self._least else (*self._first, *self._last)
 
     def _all(self) -> tuple[Step, ...]:
-        if not self._is_complete:
-            self._known, self._is_complete = (*self._known, *self._rest()), True
+        if self._known is None:
+            self._known = (*self._first, *self._between(), *self._last)
         return self._known
 
     @overload
@@ -81,8 +90,8 @@ class Steps(Sequence[Step]):
     def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
 
     def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
-        if isinstance(index, int) and 0 <= index < len(self._known):
-            return self._known[index]
+        if isinstance(index, int) and 0 <= index < len(self._first):
+            return self._first[index]
         return self._all()[index]
 
     def __len__(self) -> int:
@@ -96,7 +105,7 @@ class Candidate:
     the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
     out when first asked for, because most candidates are never looked at. A `pinned` candidate comes before all
     others, whatever it is worth. One with a `leader` (the imports that a function needs) is shown only beside it.
-    `twins` say the same and are not shown for that.
+    `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
     """
 
     __slots__ = (
@@ -110,6 +119,7 @@ class Candidate:
         "pinned",
         "place",
         "size",
+        "trust",
         "twins",
         "value",
     )
@@ -127,6 +137,7 @@ class Candidate:
     ) -> None:
         self.pinned, self.leader = pinned, leader
         self.twins: list[Candidate] = []
+        self.trust = Trust.DATA
         location = hit.document.location
         self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
         self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
@@ -140,6 +151,11 @@ class Candidate:
         if self._steps is None:
             self._steps = self._make()
         return self._steps
+
+    def steps_within(self, tokens: float) -> Iterable[Step]:
+        """The steps, without those that would have to be worked out and are larger than this."""
+        steps = self.steps
+        return steps.within(tokens) if isinstance(steps, Steps) else steps
 
     def widen(self, count: int, last_line: int) -> None:
         """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""

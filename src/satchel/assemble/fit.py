@@ -50,11 +50,20 @@ ENOUGH_TO_JUDGE = 200
 LEAST_FRAME_TOKENS = 8
 """No format shows another file or record for less, whatever it is called."""
 
+LEAST_RANGE_TOKENS = 2
+"""A further range has at least a number and a mark."""
+
+LEAST_REMARK_TOKENS = 6
+"""`# 2 lines left out (3-4)` in any language."""
+
 MERGED_TOKENS = 2
 """A text may cost this much less inside another one than alone: tokens merge at both of its ends."""
 
 MERGED_ESTIMATE = 6
 """The same where tokens are estimated: the factor, and rounding up for every text that is counted alone."""
+
+MOST_CHARACTERS_A_TOKEN = 12
+"""More characters a token, over some lines, has only white space; what is longer need not be counted to know."""
 
 CLOSED_GAP_TOKENS = 24
 """At most so much falls away where two ranges become one: a range, a name of the usual length, a line between."""
@@ -68,7 +77,8 @@ class Section:
     """The candidates of one kind, best first, and its share of the budget.
 
     `reserve` is what the kind gets in any case, in tokens, if it can fill it. `companions` gives what should stand
-    beside a candidate that was admitted; they join the candidates then.
+    beside a candidate that was admitted; they join the candidates then. `title` stands above it, empty for the one of
+    the kind.
     """
 
     kind: Kind
@@ -78,6 +88,7 @@ class Section:
     item_limit: int
     reserve: int = 0
     companions: Callable[[Candidate, Step], Sequence[Candidate]] | None = None
+    title: str = ""
     shown: set[Candidate] = field(default_factory=set)
     _led: set[Candidate] = field(default_factory=set)
     groups: dict[str, Group] = field(default_factory=dict)
@@ -109,16 +120,24 @@ class Section:
         )
 
     def in_order(self) -> Iterator[tuple[int, Candidate]]:
-        """`remaining` by density, with the companions that join on the way where they belong."""
-        waiting = [(*_order(candidate), index) for index, candidate in self.remaining()]
-        heapq.heapify(waiting)
+        """`remaining` by density, with companions where they belong, also those that join on the way."""
+        rows = list(self.remaining())
+        companions = [(*_order(candidate), index) for index, candidate in rows if candidate.leader is not None]
+        heapq.heapify(companions)
         known = len(self.candidates)
-        while waiting:
-            *_, index = heapq.heappop(waiting)
-            yield index, self.candidates[index]
+        for index, candidate in rows:
+            if candidate.leader is not None:
+                continue
+            while companions and companions[0] < _order(candidate):
+                *_, joined = heapq.heappop(companions)
+                yield joined, self.candidates[joined]
+            yield index, candidate
             for joined in range(known, len(self.candidates)):
-                heapq.heappush(waiting, (*_order(self.candidates[joined]), joined))
+                heapq.heappush(companions, (*_order(self.candidates[joined]), joined))
             known = len(self.candidates)
+        while companions:
+            *_, joined = heapq.heappop(companions)
+            yield joined, self.candidates[joined]
 
 
 @dataclass(slots=True)
@@ -144,20 +163,23 @@ class Fitter:
         limit: int,
         measure: Measure,
         exact: Measure,
+        weigh: Callable[[Group], int],
         is_duplicate: Callable[[Section, Candidate], bool],
         *,
         shows_lines: bool = True,
     ) -> None:
         """`exact` counts what the limit is about: the whole text, or with a soft budget what the items show.
 
-        `measure` is a quick count that is hardly ever below it. Without `shows_lines` a file costs its places only.
+        `measure` is a quick count that is hardly ever below it, `weigh` the same for one item. Without `shows_lines` a
+        file costs its places only.
         """
         self._shows_lines = shows_lines
         self._merged = MERGED_TOKENS if counter.exact else MERGED_ESTIMATE
         self._counter = counter
         self._limit = limit
-        self._measure = measure
+        self._quick = measure
         self._exact = exact
+        self._weigh = weigh
         self._is_duplicate = is_duplicate
         self._characters_per_token = CHARACTERS_PER_TOKEN
         self._text_tokens: dict[str, int] = {}
@@ -166,7 +188,7 @@ class Fitter:
 
     def fit(self, sections: Sequence[Section]) -> int:
         """Admit candidates; returns the exact tokens of the rendered text, never more than the limit."""
-        used = self._measure(sections)
+        used = self._quick(sections)
         if used > self._limit:
             return used
         self._frame = used
@@ -183,9 +205,7 @@ class Fitter:
             if len(self._log) == before:
                 break
             used = self._within_limit(sections)
-        self._top_up(sections, used)
-        self._measure = self._exact
-        return self._top_up(sections, self._within_limit(sections))
+        return self._top_up(sections, self._within_limit(sections, self._exact))
 
     def refill(self, sections: Sequence[Section]) -> int:
         """Fill what is left with candidates that came back since `fit`; returns the exact tokens as it does."""
@@ -203,21 +223,28 @@ class Fitter:
         self, sections: Sequence[Section], section: Section, index: int, candidate: Candidate, used: int
     ) -> int:
         """Show a candidate at the fullest step that fits; returns the tokens of the text, `used` if none does."""
-        for step in candidate.steps:
-            least = self._least(section, candidate, step)
-            if least is None or least > self._limit - used or not self._admit(section, index, candidate, step, least):
+        for step in candidate.steps_within(self._limit - used):
+            least = self._least(section, candidate, step, self._limit - used)
+            if least is None:
                 continue
-            after = self._measure(sections)
-            if after <= self._limit:
-                return after
+            group = section.groups.get(candidate.group)
+            before = self._weigh(group) if group is not None else 0
+            if not self._admit(section, index, candidate, step, least):
+                continue
+            grown = self._weigh(section.groups[candidate.group]) - before
+            if used + grown <= self._limit + MERGED_TOKENS:
+                after = self._exact(sections)
+                if after <= self._limit:
+                    return after
             self.take_back()
         return used
 
-    def _within_limit(self, sections: Sequence[Section]) -> int:
-        """Count exactly, taking back the latest admissions while the text is over the limit."""
-        used = self._measure(sections)
+    def _within_limit(self, sections: Sequence[Section], measure: Measure | None = None) -> int:
+        """Count, taking back the latest admissions while the text is over the limit; quickly by default."""
+        measure = measure or self._quick
+        used = measure(sections)
         while used > self._limit and self.take_back():
-            used = self._measure(sections)
+            used = measure(sections)
         estimated = sum(entry.tokens for entry in self._log)
         if estimated > ENOUGH_TO_JUDGE:
             correction = min(max((used - self._frame) / estimated, 0.5), 2.0)
@@ -262,14 +289,16 @@ class Fitter:
 
         What is admitted may close a gap and make another candidate cheaper, so it goes on until nothing is admitted.
         """
-        known = -1
-        while len(self._log) > known:
+        changed: set[str] | None = None
+        while changed is None or changed:
             known = len(self._log)
             for section in sections:
                 for index, candidate in list(section.remaining()):
                     if self._limit - used < SMALLEST_PIECE_TOKENS:
                         return used
-                    used = self._admit_fullest(sections, section, index, candidate, used)
+                    if changed is None or candidate.group in changed:
+                        used = self._admit_fullest(sections, section, index, candidate, used)
+            changed = {entry.group.key for entry in self._log[known:]}
         return used
 
     def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
@@ -278,7 +307,7 @@ class Fitter:
             return False
         group = section.groups.get(candidate.group)
         if group is None:
-            group = Group(candidate.kind, candidate.group, section.lines.get(candidate.group))
+            group = Group(candidate.kind, candidate.group, section.lines.get(candidate.group), title=section.title)
             section.groups[candidate.group] = group
         group.admit(candidate, step, cost)
         section.taken.add(index)
@@ -322,22 +351,31 @@ class Fitter:
             cost += self._count_lines(lines, start, end)
         return cost if cost <= most else None
 
-    def _least(self, section: Section, candidate: Candidate, step: Step) -> int | None:
-        """Lower estimate of what the step adds to the text; None where it adds nothing or no item more is wanted."""
+    def _least(self, section: Section, candidate: Candidate, step: Step, most: int) -> int | None:
+        """Lower estimate of what the step adds to the text; None where it is over `most` or nothing may be added."""
         group = section.groups.get(candidate.group)
         if group is None and len(section.groups) >= section.item_limit:
             return None
         frame = 0 if group is not None else LEAST_FRAME_TOKENS
+        if frame > most:
+            return None
         if not step.ranges:
-            return max(frame + self._count_text(step.text) - self._merged, 1)
+            least = frame + self._count_text(step.text) - self._merged
+            return max(least, 1) if least <= most else None
         target = group or Group(candidate.kind, candidate.group, section.lines[candidate.group])
         added = target.added(step)
         if not added:
             return None
-        lines = section.lines[candidate.group]
-        frame += min(target.new_markers(step), 0) * CLOSED_GAP_TOKENS
-        shown = sum(self._count_text(lines.text(start, end)) - self._merged for start, end in added)
-        return max(frame + (shown if self._shows_lines else 0), 1)
+        markers = target.new_markers(step)
+        frame += markers * (LEAST_RANGE_TOKENS if markers > 0 else CLOSED_GAP_TOKENS)
+        if self._shows_lines:
+            lines = section.lines[candidate.group]
+            characters = sum(len(line) for start, end in added for line in lines.lines[start - 1 : end])
+            if frame + characters / MOST_CHARACTERS_A_TOKEN > most:
+                return None
+            frame += sum(self._count_text(lines.text(start, end)) - self._merged for start, end in added)
+            frame += len(step.remarks) * LEAST_REMARK_TOKENS
+        return max(frame, 1) if frame <= most else None
 
     def _count_lines(self, lines: Lines, start: int, end: int) -> int:
         """Estimated tokens of these lines: the page is counted exactly after each round, and corrects the estimate."""

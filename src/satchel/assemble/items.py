@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.assemble.candidates import Candidate, within_blanks
@@ -23,13 +23,15 @@ def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
     items = []
     for section in sections:
         groups = sorted(section.groups.values(), key=_rank)
-        items += [_item(group, key) for group in groups]
+        items += [build_item(group, key) for group in groups]
     return items
 
 
-def _item(group: Group, key: bytes) -> ContextItem:
+def build_item(group: Group, key: bytes) -> ContextItem:
+    """The item of one group, kept there until what it shows changes."""
     if group.item is None:
-        group.item = _file_item(group, key) if group.lines is not None else _record_item(group, key)
+        made = _file_item(group, key) if group.lines is not None else _record_item(group, key)
+        group.item = replace(made, section=group.title) if group.title else made
     return group.item
 
 
@@ -216,6 +218,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         signals=candidate.hit.signals,
         handle=handle(document.id, "", ()),
         nonce=nonce(key, document.id, step.text),
+        trust=candidate.trust,
         origins=(*document.fields.get(ALSO, ()), *(twin.document.id for twin in candidate.twins)),
     )
 

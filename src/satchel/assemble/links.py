@@ -35,22 +35,27 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
 
 
 def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """The other places of code that is shown: whole definitions only, an equal import line says nothing.
+    """The other places of code that is shown: whole definitions of several lines.
 
-    `of_line` is the first line, in the shown file, of what stands there as well.
+    An equal import line says nothing, and neither does `ordinal: n => n`. `of_line` is the first line, in the shown
+    file, of what stands there as well.
     """
     places: dict[str, dict[str, Any]] = {}
     for candidate in candidates:
         own = candidate.document.location
         for twin in candidate.twins:
             location = twin.document.location
-            if own is None or location is None or twin.document.role not in _DECLARED or location.path == own.path:
-                continue
-            places[twin.document.id] = {
-                "id": twin.document.id,
-                "path": location.path,
-                "start_line": location.start_line,
-                "end_line": location.end_line,
-                "of_line": own.start_line,
-            }
+            if own is not None and location is not None and location.path != own.path and _is_worth_telling(twin):
+                places[twin.document.id] = {
+                    "id": twin.document.id,
+                    "path": location.path,
+                    "start_line": location.start_line,
+                    "end_line": location.end_line,
+                    "of_line": own.start_line,
+                }
     return list(places.values())
+
+
+def _is_worth_telling(twin: Candidate) -> bool:
+    location = twin.document.location
+    return twin.document.role in _DECLARED and location is not None and location.end_line > location.start_line

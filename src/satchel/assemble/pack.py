@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from satchel import outside
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.dedupe import Seen, give_back, set_aside
 from satchel.assemble.fit import Fitter, Section
 from satchel.assemble.links import linked
 from satchel.assemble.page import Page
+from satchel.assemble.plan import PLAIN, Plan
 from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.render import RenderRequest, render
@@ -18,7 +20,7 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Kind, Usage, View
+from satchel.types import Context, ContextItem, Failure, Kind, Trust, Usage, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def fit(
     sections: Sequence[Section],
     token_counter: TokenCounter,
     problems: Sequence[Failure],
+    plan: Plan = PLAIN,
 ) -> Fitted:
     """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft."""
     rendering = RenderRequest(
@@ -70,11 +73,15 @@ def fit(
         show_handles=request.show_handles,
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
-        failures=tuple(problems),
+        failures=outside.failures(problems, bench.allow),
         tokenizer=footer_name(token_counter) if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
+        lead=request.lead,
+        title=plan.title,
+        based_on=plan.based_on,
+        has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
     )
 
     if not sections:
@@ -87,6 +94,7 @@ def fit(
         request.max_tokens,
         measure,
         page.shown_tokens if request.soft else page.exact_tokens,
+        page.item_content_tokens if request.soft else page.item_tokens,
         lambda section, c: _is_duplicate(seen, section, c),
         shows_lines=request.show_code,
     )
@@ -140,6 +148,6 @@ def answer(
         usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
         overflow=omissions(sections, fitted.used),
         sources_used=used_by_kind,
-        failures=tuple(problems),
+        failures=outside.failures(problems),
         meta={**meta} | ({"redacted": redacted} if (redacted := marks(fitted.text)) else {}),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.assemble.fit import Section
-from satchel.assemble.items import build_items
+from satchel.assemble.items import build_item, build_items
 from satchel.assemble.render import RenderRequest, render_item, render_parts
+from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format
 
@@ -30,6 +31,14 @@ class Page:
     def tokens(self, sections: Sequence[Section]) -> int:
         """Tokens of the text as the sum over its parts: the exact count up to a token where two parts meet."""
         return sum(self._count(part) for part in self._parts(build_items(sections, self._key)))
+
+    def item_tokens(self, group: Group) -> int:
+        """Tokens of the item made of one group, with its frame."""
+        return self._count(self._write(build_item(group, self._key)))
+
+    def item_content_tokens(self, group: Group) -> int:
+        """Tokens of what the item made of one group shows."""
+        return self._count(build_item(group, self._key).content)
 
     def exact_tokens(self, sections: Sequence[Section]) -> int:
         """Tokens of the text as a whole."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from satchel.assemble.render.request import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
+from satchel.search.filters import Filters
+from satchel.search.known import Standing
 from satchel.types import CONTEXT_TYPES, Kind
+from satchel.vocabulary import Axis
 
 MOST_BESIDE_OTHERS: Mapping[Kind, int] = {Kind.COMMIT: 8}
 """Items of a kind while other kinds are asked too. Commits are short: twenty of them, each with a frame as long as its
@@ -19,11 +23,41 @@ commits and docs took two thirds, and the callers of a changed function stayed o
 
 @dataclass(frozen=True, slots=True)
 class PlannedSection:
-    """One kind to ask, its share of the budget by weight, and how many items it may give."""
+    """One kind to ask, its share of the budget by weight, and how many items it may give.
+
+    `title` stands above its items, empty for the one of the kind. `filters` say which records are meant, None for those
+    of the request. With a `standing` nothing is searched: records are ranked by what is known of them. `question` is
+    asked in place of that of the request. `floor` is the least relevance, None for the calibrated one. `side` is what
+    experiences show of themselves.
+    """
 
     kind: Kind
     weight: float
     limit: int
+    title: str = ""
+    filters: Filters | None = None
+    standing: Standing | None = None
+    question: str = ""
+    floor: float | None = None
+    side: Axis = Axis.FULL
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask for, and what the answer is called.
+
+    With `once` a record that several sections found stands in one of them. With `based_on` the footer counts only what
+    is shown of that kind.
+    """
+
+    sections: tuple[PlannedSection, ...]
+    title: str = DEFAULT_TITLE
+    once: bool = False
+    based_on: Kind | None = None
+
+
+PLAIN = Plan(())
+"""What an answer is called whose sections were not planned here."""
 
 
 def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:

@@ -57,7 +57,8 @@ class AssembleRequest:
     what it concerns, and of the change itself only signatures. `filters` say which records may answer.
     `searches` are the ways of searching (all if empty), `roles` the roles of documents (any if empty), `entity_limit`
     the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
-    `show_meta` the footer says how the answer came about.
+    `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
+    `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
     """
 
     query: str
@@ -92,6 +93,8 @@ class AssembleRequest:
     change: Change | None = None
     show_handles: bool = False
     filters: Filters = NO_FILTERS
+    lead: Kind | None = None
+    plan: str = ""
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:

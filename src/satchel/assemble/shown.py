@@ -15,7 +15,10 @@ JOIN_LINES = 2
 
 @dataclass(slots=True)
 class Group:
-    """One item in the making: a file with its ranges, or a record. `picks` are in the order of admission."""
+    """One item in the making: a file with its ranges, or a record. `picks` are in the order of admission.
+
+    `title` is that of the section it stands in, empty for that of its kind.
+    """
 
     kind: Kind
     key: str
@@ -23,11 +26,14 @@ class Group:
     ranges: list[Range] = field(default_factory=list)
     picks: list[tuple[Candidate, Step]] = field(default_factory=list)
     tokens: int = 0
+    title: str = ""
     item: ContextItem | None = None
     """The item made of what is shown, kept until something is admitted or withdrawn."""
 
     def added(self, step: Step) -> list[Range]:
         """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
+        if not self.ranges:
+            return joined(step.ranges)
         merged = joined([*self.ranges, *step.ranges])
         return subtract(merged, self.ranges)
 
@@ -52,6 +58,8 @@ class Group:
 
 def joined(ranges: Sequence[Range]) -> list[Range]:
     """The union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
+    if len(ranges) < 2:
+        return list(ranges)
     merged: list[Range] = []
     for start, end in sorted(ranges):
         if merged and start <= merged[-1][1] + 1 + JOIN_LINES:

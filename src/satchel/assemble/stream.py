@@ -12,13 +12,15 @@ from satchel import outside
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import import_lines
+from satchel.assemble.deal import dealt
 from satchel.assemble.fit import ITEM_SHARE, Section, by_density
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
 from satchel.assemble.pack import answer, fit
 from satchel.assemble.pins import find_pins, with_pins
-from satchel.assemble.plan import PlannedSection, make_plan
+from satchel.assemble.plan import PlannedSection
+from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
 from satchel.assemble.related import present_lines, with_related
@@ -29,6 +31,7 @@ from satchel.embed.protocol import Embedder
 from satchel.search.concerned import blended, with_change
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
+from satchel.search.known import known_records
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, RECORD_KINDS, SearchResult, search_kind
 from satchel.search.strategies import silent, unavailable
@@ -36,6 +39,7 @@ from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
 from satchel.tokens import counter
 from satchel.types import Context, Document, Failure, Hit, Kind
+from satchel.vocabulary import Axis
 
 CALIBRATED_FLOOR = 0.14
 """A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
@@ -57,6 +61,9 @@ RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+
+MOST_SECTIONS_ALIKE = 5
+"""Sections of a plan that may find the same records: each is given enough of them to have its own ones left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +108,11 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     query = analyse(safe_question(request.query, bench.allow))
     if request.change is not None:
         query = blended(query, request.change)
-    plan = make_plan(request, bench.kinds())
+    plan = plan_of(request, bench.kinds())
     meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
     ask = _asker(bench, query, request, meaning)
-    gathered, failures = gather(plan, ask, bench.open_executor, request.deadline_seconds)
+    gathered, failures = gather(plan.sections, ask, bench.open_executor, request.deadline_seconds)
+    gathered = dealt(gathered) if plan.once else gathered
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
     sections, unreadable = _sections(request, bench, gathered, frozenset(term.term for term in query.terms))
@@ -118,7 +126,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     problems = (*notes, *failures, *absent, *unreadable, *unpinned)
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
-    fitted = fit(request, bench, sections, token_counter, problems)
+    fitted = fit(request, bench, sections, token_counter, problems, plan)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -178,10 +186,14 @@ def _asker(
 
     def ask(section: PlannedSection) -> SearchResult:
         store = bench.store_of(section.kind)
+        filters = request.filters if section.filters is None else section.filters
+        if section.standing is not None:
+            most = request.limit * MOST_SECTIONS_ALIKE
+            return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
         likeness = scores(store, section.kind, meaning) if section.kind in RECORD_KINDS else None
         found = search_kind(
-            store, section.kind, query, votes=votes, candidates=candidates, likeness=likeness, silent=quiet,
-            filters=request.filters, now=request.now,
+            store, section.kind, analyse(section.question) if section.question else query, votes=votes,
+            candidates=candidates, likeness=likeness, silent=quiet, filters=filters, now=request.now,
         )  # fmt: skip
         return found if request.change is None else with_change(found, request.change, store, section.kind)
 
@@ -197,11 +209,11 @@ def _sections(
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
         cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
-        least = floor_of(row.section.kind, _best_relevance(row), request)
+        least = _floor(row, request)
         if least is None:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
-        candidates, lines, problems = _candidates(hits, bench, request, cap, asked)
+        candidates, lines, problems = _candidates(hits, bench, request, cap, asked, row.section.side)
         failures += problems
         if candidates:
             sections.append(
@@ -213,6 +225,7 @@ def _sections(
                     row.section.limit,
                     reserve=request.reserves.get(row.section.kind, 0),
                     companions=import_lines(lines, bench.lines.outline) if request.imports else None,
+                    title=row.section.title,
                 )
             )
     if request.entity_limit is not None:
@@ -220,8 +233,14 @@ def _sections(
     return sections, failures
 
 
-def _best_relevance(row: Gathered) -> float:
-    return max((hit.relevance for hit in row.result.hits), default=0.0)
+def _floor(row: Gathered, request: AssembleRequest) -> float | None:
+    """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
+    if row.section.standing is not None:
+        return 0.0
+    best = max((hit.relevance for hit in row.result.hits), default=0.0)
+    if row.section.floor is not None and request.min_score is None:
+        return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
+    return floor_of(row.section.kind, best, request)
 
 
 def floor_of(kind: Kind, best: float, request: AssembleRequest) -> float | None:
@@ -247,7 +266,7 @@ def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
 
 
 def _candidates(
-    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int, asked: frozenset[str]
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int, asked: frozenset[str], side: Axis
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
@@ -257,9 +276,9 @@ def _candidates(
         if hit.document.location is None:
             bundle = int(hit.document.fields["bundle"])
             kind = hit.document.kind
-            document = outside.document(hit.document, bench.allow)
-            body = shown_record(kind, document.fields, bench.store_of(kind).text(bundle))
-            candidates.append(record_candidate(replace(hit, document=document), safe_question(body, bench.allow), cap))
+            shown = outside.hit(hit, bench.allow)
+            body = shown_record(kind, shown.document.fields, bench.store_of(kind).text(bundle), side)
+            candidates.append(record_candidate(shown, safe_question(body, bench.allow), cap))
             continue
         sighting = fresh.see(hit)
         if sighting is not None:

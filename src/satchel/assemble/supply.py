@@ -15,7 +15,7 @@ from satchel.assemble.candidates import (
     signature_range,
     within_blanks,
 )
-from satchel.assemble.fit import Section
+from satchel.assemble.fit import LEAST_REMARK_TOKENS, Section
 from satchel.assemble.given import GIVEN, Entity
 from satchel.assemble.imports import binding
 from satchel.assemble.options import AssemblyOptions
@@ -28,6 +28,9 @@ from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Locat
 
 RANK_STEP = 10.0
 """Of the log value between two ranks: more than any difference in size makes, so that the order given is kept."""
+
+SMALLEST_SHORTENED_SHARE = 0.125
+"""The smallest shortening is a quarter of the largest, and may come out at half of what it was allowed."""
 
 SHORTENED_SHARE = 0.5
 """Of the budget that one shortened entity may take: there should be room for a second."""
@@ -146,17 +149,16 @@ def _steps(
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
 
-    def rest() -> list[Step]:
-        most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
-        signature = signature_range(document, lines)
-        last_step = (
-            Step(Detail.SIGNATURE, (signature,))
-            if signature is not None
-            else Step(Detail.LINE, ((whole[0], whole[0]),))
-        )
-        return [*shortened_steps(_shortener(options), lines, language, whole, most), last_step]
+    most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
+    signature = signature_range(document, lines)
+    last_step = (
+        Step(Detail.SIGNATURE, (signature,)) if signature is not None else Step(Detail.LINE, ((whole[0], whole[0]),))
+    )
 
-    return Steps(steps, rest)
+    def shortened() -> list[Step]:
+        return shortened_steps(_shortener(options), lines, language, whole, most)
+
+    return Steps(steps, shortened, [last_step], most * SMALLEST_SHORTENED_SHARE + LEAST_REMARK_TOKENS)
 
 
 def _shortener(options: AssemblyOptions) -> Strategy:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from satchel.index.glob import WILD, translate
+from satchel.globs import WILD, translate
 
 WILDCARD_LIMIT = 5_000
 """Patterns with wildcards that one file of rules may hold; the largest honest one seen has 600. Later ones are

@@ -223,7 +223,7 @@ class Journal:
         active = {experience.id: experience for experience in read_active(self._store)}
         bundle = self._store.bundle(Kind.EXPERIENCE, identity)
         if bundle is not None:
-            return experience_of(bundle)
+            return experience_of(self._notebook.shown(bundle))
         if identity not in active:
             near = near_ids(identity, self._store.keys(Kind.EXPERIENCE) | set(active))
             shown = self._notebook.safe_field(identity, SESSION_CHARACTERS)
@@ -237,7 +237,7 @@ class Journal:
     def _all(self) -> list[Experience]:
         store = self._store
         ids = store.bundle_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values()
-        ended = [experience_of(bundle) for bundle in store.bundles(ids).values()]
+        ended = [experience_of(self._notebook.shown(bundle)) for bundle in store.bundles(ids).values()]
         return [*ended, *(entry for entry in read_active(store) if self._is_here(entry))]
 
     def _is_here(self, experience: Experience) -> bool:

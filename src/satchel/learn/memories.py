@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from satchel import outside
 from satchel.errors import UsageError
 from satchel.learn.bundles import memory_bundle, memory_of
 from satchel.learn.entries import FoundMemory, Memory, Remembered
@@ -14,6 +15,7 @@ from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
 from satchel.store.protocol import Store, Writer
+from satchel.store.records import Bundle
 from satchel.types import Kind
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
@@ -140,7 +142,7 @@ class Memories:
         if bundle is None:
             near = near_ids(identity, self._store.keys(Kind.MEMORY))
             raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
-        return memory_of(bundle, self._store.text(bundle.id))
+        return self._memory(bundle)
 
     def forget(self, identities: Sequence[str]) -> list[Memory]:
         """Remove memories for good, with the older ones that they replaced; returns all that is gone."""
@@ -196,11 +198,14 @@ class Memories:
         found = self._of(store.bundle_ids(Kind.MEMORY, keys).values())
         return [memory for memory in found if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
 
+    def _memory(self, bundle: Bundle) -> Memory:
+        return memory_of(self._notebook.shown(bundle), outside.text(self._store.text(bundle.id), self._notebook.allow))
+
     def _of(self, bundles: Iterable[int]) -> list[Memory]:
         """The memories of these bundles, in this order."""
         wanted = list(bundles)
         stored = self._store.bundles(wanted)
-        return [memory_of(stored[bundle], self._store.text(bundle)) for bundle in wanted]
+        return [self._memory(stored[bundle]) for bundle in wanted]
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from satchel import outside
@@ -16,6 +16,7 @@ from satchel.errors import UsageError
 from satchel.learn.times import MILLISECONDS
 from satchel.roots import Places
 from satchel.store.protocol import Store
+from satchel.store.records import Bundle
 
 EVERYWHERE = ""
 """The workspace of a record that belongs to all of them."""
@@ -76,6 +77,19 @@ class Notebook:
     def safe_field(self, text: str, limit: int) -> str:
         """The same on one line of at most `limit` characters."""
         return outside.line(text, limit, self.allow).strip()
+
+    def shown(self, bundle: Bundle) -> Bundle:
+        """A stored record as it may be shown: an older version may have written it."""
+        said = "\n".join((bundle.title, bundle.origin, *bundle.tags, *outside.texts(bundle.fields)))
+        if outside.text(said, self.allow) == said:
+            return bundle
+        return replace(
+            bundle,
+            title=outside.text(bundle.title, self.allow),
+            tags=tuple(outside.text(tag, self.allow) for tag in bundle.tags),
+            fields=outside.value(bundle.fields, self.allow),
+            origin=outside.text(bundle.origin, self.allow),
+        )
 
     def text_of(self, what: str, text: str, limit: int) -> str:
         """A text that somebody wrote, safe to store. Raises UsageError for an empty or an oversized one."""

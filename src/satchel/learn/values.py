@@ -21,6 +21,7 @@ from satchel.learn.lessons import Cluster, Grouping, Member, Proposal, Validatio
 from satchel.learn.scope import Notebook, near_ids
 from satchel.learn.space import TEXT_TOKENS, WORDS_LABEL, Entry, Space, entries_of, make_space
 from satchel.learn.times import read_time
+from satchel.store.records import Bundle
 from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice
 
@@ -141,7 +142,7 @@ class Values:
         """All values in sight, newest first."""
         wanted = {str(one) for one in _axes(axis)}
         ids = self._store.bundle_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
-        found = [value_of(bundle, self._store.text(bundle.id)) for bundle in self._store.bundles(ids).values()]
+        found = [self._value(bundle) for bundle in self._store.bundles(ids).values()]
         return sorted((value for value in found if value.axis in wanted), key=lambda value: (-value.created, value.id))
 
     def get(self, identity: str) -> Value:
@@ -149,7 +150,10 @@ class Values:
         bundle = self._store.bundle(Kind.VALUE, identity)
         if bundle is None:
             raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
-        return value_of(bundle, self._store.text(bundle.id))
+        return self._value(bundle)
+
+    def _value(self, bundle: Bundle) -> Value:
+        return value_of(self._notebook.shown(bundle), self._notebook.safe(self._store.text(bundle.id)))
 
     def forget(self, identity: str) -> Value:
         """Delete a value and return it. Raises UsageError."""

@@ -35,13 +35,17 @@ def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
     """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
     signals = []
     if bundle.kind is Kind.EXPERIENCE:
-        weight = _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
-        signals.append(Signal("tier", weight, TIER_WEIGHT))
+        signals.append(Signal("tier", tier_share(bundle), TIER_WEIGHT))
     if bundle.kind is Kind.MEMORY and bundle.importance is not None:
         signals.append(Signal("importance", bundle.importance, IMPORTANCE_WEIGHT))
     if now > 0:
         signals.append(Signal("recency", round(recency(bundle.updated or bundle.created, now), 4), RECENCY_WEIGHT))
     return tuple(signals)
+
+
+def tier_share(bundle: Bundle) -> float:
+    """How far an experience can be relied on, 0 to 1."""
+    return _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
 
 
 def recency(moment: float, now: float) -> float:

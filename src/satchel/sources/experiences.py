@@ -45,14 +45,32 @@ def shown_text(fields: Fields) -> str:
     )
 
 
+def side_text(axis: Axis, fields: Fields) -> str:
+    """What an experience shows where only one side of it is asked for; why it failed and what to do are on every side.
+
+    The other sides stay out, because a premortem shows many experiences in little space.
+    """
+    if axis is Axis.FULL:
+        return shown_text(fields)
+    cause, takeaway = ("- **Root cause**: ", _cause(fields)), ("- **Takeaway**: ", _part(fields, "lesson", "takeaway"))
+    goal = ("- **Goal**: ", _text(fields, "goal"))
+    lesson = ("- **Lesson**: ", _part(fields, "lesson", "what_worked"))
+    if axis is Axis.STRATEGY:
+        return _lines(goal, ("- **Outcome**: ", _outcome(fields)), cause, lesson, takeaway)
+    if axis is Axis.SURPRISE:
+        expected = ("- **Prediction**: ", _text(fields, "prediction"))
+        return _lines(expected, ("- **Surprise**: ", _text(fields, "surprise")), cause, takeaway)
+    return _lines(cause, ("- **Hypothesis**: ", _text(fields, "hypothesis")), lesson, takeaway)
+
+
 def heading(metadata: Fields) -> str:
     """The experience in two words: `debugging | root-cause-analysis`."""
     return " | ".join(filter(None, (_text(metadata, "domain"), _text(metadata, "strategy"))))
 
 
-def shown_record(kind: Kind, fields: Fields, text: str) -> str:
-    """What a record shows of itself: an experience all of its sides, any other kind its stored text."""
-    return shown_text(fields) if kind is Kind.EXPERIENCE else text
+def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
+    """What a record shows of itself: an experience all of its sides, or the one named; any other kind its text."""
+    return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
 
 def _full(fields: Fields) -> str:

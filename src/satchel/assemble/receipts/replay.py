@@ -16,7 +16,7 @@ from satchel.errors import UsageError
 from satchel.search.filters import filters_data, parse_filters
 from satchel.settings import Settings
 from satchel.sources.change import change_data, change_from
-from satchel.types import CONTEXT_TYPES, Context
+from satchel.types import CONTEXT_TYPES, Context, Kind
 
 SHAPING_SETTINGS = ("index_", "redact_")
 """Settings that shape an answer and are not part of its request: what is indexed, and what counts as a secret."""
@@ -89,6 +89,8 @@ def _field(name: str, value: Any, default: Any) -> Any:
             return change_from(value) if value is not None else None
         case "filters":
             return parse_filters(value)
+        case "lead":
+            return Kind(value) if value is not None else None
     if isinstance(value, list):
         return tuple(value)
     if isinstance(default, Enum):

@@ -83,7 +83,7 @@ def render_parts(
     grouped = request.group_by_type
     write = write_item or (lambda item: writer.item(item, show_code=request.show_code))
     yield writer.head(request)
-    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view)):
+    for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view, lead=request.lead)):
         opening, closing = writer.section(section.title, grouped=grouped)
         yield writer.SECTION_JOIN + opening if number else opening
         for position, item in enumerate(section.items):

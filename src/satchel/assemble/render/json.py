@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from satchel.assemble.render.layout import (
-    NOTICE,
     QUERY_SHOWN,
     counts_line,
     file_path,
     notes,
+    notice,
 )
 from satchel.assemble.render.records import record_body, record_title
-from satchel.assemble.render.request import RenderRequest
+from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 
 ITEM_JOIN = ","
@@ -26,7 +26,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def head(request: RenderRequest) -> str:
     """The object up to its first item or group."""
-    frame = {"notice": NOTICE}
+    frame = {"title": request.title} if request.title != DEFAULT_TITLE else {}
+    frame["notice"] = notice(request)
     if request.query and len(request.query) <= QUERY_SHOWN:
         frame["query"] = request.query
     return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
@@ -41,6 +42,8 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     """One object: a file has `path` and `ranges`, a record `title` and `text`."""
     path = file_path(item)
     fields: dict[str, Any] = {"source": item.source}
+    if item.section:
+        fields["section"] = item.section
     if path:
         fields |= {"path": path, "ranges": [range_fields(piece, show_code=show_code) for piece in item.pieces]}
     else:
@@ -50,7 +53,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The rest of the object: counts and what there is to note."""
-    frame: dict[str, Any] = {"footer": counts_line(items, truncated=request.truncated)}
+    frame: dict[str, Any] = {"footer": counts_line(request, items)}
     for note in notes(request, items):
         frame[note.key] = note.entries[0] if note.key == "summary" else note.entries
     return f"],{dumped(frame)[1:]}}}"

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from satchel.assemble.render.labels import joined_pieces, quote, range_lines, touches
 from satchel.assemble.render.layout import (
-    NOTICE,
     counts_line,
     file_path,
     note_lines,
+    notice,
 )
 from satchel.assemble.render.records import kind_label, record_body, record_name
 from satchel.assemble.render.request import RenderRequest
@@ -33,9 +33,9 @@ _LANGUAGE = re.compile(r"[A-Za-z][\w+#.-]*", re.ASCII)
 _LEADING_HASH = re.compile(r"\A([0-9a-f]{7,40})(?= |\Z)")
 
 
-def head(_request: RenderRequest) -> str:
+def head(request: RenderRequest) -> str:
     """Title and notice."""
-    return f"# Context\n{NOTICE}\n\n"
+    return f"# {request.title}\n{notice(request)}\n\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -56,7 +56,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The footer: counts, then what there is to note."""
-    return f"---\n*{counts_line(items, truncated=request.truncated)}*{note_lines(request, items)}"
+    return f"---\n*{counts_line(request, items)}*{note_lines(request, items)}"
 
 
 def _title_line(item: ContextItem) -> str:

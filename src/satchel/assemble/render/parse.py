@@ -179,7 +179,7 @@ def _json_items(text: str) -> Iterator[ParsedItem]:
     if "groups" in context:
         titled = [(group["title"], fields) for group in context["groups"] for fields in group["items"]]
     else:
-        titled = [(Kind(fields["source"]).heading, fields) for fields in context["items"]]
+        titled = [(fields.get("section") or Kind(fields["source"]).heading, fields) for fields in context["items"]]
     for section, fields in titled:
         if "ranges" in fields:
             pieces = tuple(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from satchel.assemble.render.labels import line_range, name_label, quote, shown_range
-from satchel.assemble.render.layout import NOTICE, counts_line, file_path, note_lines
+from satchel.assemble.render.layout import counts_line, file_path, note_lines, notice
 from satchel.assemble.render.records import record_body, record_title
 from satchel.assemble.render.request import RenderRequest
 from satchel.types import ContextItem, Detail, Piece
@@ -23,9 +23,9 @@ NO_NONCE = "-"
 """Stands in the mark of an item without a nonce, so that the last word of a mark is never part of a title."""
 
 
-def head(_request: RenderRequest) -> str:
+def head(request: RenderRequest) -> str:
     """Title and notice."""
-    return f"Context\n{NOTICE}\n\n"
+    return f"{request.title}\n{notice(request)}\n\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -53,7 +53,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The footer: counts, then what there is to note."""
-    return f"{counts_line(items, truncated=request.truncated)}{note_lines(request, items)}"
+    return f"{counts_line(request, items)}{note_lines(request, items)}"
 
 
 def _marked(pieces: Sequence[Piece], *, show_code: bool) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from satchel.sources import experiences
-from satchel.types import ContextItem, Detail, Kind
+from satchel.types import ContextItem, Detail, Kind, Trust
 
 FILES_SHOWN = 5
 """Files named below a commit; most commits touch no more, and a list of hundreds would be all that is seen of it."""
@@ -21,8 +21,8 @@ _DAY = len("2024-05-01")
 
 
 def kind_label(item: ContextItem) -> str:
-    """The word before the title of a record: `Commit`."""
-    return item.source.capitalize()
+    """The word before the title of a record: `Commit`; `Guidance` for what is to be followed, whatever it is."""
+    return (item.trust if item.trust is Trust.GUIDANCE else item.source).capitalize()
 
 
 def record_name(item: ContextItem) -> str:

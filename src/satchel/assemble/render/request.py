@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from satchel.types import Failure, Omission, View
+from satchel.types import Failure, Kind, Omission, View
+
+DEFAULT_TITLE = "Context"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,9 @@ class RenderRequest:
     `overflow` is shown as it is, so the caller bounds it; all `failures` share one line; `summary` is one line.
     `show_handles` lists the handles of what is shown in part.
     With a `tokenizer` (its name as the footer shows it) the footer also says how many items there are of each type.
-    `query` appears in JSON only, and only if it is short.
+    `query` appears in JSON only, and only if it is short. `lead` is the kind whose section comes first; with
+    `has_guidance` the notice says that records titled Guidance are to be followed. `title` stands above everything;
+    with `based_on` the footer counts only what is shown of that kind: `Based on 3 past experiences`.
     """
 
     query: str = ""
@@ -30,3 +34,7 @@ class RenderRequest:
     tokenizer: str = ""
     view: View = View.SECTIONS
     show_handles: bool = False
+    lead: Kind | None = None
+    has_guidance: bool = False
+    title: str = DEFAULT_TITLE
+    based_on: Kind | None = None

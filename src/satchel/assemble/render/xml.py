@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 
 from satchel.assemble.render.labels import line_range
-from satchel.assemble.render.layout import NOTICE, counts_line, file_path, notes
+from satchel.assemble.render.layout import counts_line, file_path, notes, notice
 from satchel.assemble.render.records import record_body, record_title
-from satchel.assemble.render.request import RenderRequest
+from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 
 ITEM_JOIN = ""
@@ -21,9 +21,10 @@ SECTION_JOIN = ""
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def head(_request: RenderRequest) -> str:
+def head(request: RenderRequest) -> str:
     """The root element and the notice."""
-    return f"<context>\n<notice>{escaped(NOTICE)}</notice>\n"
+    title = f" title={attribute(request.title)}" if request.title != DEFAULT_TITLE else ""
+    return f"<context{title}>\n<notice>{escaped(notice(request))}</notice>\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -48,7 +49,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """What there is to note, the counts, and the end of the root element."""
     lines = "".join(f"<{note.key}>{escaped('; '.join(note.entries))}</{note.key}>\n" for note in notes(request, items))
-    return f"{lines}<footer>{counts_line(items, truncated=request.truncated)}</footer>\n</context>"
+    return f"{lines}<footer>{counts_line(request, items)}</footer>\n</context>"
 
 
 def _lines(piece: Piece, *, show_code: bool) -> str:

@@ -3,6 +3,8 @@
 `*` and `?` stop at a slash; `**` between slashes stands for any number of folders; brackets know ranges, negation
 and the POSIX classes. Two things differ from git on purpose: `?` and brackets match one character, not one byte of
 it, and matching is always case-sensitive.
+
+This is a leaf: it imports nothing of satchel.
 """
 
 from __future__ import annotations

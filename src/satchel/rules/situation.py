@@ -1,0 +1,158 @@
+"""What an agent is doing right now, as a value that can be trusted: clean, redacted, bounded."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from hashlib import blake2b
+from typing import Any
+
+from satchel import outside
+from satchel.errors import UnsafePathError, UsageError
+from satchel.rules.paths import resolved
+
+LONGEST_TEXT = 4_000
+"""Characters of a task, an intent or an error; an error begins with its name and often ends with it, so both ends stay."""
+
+MOST_FILES = 200
+MOST_TAGS = 50
+LONGEST_PARAMETERS = 1_500
+"""Characters of the parameters as they are shown: a tool may be given a whole file."""
+
+_FILE_PARAMETERS = ("path", "file", "file_path", "filePath", "filename", "notebook_path")
+"""Parameters of tools that name the file which they work on."""
+
+_LANGUAGES: Mapping[str, str] = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
+    "ts": "typescript", "tsx": "typescript", "go": "go", "rs": "rust", "java": "java", "kt": "kotlin", "rb": "ruby",
+    "php": "php", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "swift": "swift",
+    "sh": "bash", "bash": "bash", "sql": "sql", "css": "css", "scss": "css", "html": "html", "md": "markdown",
+    "yaml": "yaml", "yml": "yaml", "toml": "toml", "json": "json", "tf": "terraform",
+}  # fmt: skip
+"""Suffix -> language, for a situation that names files and no language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One moment of an agent's work. Build it with `make_situation`, which checks the values.
+
+    `files` are relative to the root; `language` follows from them where it is not given; `time` is in seconds (UTC),
+    None where the moment does not matter.
+    """
+
+    tool: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    task: str = ""
+    intent: str = ""
+    files: tuple[str, ...] = ()
+    language: str = ""
+    error: str = ""
+    agent: str = ""
+    time: float | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language that was given, else those of the files."""
+        if self.language:
+            return (self.language.lower(),)
+        found = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
+        return tuple(dict.fromkeys(language for language in found if language))
+
+    @property
+    def question(self) -> str:
+        """What to search history for: task, intent, the error, and the names of the files."""
+        return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
+
+    def lines(self) -> list[str]:
+        """The situation as it is shown, one line a field that says something."""
+        listed = {"Files": ", ".join(self.files), "Tags": ", ".join(self.tags)}
+        parameters = json.dumps(dict(self.params), ensure_ascii=False, sort_keys=True) if self.params else ""
+        if len(parameters) > LONGEST_PARAMETERS:
+            parameters = parameters[:LONGEST_PARAMETERS] + "…"
+        rows = {
+            "Task": self.task, "Intent": self.intent, "Tool": self.tool, "Parameters": parameters,
+            "Files": listed["Files"], "Language": self.language, "Error": self.error, "Agent": self.agent,
+            "Tags": listed["Tags"],
+        }  # fmt: skip
+        return [f"{name}: {value}" for name, value in rows.items() if value]
+
+    def digest(self) -> str:
+        """The same for situations that say the same; the moment itself is not part of it."""
+        said = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
+        return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+
+def make_situation(given: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
+    """A checked situation from its fields by name; `timestamp` is another name of `time` (milliseconds are noticed).
+
+    Raises UsageError for an unknown field (the message lists all) and for a value of the wrong kind.
+    """
+    if isinstance(given, Situation):
+        return given
+    values = {name: value for name, value in (given or {}).items() if value is not None}
+    if "timestamp" in values:
+        values.setdefault("time", values.pop("timestamp"))
+    known = [row.name for row in fields(Situation)]
+    for name in values:
+        if name not in known:
+            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(known)}")
+    params = outside.value(_mapping(values.get("params", {})), allow)
+    named = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
+    texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
+    words = {
+        name: outside.line(_text(name, values.get(name, "")), allow=allow) for name in ("tool", "language", "agent")
+    }
+    return Situation(
+        params=params,
+        files=_files([*_texts("files", values.get("files", ())), *named], allow),
+        time=_moment(values.get("time")),
+        tags=tuple(outside.line(tag, allow=allow) for tag in _texts("tags", values.get("tags", ()))[:MOST_TAGS]),
+        **texts,
+        **words,
+    )
+
+
+def _text(name: str, value: object, allow: Sequence[str] = ()) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name} of the situation is {value!r:.60}: give a text")
+    text = outside.text(value, allow).strip()
+    half = LONGEST_TEXT // 2
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}\n…\n{text[-half:]}"
+
+
+def _texts(name: str, value: object) -> list[str]:
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
+        raise UsageError(f"{name} of the situation is {value!r:.60}: give a list of texts")
+    found = list(listed)
+    if not all(isinstance(entry, str) for entry in found):
+        raise UsageError(f"{name} of the situation holds something else than texts: give a list of texts")
+    return [entry.strip() for entry in found if entry.strip()]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
+    return value
+
+
+def _files(given: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
+    """Paths below the root, each once; what lies outside can match nothing and is left out."""
+    found: dict[str, None] = {}
+    for path in given[:MOST_FILES]:
+        try:
+            found[outside.line(resolved(path, ""), 1_000, allow)] = None
+        except UnsafePathError:
+            continue
+    return tuple(path for path in found if path)
+
+
+def _moment(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise UsageError(f"time of the situation is {value!r:.60}: give seconds since 1970 (UTC)")
+    return float(value) / 1000 if value > 1e11 else float(value)  # no clock counts seconds that far: milliseconds

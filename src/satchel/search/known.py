@@ -1,0 +1,153 @@
+"""Records without a question: those that the filters admit, ranked by what is known of them.
+
+Whoever asks before anything has failed has no words to search with, only a kind of work and a way to go about it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from satchel.search import bm25
+from satchel.search.adjust import recency, tier_share
+from satchel.search.documents import document_of
+from satchel.search.filters import NO_FILTERS, Filters
+from satchel.search.query import analyse
+from satchel.search.records import SearchResult
+from satchel.store.lexicon import Lexicon
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle, StoredPart
+from satchel.types import Hit, Kind, Signal, Span
+from satchel.vocabulary import Axis, OutcomeStatus
+
+PORTION = 64
+"""Records whose documents are read at once in search of those that have the wanted side."""
+
+MANY_MEMBERS = 20
+"""A value that rests on so many experiences rests on enough: more of them say no more for it."""
+
+_RANKED_FIELDS = frozenset({
+    "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
+    "cluster_size", "superseded_by",
+})  # fmt: skip
+"""What filters and ranks look at. The other fields are read again for the few records that are chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How to rank: the signals that count, each with its weight, and the words that `match` looks for.
+
+    Signals are shares, 0 to 1: `tier` (experiences), `importance` (memories), `support` (values: how many experiences
+    they rest on), `recency`, `failed` (experiences that were falsified), `match` (of the words, in parts of the best
+    match), `domain` and `strategy` (values: the share of their experiences that is of the named one).
+    """
+
+    weights: Mapping[str, float]
+    words: str = ""
+    domain: str = ""
+    strategy: str = ""
+
+    def relevance(self, shares: Mapping[str, float]) -> float:
+        """The weighted mean of the signals, 0 to 1."""
+        return sum(self.weights[name] * share for name, share in shares.items()) / sum(self.weights.values())
+
+
+def known_records(
+    store: Store, kind: Kind, standing: Standing, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
+) -> SearchResult:
+    """The `most` best records of a kind that the filters admit, each once, best first; ties by id.
+
+    With an axis in the filters only experiences that have it are found, through that side of them. `now` (seconds, 0
+    for unknown) is what recency is measured from.
+    """
+    lexicon = store.lexicon(kind)
+    matches = _matches(lexicon, standing.words) if standing.weights.get("match") else {}
+    side = filters.axis if kind is Kind.EXPERIENCE else None
+    admitted = replace(filters, axis=None) if side else filters
+    ranked: list[tuple[float, str, Bundle, dict[str, float]]] = []
+    for bundle in _all(store, kind, lexicon):
+        if admitted.admits(bundle, ""):
+            shares = _shares(bundle, standing, matches.get(bundle.id, 0.0), now)
+            ranked.append((-standing.relevance(shares), bundle.key, bundle, shares))
+    ranked.sort(key=lambda row: row[:2])
+    hits: list[Hit] = []
+    for start in range(0, len(ranked), PORTION):
+        portion = ranked[start : start + PORTION]
+        whole = store.bundles(bundle.id for _, _, bundle, _ in portion)
+        for (low, _, bundle, shares), part in zip(portion, _sides(store, portion, side or Axis.FULL), strict=True):
+            if part is not None and (side is None or part.name == side) and len(hits) < most:
+                hits.append(_hit(whole[bundle.id], part, -low, standing, shares))
+        if len(hits) == most:
+            break
+    return SearchResult(tuple(hits), documents=lexicon.document_count)
+
+
+def _all(store: Store, kind: Kind, lexicon: Lexicon) -> Sequence[Bundle]:
+    """Every visible record of a kind with the fields that rank it, kept as long as this state of the store."""
+    cached = lexicon.cache.get((_all, kind))
+    if cached is None:
+        ids = lexicon.columns.bundle_id[lexicon.live_bundle].tolist()
+        cached = lexicon.cache[_all, kind] = [_light(bundle) for bundle in store.bundles(ids).values()]
+    found: Sequence[Bundle] = cached
+    return found
+
+
+def _light(bundle: Bundle) -> Bundle:
+    return replace(bundle, fields={name: value for name, value in bundle.fields.items() if name in _RANKED_FIELDS})
+
+
+def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
+    """How well each record matches the words through its best document, by id, in parts of the best of all."""
+    terms = analyse(words).terms
+    if not terms or not lexicon.document_count:
+        return {}
+    values = bm25.score(lexicon, terms, files=False).document
+    best = np.zeros(len(lexicon.columns.bundle_id))
+    np.maximum.at(best, lexicon.columns.document_bundle, values)
+    share = best / max(float(best.max(initial=0.0)), 1e-12)
+    return dict(zip(lexicon.columns.bundle_id.tolist(), share.tolist(), strict=True))
+
+
+def _shares(bundle: Bundle, standing: Standing, match: float, now: float) -> dict[str, float]:
+    """The signals of a record that count here and that its kind has."""
+    fields = bundle.fields
+    known: dict[str, float] = {"match": match, "recency": recency(bundle.updated or bundle.created, now)}
+    if bundle.kind is Kind.EXPERIENCE:
+        known["tier"] = tier_share(bundle)
+        known["failed"] = float(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
+    elif bundle.kind is Kind.MEMORY:
+        known["importance"] = bundle.importance or 0.0
+    elif bundle.kind is Kind.VALUE:
+        known["support"] = min(float(fields.get("cluster_size", 0)) / MANY_MEMBERS, 1.0)
+        known["domain"] = _share(fields.get("domains", {}), standing.domain)
+        known["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
+    return {name: share for name, share in known.items() if standing.weights.get(name)}
+
+
+def _share(counts: Mapping[str, Any], name: str) -> float:
+    total: float = sum(counts.values())
+    return float(counts.get(name, 0)) / max(total, 1.0)
+
+
+def _sides(store: Store, portion: Sequence[tuple[Any, Any, Bundle, Any]], side: str) -> Iterator[StoredPart | None]:
+    """Of each record the document of this name, else its first one; None where it has none any more."""
+    rows = [row for _, _, bundle, _ in portion for row in range(bundle.first_document, bundle.last_document + 1)]
+    parts = store.parts(rows)
+    for _, _, bundle, _ in portion:
+        own = [parts[row] for row in range(bundle.first_document, bundle.last_document + 1) if row in parts]
+        yield next((part for part in own if part.name == side), own[0] if own else None)
+
+
+def _hit(bundle: Bundle, part: StoredPart, relevance: float, standing: Standing, shares: Mapping[str, float]) -> Hit:
+    value = math.log(max(relevance, 1e-6))
+    return Hit(
+        document=document_of(bundle, part),
+        relevance=relevance,
+        score=value,
+        spans=(Span(part.start, part.end, value),),
+        signals=tuple(Signal(name, round(share, 4), standing.weights[name]) for name, share in shares.items()),
+    )

@@ -1,0 +1,1 @@
+"""Notes: exports of Tana, and vaults of Markdown files."""

@@ -1,0 +1,380 @@
+"""A Tana export as notes.
+
+Everything in Tana is a node. A note is a node that somebody wrote: not the machinery around it (tuples, metanodes,
+views, commands), not what is in the trash, nothing of the system, and no line that is empty and holds nothing. The
+definitions of tags and fields are notes too. The value of a field is a note only where it holds lines of its own, or
+another node refers to it (the options of a field).
+
+    node ---_metaNodeId---> metanode --child--> tuple [SYS_A13, tag, tag]            tags of a node
+    tagDef -_metaNodeId---> metanode --child--> tuple [SYS_A13, SYS_T01, parent]     what a tag extends
+    node --child--> tuple [label, value, value]                                      a field
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from satchel.sources.notes.inline import inline_references, plain_text
+from satchel.sources.notes.note import Link, Note
+from satchel.sources.notes.stream import array_items
+from satchel.types import EdgeType
+
+UNTITLED = "(untitled)"
+
+LARGEST_TUPLE = 50
+"""A tuple with more children is no field: importers of daily briefings write flat lists that way."""
+
+MACHINERY = frozenset(
+    {
+        "associatedData", "chat", "command", "group", "hotkey", "layout", "metanode", "search-history", "settings",
+        "syscommand", "tuple", "viewDef",
+    }
+)  # fmt: skip
+"""Types of nodes that hold how something is shown or done, with all that is below them."""
+
+TAG, TAG_DEFINITION, FIELD_DEFINITION, TYPE_CHOICE = "SYS_A13", "SYS_T01", "SYS_T02", "SYS_A02"
+
+SYSTEM_FIELDS: Mapping[str, str] = {
+    "SYS_A61": "Due date",
+    "SYS_A77": "Done",
+    "SYS_A90": "Date",
+    "SYS_A142": "Attendees",
+    "SYS_A150": "Speaker",
+    "SYS_A252": "Transcript start",
+    "SYS_A253": "Transcript end",
+    "SYS_A254": "Transcript speaker",
+}
+
+FIELD_TYPES: Mapping[str, str] = {
+    "SYS_D01": "checkbox",
+    "SYS_D03": "date",
+    "SYS_D05": "reference",
+    "SYS_D06": "text",
+    "SYS_D08": "number",
+    "SYS_D10": "url",
+    "SYS_D11": "email",
+    "SYS_D12": "options",
+    "SYS_D13": "user",
+}
+
+
+@dataclass(slots=True)
+class Node:
+    """What is kept of one node of the export. Times are in seconds; `done` is a time, True, or None."""
+
+    id: str
+    name: str | None
+    description: str | None
+    type: str
+    owner: str
+    meta: str
+    source: str
+    children: tuple[str, ...]
+    created: float
+    updated: float
+    done: float | bool | None
+
+
+def read_nodes(raw: bytes) -> dict[str, Node]:
+    """The nodes of an export by id, in its order. Raises UsageError for what is no export.
+
+    What is damaged in a single node is left out: a node needs nothing but an id.
+    """
+    known: dict[str, str] = {}
+    nodes: dict[str, Node] = {}
+    for data in array_items(raw, "docs", "storeData"):
+        if isinstance(data, dict) and isinstance(data.get("id"), str) and data["id"]:
+            node = _node(data, known)
+            nodes[node.id] = node
+    return nodes
+
+
+def _node(data: Mapping[str, Any], known: dict[str, str]) -> Node:
+    """`known` holds each id once: an export names every node about three times."""
+    props = data.get("props")
+    props = props if isinstance(props, dict) else {}
+
+    def identity(value: Any) -> str:
+        return known.setdefault(value, value) if isinstance(value, str) else ""
+
+    children = data.get("children")
+    created = _seconds(props.get("created"))
+    done = props.get("_done")
+    return Node(
+        id=identity(data["id"]),
+        name=_text(props.get("name")),
+        description=_text(props.get("description")),
+        type=identity(props.get("_docType")),
+        owner=identity(props.get("_ownerId")),
+        meta=identity(props.get("_metaNodeId")),
+        source=identity(props.get("_sourceId")),
+        children=tuple(identity(child) for child in children if isinstance(child, str)) if isinstance(children, list)
+        else (),
+        created=created,
+        updated=max(_modified(data.get("modifiedTs")), created),
+        done=done if isinstance(done, bool) else _seconds(done) or None,
+    )  # fmt: skip
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _seconds(value: Any) -> float:
+    """Milliseconds as seconds, 0 for what is no time."""
+    return value / 1000 if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e14 else 0.0
+
+
+def _modified(value: Any) -> float:
+    """The last change; the times are a list, or a list written as JSON."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return 0.0
+    return max(map(_seconds, value), default=0.0) if isinstance(value, list) else 0.0
+
+
+class Workspace:
+    """The nodes of one export, and what each of them is. Build it once; `notes` gives the documents."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self._nodes = nodes
+        self._owners = {node.id: node.owner for node in nodes.values() if node.owner}
+        for node in nodes.values():
+            for child in node.children:
+                self._owners.setdefault(child, node.id)
+        self._deleted: dict[str, bool] = {}
+        self._hidden: dict[str, bool] = {}
+        self._referred = self._referred_values()
+        self._children: dict[str, list[str]] = {}
+        self.keys = {node.id for node in nodes.values() if self._is_note(node)}
+        """Ids of the nodes that are notes."""
+        for key in nodes:
+            if key in self.keys and (parent := self.parent(key)):
+                self._children.setdefault(parent, []).append(key)
+
+    def notes(self) -> Iterator[Note]:
+        """Every note, in the order of the export."""
+        for node in self._nodes.values():
+            if node.id in self.keys:
+                yield self._note(node)
+
+    def text(self, identity: str) -> str:
+        """The name of a node as plain text, empty where there is none."""
+        node = self._nodes.get(identity)
+        return (
+            plain_text(
+                node.name,
+                self._name,
+            )
+            if node is not None
+            else ""
+        )
+
+    def _name(self, identity: str) -> str | None:
+        node = self._nodes.get(identity)
+        return node.name if node is not None else None
+
+    def owner(self, identity: str) -> Node | None:
+        """The node that a node belongs to."""
+        return self._nodes.get(self._owners.get(identity, ""))
+
+    def parent(self, identity: str) -> str:
+        """The note that a note is below: its owner, or the note whose field holds it; empty where there is none."""
+        owner = self.owner(identity)
+        if owner is not None and owner.type == "tuple":
+            owner = self.owner(owner.id)
+        return owner.id if owner is not None and owner.id in self.keys else ""
+
+    def is_deleted(self, identity: str) -> bool:
+        """Whether a node is the trash or lies in it, however deep."""
+        return self._holds(identity, self._deleted, lambda one, _: "TRASH" in one)
+
+    def _is_machinery(self, identity: str) -> bool:
+        """Whether a node is, or lies below, what is no content; a tuple alone decides nothing about its values."""
+        return self._holds(
+            identity, self._hidden, lambda _, node: node is not None and node.type in MACHINERY - {"tuple"}
+        )
+
+    def _holds(self, identity: str, known: dict[str, bool], test: Any) -> bool:
+        """Whether the test holds for a node or one that it belongs to; circles end."""
+        path: list[str] = []
+        found, at = False, identity
+        seen: set[str] = set()
+        while at and at not in seen:
+            if at in known:
+                found = known[at]
+                break
+            path.append(at)
+            seen.add(at)
+            if test(at, self._nodes.get(at)):
+                found = True
+                break
+            at = self._owners.get(at, "")
+        known.update(dict.fromkeys(path, found))
+        return found
+
+    def _referred_values(self) -> set[str]:
+        """Nodes that a tuple holds without owning them, and those that a name refers to."""
+        found: set[str] = set()
+        for node in self._nodes.values():
+            if node.type == "tuple":
+                found.update(child for child in node.children[1:] if self._owners.get(child) != node.id)
+            elif node.name and "data-inlineref-node" in node.name:
+                found.update(inline_references(node.name))
+        return found
+
+    def _is_note(self, node: Node) -> bool:
+        if node.id.startswith("SYS") or node.type in MACHINERY:
+            return False
+        if not (node.name or node.description or self._has_lines(node)):
+            return False
+        if self.is_deleted(node.id) or self._is_machinery(node.id):
+            return False
+        owner = self.owner(node.id)
+        if owner is not None and owner.type == "tuple":
+            return self._has_lines(node) or node.id in self._referred
+        return True
+
+    def _has_lines(self, node: Node) -> bool:
+        """Whether there is anything below a node that is not machinery."""
+        children = (self._nodes.get(child) for child in node.children)
+        return any(child is not None and child.type not in MACHINERY for child in children)
+
+    def _note(self, node: Node) -> Note:
+        own = self._tags(node)
+        inherited = [tag for tag in self._inherited(own) if tag not in own]
+        fields, field_links = self._fields(node)
+        title = self.text(node.id)
+        description = plain_text(node.description, self._name)
+        return Note(
+            key=node.id,
+            title=title or UNTITLED,
+            body="\n".join(part for part in (title, description) if part) or UNTITLED,
+            tags=tuple(dict.fromkeys(name for tag in (*own, *inherited) if (name := self.text(tag)))),
+            inherited=tuple(dict.fromkeys(name for tag in inherited if (name := self.text(tag)))),
+            fields=fields,
+            links=tuple(dict.fromkeys((*self._tree(node), *self._references(node), *field_links))),
+            type=node.type,
+            created=node.created,
+            updated=node.updated,
+        )
+
+    def _tuples(self, owner: str) -> Iterator[Node]:
+        """The tuples below a node, without those that are too large to be one."""
+        node = self._nodes.get(owner)
+        for child in node.children if node is not None else ():
+            found = self._nodes.get(child)
+            if found is not None and found.type == "tuple" and len(found.children) <= LARGEST_TUPLE:
+                yield found
+
+    def _tags(self, node: Node) -> list[str]:
+        """Ids of the tags that were put on a node."""
+        found = []
+        for row in self._tuples(node.meta):
+            if TAG in row.children and not {TAG_DEFINITION, FIELD_DEFINITION} & set(row.children):
+                found += [child for child in row.children if not child.startswith("SYS")]
+        return list(dict.fromkeys(tag for tag in found if not self.is_deleted(tag)))
+
+    def _extended(self, tag: str) -> list[str]:
+        """Ids of the tags that a tag extends."""
+        node = self._nodes.get(tag)
+        found = []
+        for row in self._tuples(node.meta) if node is not None else ():
+            if TAG in row.children and TAG_DEFINITION in row.children:
+                found += [child for child in row.children if not child.startswith("SYS") and child != tag]
+        return found
+
+    def _inherited(self, tags: Sequence[str]) -> list[str]:
+        """Ids of all that these tags extend, nearest first; circles end."""
+        found: dict[str, None] = {}
+        pending = list(tags)
+        for tag in pending:
+            for above in self._extended(tag):
+                if above not in found and not self.is_deleted(above):
+                    found[above] = None
+                    pending.append(above)
+        return list(found)
+
+    def _fields(self, node: Node) -> tuple[dict[str, list[Any]], list[Link]]:
+        """The fields of a node, and the links of those values that are notes."""
+        fields: dict[str, list[Any]] = {}
+        links: list[Link] = []
+        for row in self._tuples(node.id):
+            name = self._label(row)
+            if not name or self.is_deleted(row.id):
+                continue
+            for child in row.children[1:]:
+                value, targets = self._value(row, child)
+                if value not in ("", None):
+                    fields.setdefault(name, []).append(value)
+                links += [(EdgeType.FIELD, target) for target in targets]
+        if node.done:
+            is_dated = not isinstance(node.done, bool)
+            fields.setdefault("Done", []).append(
+                f"{datetime.fromtimestamp(node.done, UTC):%Y-%m-%d}" if is_dated else "yes"
+            )
+        if node.type == "attrDef" and (kind := self._field_type(node)):
+            fields.setdefault("Field type", []).append(kind)
+        return fields, links
+
+    def _label(self, row: Node) -> str:
+        """The name of the field that a tuple is, empty for what is no field of the user."""
+        label = row.children[0] if row.children else ""
+        return SYSTEM_FIELDS.get(label, "") if label.startswith("SYS") else self.text(label)
+
+    def _value(self, row: Node, child: str) -> tuple[Any, list[str]]:
+        """A value of a field, and the notes it is or refers to."""
+        node = self._nodes.get(child)
+        if node is None:
+            return (FIELD_TYPES.get(child), []) if child.startswith("SYS") else ({"name": "", "id": child}, [child])
+        if self.is_deleted(child) or node.type in MACHINERY:
+            return None, []
+        text = self.text(child)
+        referred = self._known(inline_references(node.name))
+        if child in self.keys:
+            return {"name": text or UNTITLED, "id": child}, [child, *referred]
+        if len(referred) == 1 and text == self.text(referred[0]):
+            return {"name": text, "id": referred[0]}, referred
+        return text, referred
+
+    def _known(self, identities: Sequence[str]) -> list[str]:
+        """Those that are notes, or that the export does not hold: what is gone is still a link."""
+        return [one for one in identities if one in self.keys or self._is_missing(one)]
+
+    def _is_missing(self, identity: str) -> bool:
+        return identity not in self._nodes and not identity.startswith("SYS") and not self.is_deleted(identity)
+
+    def _field_type(self, definition: Node) -> str:
+        """What values a field takes: `date`, `options`."""
+        for row in self._tuples(definition.id):
+            if row.children[:1] == (TYPE_CHOICE,) or row.source == TYPE_CHOICE:
+                for child in row.children:
+                    if child in FIELD_TYPES:
+                        return FIELD_TYPES[child]
+        return ""
+
+    def _tree(self, node: Node) -> Iterator[Link]:
+        """What a note is below, and the notes below it."""
+        parent = self.parent(node.id)
+        if parent:
+            yield EdgeType.PARENT, parent
+        for child in self._children.get(node.id, ()):
+            yield EdgeType.CHILD, child
+
+    def _references(self, node: Node) -> Iterator[Link]:
+        """What the text refers to, the notes shown below it that belong elsewhere, and the tags a tag extends."""
+        for target in self._known([*inline_references(node.name), *inline_references(node.description)]):
+            yield EdgeType.REFERENCE, target
+        for child in node.children:
+            if self._owners.get(child) != node.id or child not in self._nodes:
+                for target in self._known([child]):
+                    yield EdgeType.REFERENCE, target
+        for above in self._extended(node.id):
+            if above in self.keys:
+                yield EdgeType.REFERENCE, above

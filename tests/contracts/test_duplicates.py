@@ -1,0 +1,204 @@
+"""The same thing seen twice is one thing: through the real writer, store, search and assembler."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel import Satchel
+from satchel.learn.lessons import Value, value_bundle
+from satchel.testing import TinyRepository
+from satchel.types import Context, ContextItem
+from tests.evaluation import data_file
+
+NOW = 1_800_000_000.0
+WIDE: Mapping[str, Any] = {"max_tokens": 20_000, "limit": 50, "min_score": 0.0, "now": NOW}
+
+PARAGRAPH = (
+    "Orders are sent again with exponential backoff when the connection to the payment server drops in the middle of a "
+    "request, at most five times, and every attempt carries the same key so that nothing is charged twice."
+)
+EDITED = PARAGRAPH.replace("at most five times", "up to six times").replace("nothing is", "nobody is")
+FUNCTION = '''def backoff(attempt: int) -> float:
+    """Seconds to wait before the next attempt of an order."""
+    return min(0.1 * 2**attempt, 30.0)
+'''
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TinyRepository:
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    return TinyRepository(tmp_path / "shop")
+
+
+@pytest.fixture
+def satchel(repository: TinyRepository) -> Iterator[Satchel]:
+    with Satchel.open(repository.root) as opened:
+        yield opened
+
+
+def one(context: Context, source: str) -> ContextItem:
+    (item,) = [item for item in context.items if item.source == source]
+    return item
+
+
+def mark(number: int) -> str:
+    """A word of its own for each pair."""
+    letters = string.ascii_lowercase
+    return "zqx" + "".join(letters[(number // 26**place) % 26] for place in range(3))
+
+
+def test_near_duplicates_are_told_from_other_paragraphs(satchel: Satchel) -> None:
+    """F1 of at least .98 on 400 labelled pairs, each pair two memories, by what the answer shows."""
+    rows = [json.loads(line) for line in data_file("neardup.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.dumps(
+            {
+                "type": "memory",
+                "id": f"mem_{side}_{number}",
+                "content": row[side],
+                "tags": [mark(number)],
+                "category": "fact",
+                "created_at": "2026-01-01T00:00:00Z",
+            }
+        )
+        for number, row in enumerate(rows)
+        for side in ("a", "b")
+    ]
+    report = satchel.import_memory([line.encode() for line in lines], here=True)
+    assert (report.added, report.problems) == (2 * len(rows), ())
+    outcomes = []
+    for number, row in enumerate(rows):
+        items = satchel.assemble(mark(number), types=["memories"], refresh=False, **WIDE).items
+        ids = {item.id for item in items} | {origin for item in items for origin in item.origins}
+        assert ids == {f"memory:mem_a_{number}", f"memory:mem_b_{number}"}
+        outcomes.append((len(items) == 1, row["label"] == 1))
+    hits = sum(said and true for said, true in outcomes)
+    wrong = sum(said != true for said, true in outcomes)
+    assert 2 * hits / (2 * hits + wrong) >= 0.98
+
+
+def test_two_functions_of_one_file_are_not_duplicates(repository: TinyRepository, satchel: Satchel) -> None:
+    indented = "\n".join(f"    {line}" if line else "" for line in FUNCTION.split("\n"))
+    repository.write({"src/waits.py": f"class Order:\n{indented}\n\nclass Refund:\n{indented}\n"})
+    item = one(satchel.assemble("backoff attempt of an order", types=["code"], purpose="edit", **WIDE), "code")
+    assert item.content.count("def backoff") == 2
+
+
+def test_code_is_a_duplicate_only_when_it_is_equal(repository: TinyRepository, satchel: Satchel) -> None:
+    repository.write({"src/a.py": FUNCTION, "src/b.py": FUNCTION.replace("30.0", "60.0")})
+    context = satchel.assemble("backoff attempt of an order", types=["code"], **WIDE)
+    assert {item.title for item in context.items} == {"src/a.py", "src/b.py"}
+
+
+def test_equal_code_of_several_files_is_shown_once_and_its_places_are_told(
+    repository: TinyRepository, satchel: Satchel
+) -> None:
+    languages = ("de", "fr", "it", "nl", "pl", "pt", "sv", "tr")
+    files = {f"locale/{name}.py": f'NAME = "{name}"\n\n\n{FUNCTION}' for name in languages}
+    repository.write(files)
+    context = satchel.assemble("backoff attempt of an order", types=["code"], **WIDE)
+    (shown,) = [item for item in context.items if "def backoff" in item.content]
+    places = shown.metadata["also_at"]
+    assert {shown.title, *(place["path"] for place in places)} == set(files)
+    assert {(place["start_line"], place["end_line"], place["of_line"]) for place in places} == {(4, 6, 4)}
+    assert {f"code:{place['path']}::backoff" for place in places} <= set(shown.origins)
+    line = next(line for line in context.text.split("\n") if line.startswith("Also at: "))
+    assert line.startswith(f"Also at: {shown.title}:4 = locale/")
+    assert line.count(":4-6") == 5
+    assert line.endswith(" and 2 more")
+    assert context.usage.used <= context.usage.limit
+
+
+@pytest.mark.parametrize("layout", ["markdown", "xml", "plain", "json"])
+def test_other_places_are_told_in_every_format_inside_the_budget(
+    repository: TinyRepository, satchel: Satchel, layout: str
+) -> None:
+    from satchel.tokens import counter
+
+    repository.write({f"locale/{name}.py": FUNCTION for name in "abc"})
+    context = satchel.assemble("backoff attempt", types=["code"], format=layout, max_tokens=200, now=NOW)
+    assert context.text.count("def backoff") == 1
+    assert "locale/" in context.text.split("def backoff")[1]
+    assert counter("o200k_base").count(context.text) == context.usage.used <= 200
+
+
+def test_short_texts_are_duplicates_only_when_equal(satchel: Satchel) -> None:
+    for said in (
+        "Deploy version 1.2.3 of the shop",
+        "Deploy version 1.2.4 of the shop",
+        "Deploy  version 1.2.3 of the shop",
+    ):
+        satchel.memories.add(said)
+    items = satchel.assemble("deploy version shop", types=["memories"], **WIDE).items
+    assert sorted(" ".join(item.content.split()) for item in items) == [
+        "Deploy version 1.2.3 of the shop", "Deploy version 1.2.4 of the shop",
+    ]  # fmt: skip
+    assert sum(len(item.origins) for item in items) == 1
+
+
+def test_between_kinds_the_more_relevant_one_stays_and_lists_all_origins(satchel: Satchel) -> None:
+    memory = satchel.memories.add(PARAGRAPH + " The ledger is written last.").memory
+    workspace = satchel.notebook.workspace
+    with satchel.memory.write() as writer:
+        writer.put([value_bundle(a_value("val_1", EDITED, workspace))])
+        writer.merge(lambda: False)
+    context = satchel.assemble("orders payment server ledger", types=["memories", "values"], **WIDE)
+    assert [item.id for item in context.items] == [f"memory:{memory.id}"]
+    assert context.items[0].origins == ("value:val_1",)
+
+
+def a_value(identity: str, text: str, workspace: str, members: Sequence[str] = ()) -> Value:
+    return Value(
+        id=identity, text=text, axis="full", cluster_id="full_1", cluster_size=3, similarity_to_centroid=0.9,
+        member_ids=tuple(members), domains={"debugging": 3}, strategies={}, label="", workspace=workspace, created=NOW,
+    )  # fmt: skip
+
+
+def test_a_source_with_other_candidates_is_never_emptied(repository: TinyRepository, satchel: Satchel) -> None:
+    """What a kind loses to another one, the next of its own takes the place of."""
+    other = "The payment server drops the connection of orders on Sundays, when the night job restarts it."
+    repository.write(
+        {"docs/guide.md": f"# Retrying orders\n\n{PARAGRAPH}\n", "docs/nights.md": f"# Nights\n\n{other}\n"}
+    )
+    satchel.memories.add(EDITED)
+    context = satchel.assemble("orders payment server drops connection", **{**WIDE, "limit": 1})
+    assert {item.source: item.title for item in context.items if item.source == "doc"} == {"doc": "docs/nights.md"}
+    assert [origin.partition("#")[0] for origin in one(context, "memory").origins] == [
+        "doc:docs/guide.md::Retrying orders"
+    ]
+
+
+def test_a_text_is_not_lost_to_one_that_is_not_shown(satchel: Satchel) -> None:
+    """With room for one item a kind, what was set aside for something that found no place comes back."""
+    satchel.memories.add(PARAGRAPH)
+    satchel.memories.add(EDITED)
+    for limit in (1, 2):
+        context = satchel.assemble("orders payment server", types=["memories"], **{**WIDE, "limit": limit})
+        assert len(context.items) == 1
+        assert len(context.items[0].origins) == (1 if limit == 2 else 0)
+
+
+def test_a_commit_that_touched_a_shown_file_is_linked(repository: TinyRepository, satchel: Satchel) -> None:
+    repository.commit("Wait with backoff between attempts of an order", {"src/a.py": FUNCTION, "src/b.py": "x = 1\n"})
+    context = satchel.assemble("backoff attempt of an order", types=["code", "commits"], **WIDE)
+    assert one(context, "commit").metadata["touches"] == ["src/a.py"]
+    assert one(context, "commit").metadata["files_changed"] == ["src/a.py", "src/b.py"]
+
+
+def test_a_value_that_rests_on_a_shown_experience_is_linked(satchel: Satchel) -> None:
+    satchel.experiences.start(
+        domain="debugging", strategy="root-cause-analysis", goal="Stop orders from being charged twice",
+        hypothesis="The attempt has no key", action="Send a key", prediction="One charge",
+    )  # fmt: skip
+    ended = satchel.experiences.resolve(status="confirmed", result="One charge", lesson="Keys", takeaway="Send keys")
+    with satchel.memory.write() as writer:
+        writer.put([value_bundle(a_value("val_1", "Orders carry keys", satchel.notebook.workspace, [ended.id, "x"]))])
+        writer.merge(lambda: False)
+    context = satchel.assemble("orders keys charged twice", types=["experiences", "values"], **WIDE)
+    assert one(context, "value").metadata["rests_on"] == [ended.id]
