@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.assemble.dedupe import is_same_prose
-from satchel.similarity import SAME_PROSE, shingles
+from satchel.assemble.dedupe import Marks, is_same_prose, marks_of
+from satchel.similarity import SAME_PROSE
 
 RECORDS = 200
 
@@ -66,9 +66,9 @@ def comparison_seconds(texts: Sequence[str]) -> float:
     best = float("inf")
     for _ in range(5):
         began = time.process_time()
-        marks: list[frozenset[str]] = []
+        marks: list[Marks] = []
         for text in texts:
-            own = shingles(text)
+            own = marks_of(text)
             any(is_same_prose(own, other) for other in marks)
             marks.append(own)
         best = min(best, time.process_time() - began)

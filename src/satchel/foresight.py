@@ -58,7 +58,7 @@ class Foresight:
             return make_request("", self.settings, {**given, "plan": brief.PLAN})
         if not after_failure.strip():
             raise UsageError("the failure is empty: give the output of the command that failed")
-        text = safe_question(after_failure, self.settings.redact_allow)
+        text = safe_question(after_failure, self.settings.redact_allow)[-failure.FAILURE_CHARACTERS :]
         given = {"max_tokens": failure.MAX_TOKENS, "limit": failure.LIMIT} | options
         return make_request(text, self.settings, {**given, "plan": failure.PLAN})
 

@@ -308,10 +308,11 @@ def signature_range(document: Document, lines: Lines) -> Range | None:
     return None
 
 
-def record_candidate(hit: Hit, body: str, cap: int) -> Candidate:
+def record_candidate(hit: Hit, body: str, cap: int, shorter: str = "") -> Candidate:
     """A record (commit, memory): its whole body if that is short, else its beginning, else its first line.
 
-    The trailers of a commit are not shown; they stay searchable.
+    Its beginning ends with a note that says where all of it is. `shorter` is what says most of it in less space, and
+    then its first line is the last step. The trailers of a commit are not shown; they stay searchable.
     """
     body = without_trailers(body) if hit.document.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
@@ -320,10 +321,19 @@ def record_candidate(hit: Hit, body: str, cap: int) -> Candidate:
     if size <= cap:
         steps.append(Step(Detail.FULL, text=body))
     else:
-        steps.append(Step(Detail.WINDOW, text=_head(body, cap)))
+        steps.append(Step(Detail.WINDOW, text=f"{_head(body, cap)}\n{cut_note(hit.document)}"))
+    if shorter and shorter != body:
+        steps.append(Step(Detail.WINDOW, text=shorter))
+        first = shorter.split("\n", 1)[0]
     if first and first != body.strip():
         steps.append(Step(Detail.LINE, text=first))
     return Candidate(hit, hit.score, min(size, cap), 0, lambda: steps)
+
+
+def cut_note(document: Document) -> str:
+    """Where all of a record is that is shown in part: `(truncated, full memory ID: mem_...)`."""
+    identity = document.id.partition("::")[0].partition(":")[2]
+    return f"… (truncated, full {document.kind} ID: {identity})"
 
 
 def without_trailers(message: str) -> str:

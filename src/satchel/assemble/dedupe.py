@@ -15,15 +15,22 @@ from itertools import islice
 
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.fit import Section
-from satchel.similarity import SAME_PROSE, shingles, similarity
+from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import CONTEXT_TYPES, Kind
 
 ONE_LINE = 100
 """Characters of a text that is one line: two commits that differ in a version number share nine tenths of theirs. A
 paragraph without a line break is longer; the shortest of those that the threshold was calibrated on has 120."""
 
-_NOTHING: frozenset[str] = frozenset()
 _ORDER = {kind: number for number, kind in enumerate(CONTEXT_TYPES.values())}
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The shingles of a text, and a sample of them that tells most other texts apart from it."""
+
+    all: frozenset[str]
+    sample: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +40,19 @@ class _Known:
     section: Section
     candidate: Candidate
     folded: str
-    marks: frozenset[str]
+    marks: Marks | None
 
     @property
     def is_shown(self) -> bool:
         return self.candidate in self.section.shown
 
-    def says(self, folded: str, marks: frozenset[str]) -> bool:
+    def says(self, folded: str, marks: Marks | None) -> bool:
         """Whether it says the same as this text."""
-        return self.folded == folded or (bool(marks and self.marks) and is_same_prose(marks, self.marks))
+        return self.folded == folded or (marks is not None and self.is_alike(marks))
+
+    def is_alike(self, marks: Marks) -> bool:
+        """Whether it is prose that is nearly this prose."""
+        return self.marks is not None and is_same_prose(marks, self.marks)
 
     def take(self, twin: Candidate) -> None:
         """Note another origin of it; an item made of it before is made anew."""
@@ -67,24 +78,30 @@ class Seen:
         folded, marks = _normalised(candidate.kind, text)
         known = (row for row in self.exact.get(folded, ()) if row.is_shown and _may_be_twins(row.candidate, candidate))
         twin = next(known, None)
-        if twin is None and marks:
+        if twin is None and marks is not None:
             alike = (row for row in self.prose if row.is_shown and row.candidate.document.id != candidate.document.id)
-            twin = next((row for row in alike if is_same_prose(marks, row.marks)), None)
+            twin = next((row for row in alike if row.is_alike(marks)), None)
         if twin is not None:
             twin.take(candidate)
             return True
         rows = self.exact.setdefault(folded, [])
         if not any(row.candidate is candidate for row in rows):
             rows.append(_Known(section, candidate, folded, marks))
-            if marks:
+            if marks is not None:
                 self.prose.append(rows[-1])
         return False
 
 
-def _normalised(kind: Kind, text: str) -> tuple[str, frozenset[str]]:
+def _normalised(kind: Kind, text: str) -> tuple[str, Marks | None]:
     """The text with its white space folded, and the shingles of what is prose."""
     folded = " ".join(text.split())
-    return folded, shingles(text) if is_prose(kind, folded) else _NOTHING
+    return folded, marks_of(text) if is_prose(kind, folded) else None
+
+
+def marks_of(text: str) -> Marks:
+    """What a text is compared by."""
+    marks = shingles(text)
+    return Marks(marks, sampled(marks))
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:
@@ -99,12 +116,13 @@ def is_prose(kind: Kind, folded: str) -> bool:
     return kind is not Kind.CODE and len(folded) > ONE_LINE
 
 
-def is_same_prose(one: frozenset[str], other: frozenset[str]) -> bool:
+def is_same_prose(one: Marks, other: Marks) -> bool:
     """Whether two texts say the same, by their shingles."""
     # Two sets whose sizes differ more cannot have that much in common; sizes are compared far faster than sets.
-    if min(len(one), len(other)) < SAME_PROSE * max(len(one), len(other)):
+    fewer, more = sorted((len(one.all), len(other.all)))
+    if fewer < SAME_PROSE * more or not may_be_same(one.sample, other.sample):
         return False
-    return similarity(one, other) >= SAME_PROSE
+    return similarity(one.all, other.all) >= SAME_PROSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +147,7 @@ def set_aside(sections: Sequence[Section]) -> list[Aside]:
     aside = []
     for section, index, candidate in rows:
         folded, marks = _normalised(candidate.kind, candidate.steps[0].text)
-        others = (row for row in kept if row.section is not section)
+        others = (row for row in kept if row.section.kind is not section.kind)
         twin = next((row for row in others if row.says(folded, marks)), None)
         if twin is None:
             kept.append(_Known(section, candidate, folded, marks))

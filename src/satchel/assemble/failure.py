@@ -7,8 +7,6 @@ are searched for; the code is searched with the whole text, because its stack fr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.search.filters import Filters
@@ -27,6 +25,9 @@ ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 ATTEMPT_FLOOR = 0.06
 """Below the floor of other questions: a log names a dozen things, and an attempt that shares its error and one file
 with it is worth reading."""
+
+FAILURE_CHARACTERS = 20_000
+"""Of a log so much is looked at, from its end, where it says what failed."""
 
 MOST_ERRORS = 3
 MOST_NAMES = 12
@@ -56,18 +57,22 @@ def plan(request: AssembleRequest) -> Plan:
         Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=about, floor=ATTEMPT_FLOOR, side=Axis.FULL
     )
     known = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=about, floor=ATTEMPT_FLOOR)
-    return Plan((attempts, known, PlannedSection(Kind.CODE, 4.0, limit, PLACES, floor=floor)), TITLE, once=True)
+    # What stands first counts most in a question, and the first line of a log says nothing.
+    said = "\n".join((*reported(query)[:1], request.query))
+    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=said, floor=floor)
+    return Plan((attempts, known, places), TITLE, once=True)
 
 
 def wanted(query: Query) -> str:
     """What past attempts are searched for: errors first, then names and files; the whole text where it names none."""
-    lines = [" ".join(errors(text for _, text in query.zones)), " ".join(names(query)), " ".join(own_files(query))]
+    lines = [" ".join(reported(query)), " ".join(names(query)), " ".join(own_files(query))]
     return "\n".join(filter(None, lines)) or query.text
 
 
-def errors(lines: Iterable[str]) -> list[str]:
+def reported(query: Query) -> list[str]:
     """The errors that a log reports, the last one first, each once."""
-    found = [match[1].strip() for line in lines if (match := _ERROR.match(line.strip()) or _PANIC.match(line.strip()))]
+    lines = (line.strip() for _, line in query.zones)
+    found = [match[1].strip() for line in lines if (match := _ERROR.match(line) or _PANIC.match(line))]
     return list(dict.fromkeys(reversed(found)))[:MOST_ERRORS]
 
 

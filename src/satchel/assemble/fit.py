@@ -207,10 +207,6 @@ class Fitter:
             used = self._within_limit(sections)
         return self._top_up(sections, self._within_limit(sections, self._exact))
 
-    def refill(self, sections: Sequence[Section]) -> int:
-        """Fill what is left with candidates that came back since `fit`; returns the exact tokens as it does."""
-        return self._top_up(sections, self._exact(sections))
-
     def _pin(self, sections: Sequence[Section], used: int) -> int:
         """Show what is pinned, each at the fullest step that fits; returns the exact tokens."""
         for section in sections:

@@ -101,7 +101,7 @@ def fit(
     aside = set_aside(sections)
     fitter.fit(sections)
     if give_back(aside):
-        fitter.refill(sections)
+        fitter.fit(sections)  # what came back may find room
 
     def written() -> tuple[str, list[ContextItem]]:
         text, items = page.text(sections)

@@ -117,12 +117,17 @@ def _beginnings(start: int, end: int) -> Sequence[Step]:
 def with_pins(
     sections: Sequence[Section], pinned: Sequence[Pinned], weights: Mapping[Kind, float], item_limit: int
 ) -> list[Section]:
-    """The sections in their order, with the pins first in theirs; a kind of which nothing was found gets its own."""
-    by_kind = {section.kind: section for section in sections}
+    """The sections in their order, with the pins first in theirs; a kind of which nothing was found gets its own.
+
+    Sections with a title of their own keep the order of their plan, in front of the others.
+    """
+    found = list(sections)
     for pin in pinned:
-        section = by_kind.get(pin.kind)
+        section = next((one for one in found if one.kind is pin.kind), None)
         if section is None:
-            section = by_kind[pin.kind] = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
+            section = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
+            found.append(section)
         section.lines = {**section.lines, pin.candidate.group: pin.lines}
         section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
-    return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
+    order = list(CONTEXT_TYPES.values())
+    return sorted(found, key=lambda section: -1 if section.title else order.index(section.kind))

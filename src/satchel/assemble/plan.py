@@ -27,8 +27,8 @@ class PlannedSection:
 
     `title` stands above its items, empty for the one of the kind. `filters` say which records are meant, None for those
     of the request. With a `standing` nothing is searched: records are ranked by what is known of them. `question` is
-    asked in place of that of the request. `floor` is the least relevance, None for the calibrated one. `side` is what
-    experiences show of themselves.
+    asked in place of that of the request. `floor` is the least relevance, None for the calibrated one. With a `side`
+    experiences show that side of themselves, or in less space why they failed.
     """
 
     kind: Kind
@@ -39,7 +39,7 @@ class PlannedSection:
     standing: Standing | None = None
     question: str = ""
     floor: float | None = None
-    side: Axis = Axis.FULL
+    side: Axis | None = None
 
 
 @dataclass(frozen=True, slots=True)

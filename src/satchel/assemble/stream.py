@@ -192,8 +192,8 @@ def _asker(
             return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
         likeness = scores(store, section.kind, meaning) if section.kind in RECORD_KINDS else None
         found = search_kind(
-            store, section.kind, analyse(section.question) if section.question else query, votes=votes,
-            candidates=candidates, likeness=likeness, silent=quiet, filters=filters, now=request.now,
+            store, section.kind, analyse(section.question) if section.question else query,
+            votes=None if section.question else votes, candidates=candidates, likeness=likeness, silent=quiet, filters=filters, now=request.now,
         )  # fmt: skip
         return found if request.change is None else with_change(found, request.change, store, section.kind)
 
@@ -266,7 +266,7 @@ def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
 
 
 def _candidates(
-    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int, asked: frozenset[str], side: Axis
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int, asked: frozenset[str], side: Axis | None
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
@@ -277,8 +277,12 @@ def _candidates(
             bundle = int(hit.document.fields["bundle"])
             kind = hit.document.kind
             shown = outside.hit(hit, bench.allow)
-            body = shown_record(kind, shown.document.fields, bench.store_of(kind).text(bundle), side)
-            candidates.append(record_candidate(shown, safe_question(body, bench.allow), cap))
+            text = bench.store_of(kind).text(bundle)
+            body, shorter = (
+                safe_question(shown_record(kind, shown.document.fields, text, one), bench.allow) if one else ""
+                for one in (side or Axis.FULL, side and Axis.ROOT_CAUSE)
+            )
+            candidates.append(record_candidate(shown, body, cap, shorter))
             continue
         sighting = fresh.see(hit)
         if sighting is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from satchel.cli import streams
 from satchel.errors import UsageError
@@ -20,6 +22,17 @@ def read_question(words: Sequence[str], *, color: str = "") -> str:
         return _standard_input(color)
     # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
     return " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def read_file(name: str, *, color: str = "") -> str:
+    """The text of a file; its end where it is longer than is read, because a failure is told at the end of its log."""
+    with Path(name).open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - MOST_BYTES, 0))
+        raw = file.read(MOST_BYTES)
+    if size > MOST_BYTES:
+        streams.note(f"{name} is long: only its last {MOST_BYTES:,} bytes are read", color=color)
+    return raw.decode("utf-8", "replace")
 
 
 def _standard_input(color: str) -> str:

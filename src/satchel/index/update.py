@@ -248,7 +248,8 @@ def new_bundle(reading: Reading) -> NewBundle:
 def _fields(reading: Reading) -> dict[str, Any]:
     """What an answer needs to know of a file beside its parts: its imports, as (target, names, first line, last line).
 
-    `redacted` secrets and `cleaned` characters are counted where there were any. Imports inside a function are left out: they stand in what is shown of it.
+    Imports inside a function are left out: they stand in what is shown of it. `redacted` secrets and `cleaned`
+    characters are counted where there were any.
     """
     inner = [part for part in reading.extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
     imports = [

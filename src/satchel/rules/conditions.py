@@ -40,6 +40,14 @@ class Outcome:
     reason: str
 
 
+def _holds(reason: str) -> Outcome:
+    return Outcome(holds=True, reason=reason)
+
+
+def _fails(reason: str) -> Outcome:
+    return Outcome(holds=False, reason=reason)
+
+
 class ConditionError(ValueError):
     """A condition that cannot be used. `place` leads to the value inside the condition that is to blame."""
 
@@ -88,8 +96,9 @@ def _part(name: str, value: object, place: tuple[str | int, ...]) -> Condition:
         raise ConditionError(
             f"there is no condition {clean_field(name, 40)!r}: choose from {', '.join(_known())}", place
         )
-    entries = value if isinstance(value, list) else [value]
-    if not entries or len(entries) > MOST_ENTRIES or not all(isinstance(one, str) and one.strip() for one in entries):
+    listed = value if isinstance(value, list) else [value]
+    entries = [entry for entry in listed if isinstance(entry, str) and entry.strip()]
+    if not entries or len(entries) != len(listed) or len(entries) > MOST_ENTRIES:
         raise ConditionError(f"{name} needs a text, or a list of 1 to {MOST_ENTRIES} texts", place)
     for entry in entries:
         problem = _FIELDS[name].problem(entry)
@@ -118,8 +127,8 @@ def _name(field: str, words: Callable[[Situation], Sequence[str]]) -> Callable[[
         for entry in entries:
             for word in found:
                 if _like(entry, word):
-                    return Outcome(True, f"{field} {word}" + (f" is like {entry}" if _WILD.search(entry) else ""))
-        return Outcome(False, f"{field} is {', '.join(found) or 'not given'}, not {' or '.join(entries)}")
+                    return _holds(f"{field} {word}" + (f" is like {entry}" if _WILD.search(entry) else ""))
+        return _fails(f"{field} is {', '.join(found) or 'not given'}, not {' or '.join(entries)}")
 
     return check
 
@@ -127,8 +136,8 @@ def _name(field: str, words: Callable[[Situation], Sequence[str]]) -> Callable[[
 def _paths(entries: Sequence[str], situation: Situation) -> Outcome:
     found = Globs(tuple(entries)).first(situation.files)
     if found is None:
-        return Outcome(False, f"no file matches {' or '.join(entries)}")
-    return Outcome(True, f"{found[0]} matches {found[1]}")
+        return _fails(f"no file matches {' or '.join(entries)}")
+    return _holds(f"{found[0]} matches {found[1]}")
 
 
 def _task(entries: Sequence[str], situation: Situation) -> Outcome:
@@ -144,14 +153,14 @@ def _error(entries: Sequence[str], situation: Situation) -> Outcome:
 
 def _time(entries: Sequence[str], situation: Situation) -> Outcome:
     if situation.time is None:
-        return Outcome(False, "the situation has no time")
+        return _fails("the situation has no time")
     moment = datetime.fromtimestamp(situation.time, UTC)
     minute = moment.hour * 60 + moment.minute
     for entry in entries:
         start, end = _minutes(entry)
         if start <= minute < end if start < end else (minute >= start or minute < end):
-            return Outcome(True, f"{moment:%H:%M} UTC is in {entry}")
-    return Outcome(False, f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
+            return _holds(f"{moment:%H:%M} UTC is in {entry}")
+    return _fails(f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
 
 
 def _minutes(entry: str) -> tuple[int, int]:
@@ -179,12 +188,12 @@ _FIELDS: Mapping[str, _Field] = {
 
 def _all(outcomes: Sequence[Outcome]) -> Outcome:
     failed = next((outcome for outcome in outcomes if not outcome.holds), None)
-    return failed or Outcome(True, " and ".join(outcome.reason for outcome in outcomes))
+    return failed or _holds(" and ".join(outcome.reason for outcome in outcomes))
 
 
 def _any(outcomes: Sequence[Outcome]) -> Outcome:
     held = next((outcome for outcome in outcomes if outcome.holds), None)
-    return held or Outcome(False, " and ".join(outcome.reason for outcome in outcomes))
+    return held or _fails(" and ".join(outcome.reason for outcome in outcomes))
 
 
 def _not(outcomes: Sequence[Outcome]) -> Outcome:

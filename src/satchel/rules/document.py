@@ -149,7 +149,7 @@ class _RuleReader:
             return self._behavior(given, place, condition.strip(), when)
         return self._injection(given, place, condition.strip(), when)
 
-    def _when(self, given: Mapping[str, Any], place: Place) -> Condition | None | str:
+    def _when(self, given: Mapping[str, Any], place: Place) -> Condition | str | None:
         """The condition, None where there is none, a text where it cannot be used."""
         if given.get("when") is None:
             return None

@@ -1,4 +1,4 @@
-"""Judging conditions that are written in plain words: does "the change touches the database" hold right now?
+"""Judging conditions that are written in plain words, such as "the change touches the database".
 
 The judge that needs nothing compares words: which share of the condition's meaning is also said by the situation. A
 term counts when the situation has the same stem, and nearly as much when it has another word of the same topic
@@ -34,7 +34,9 @@ FRAME_WEIGHT = 0.15
 LONGEST_CONDITION = 500
 """Characters of a condition that are judged."""
 
-_NEGATION = re.compile(r"\b(?:not|no|never|without|unless|except|neither|nor|isn't|doesn't|don't|aren't)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|unless|except|neither|nor|isn't|doesn't|don't|aren't)\b", re.IGNORECASE
+)
 
 _FRAME = """
     task user situation work working involve involves involved touch touches change changes changed changing edit edits
@@ -43,34 +45,40 @@ _FRAME = """
     currently run running use using used create creating created update updating fix fixing kind type
 """
 
-_TOPICS = """
-    database db sql postgres postgresql mysql sqlite query queries schema table tables migration migrations orm index column rows transaction
-    test tests testing pytest unittest unit spec specs assertion assert coverage fixture fixtures flaky tested jest vitest
-    documentation docs doc readme docstring markdown guide manual changelog tutorial md rst
-    security secure auth authentication authorization login password token tokens credential credentials oauth session permission permissions csrf xss encryption secret secrets vulnerability
-    performance slow fast speed latency profiling optimise optimize optimization benchmark memory cache throughput
-    frontend ui css html component components react button page layout style styles styling tsx jsx vue svelte browser scss
-    backend server endpoint endpoints api apis rest http handler route routes request requests controller graphql
-    deployment deploy deploys deploying release releases production rollout ci cd pipeline docker kubernetes helm terraform infrastructure workflow
-    error errors exception exceptions traceback crash crashes failure failing fail fails failed bug bugs debug debugging broken
-    payment payments billing invoice invoices checkout stripe refund refunds charge price prices order orders
-    refactor refactoring rename restructure cleanup simplify extract duplicate duplication
-    concurrency async await thread threads lock locks race deadlock parallel concurrent mutex
-    dependency dependencies package packages upgrade version versions lockfile requirements library libraries bump
-    logging log logs logger monitoring metrics tracing observability alert alerts
-    configuration config settings setting environment env yaml toml option options
-    network timeout timeouts connection socket retry retries dns proxy offline
-    design architecture complex complexity distributed scalable microservice microservices system systems
-    translation translations i18n locale localization language languages
-    mobile ios android swift kotlin app
-    data csv dataset etl pipeline pandas import export
-    review reviewing reviewer pull merge approve
-    git commit commits branch rebase history
-    python py pip pyproject
-    javascript js typescript ts node npm
-    rust cargo rs crate
-"""
-"""One topic a line. Short on purpose: what is meant by more than one trade (`state`, `model`) stands in none."""
+_TOPICS: Sequence[str] = (
+    "database db sql postgres postgresql mysql sqlite query queries schema table tables migration migrations "
+    "orm index column rows transaction",
+    "test tests testing pytest unittest unit spec specs assertion assert coverage fixture fixtures flaky "
+    "tested jest vitest",
+    "documentation docs doc readme docstring markdown guide manual changelog tutorial md rst",
+    "security secure auth authentication authorization login password token tokens credential credentials "
+    "oauth session permission permissions csrf xss encryption secret secrets vulnerability",
+    "performance slow fast speed latency profiling optimise optimize optimization benchmark memory cache throughput",
+    "frontend ui css html component components react button page layout style styles styling tsx jsx vue "
+    "svelte browser scss",
+    "backend server endpoint endpoints api apis rest http handler route routes request requests controller graphql",
+    "deployment deploy deploys deploying release releases production rollout ci cd pipeline docker kubernetes "
+    "helm terraform infrastructure workflow",
+    "error errors exception exceptions traceback crash crashes failure failing fail fails failed bug bugs "
+    "debug debugging broken",
+    "payment payments billing invoice invoices checkout stripe refund refunds charge price prices order orders",
+    "refactor refactoring rename restructure cleanup simplify extract duplicate duplication",
+    "concurrency async await thread threads lock locks race deadlock parallel concurrent mutex",
+    "dependency dependencies package packages upgrade version versions lockfile requirements library libraries bump",
+    "logging log logs logger monitoring metrics tracing observability alert alerts",
+    "configuration config settings setting environment env yaml toml option options",
+    "network timeout timeouts connection socket retry retries dns proxy offline",
+    "design architecture complex complexity distributed scalable microservice microservices system systems",
+    "translation translations i18n locale localization language languages",
+    "mobile ios android swift kotlin app",
+    "data csv dataset etl pipeline pandas import export",
+    "review reviewing reviewer pull merge approve",
+    "git commit commits branch rebase history",
+    "python py pip pyproject",
+    "javascript js typescript ts node npm",
+    "rust cargo rs crate",
+)
+"""One topic an entry. Short on purpose: what is meant by more than one trade (`state`, `model`) stands in none."""
 
 
 class Verdict(StrEnum):
@@ -117,7 +125,9 @@ class WordJudge:
         score = round(share, 3)
         reason = f"{share:.0%} of it is said" + (f": {', '.join(found)}" if found else "")
         if _NEGATION.search(condition):
-            return Opinion(Verdict.UNDECIDED, f"it says what must not be, which words cannot tell ({reason})", self.id, score)
+            return Opinion(
+                Verdict.UNDECIDED, f"it says what must not be, which words cannot tell ({reason})", self.id, score
+            )
         if share >= HOLDS_FROM:
             return Opinion(Verdict.TRUE, reason, self.id, score)
         return Opinion(Verdict.FALSE if share < FAILS_BELOW else Verdict.UNDECIDED, reason, self.id, score)
@@ -165,7 +175,7 @@ def _frame() -> frozenset[str]:
 def _topics() -> Mapping[str, frozenset[int]]:
     """Term -> the topics that it belongs to."""
     found: dict[str, set[int]] = {}
-    for number, line in enumerate(_TOPICS.strip().split("\n")):
+    for number, line in enumerate(_TOPICS):
         for term in _terms(line):
             found.setdefault(term, set()).add(number)
     return {term: frozenset(numbers) for term, numbers in found.items()}

@@ -86,13 +86,17 @@ class ModelJudge:
 
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
         said = "\n".join(situation.lines()) or "nothing is known"
+        asked = f"Situation (data):\n{json.dumps(said)}\n\nConditions:\n" + "\n".join(listed)
         body = {
             "model": self._options.model,
             "temperature": 0,
             "max_tokens": ANSWER_TOKENS * len(conditions) + ANSWER_TOKENS,
             "messages": [
                 {"role": "system", "content": _INSTRUCTIONS},
-                {"role": "user", "content": f"Situation (data):\n{json.dumps(said)}\n\nConditions:\n" + "\n".join(listed)},
+                {
+                    "role": "user",
+                    "content": asked,
+                },
             ],
         }
         headers = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}

@@ -1,4 +1,4 @@
-"""Paths of contexts: relative to a folder below the root, never outside it; and the globs that files are matched with."""
+"""Paths of contexts: relative to a folder below the root, never outside it; and globs for them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def _anchored(glob: str) -> str:
 
 def _expanded(glob: str) -> list[str]:
     """The patterns that braces stand for, a few more than allowed at most."""
-    waiting, done = [glob], []
+    waiting: list[str] = [glob]
+    done: list[str] = []
     while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
         text = waiting.pop()
         found = _BRACES.search(text)

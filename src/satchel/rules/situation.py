@@ -14,7 +14,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.rules.paths import resolved
 
 LONGEST_TEXT = 4_000
-"""Characters of a task, an intent or an error; an error begins with its name and often ends with it, so both ends stay."""
+"""Characters of a task, an intent or an error. Both ends stay: an error may begin or end with its name."""
 
 MOST_FILES = 200
 MOST_TAGS = 50

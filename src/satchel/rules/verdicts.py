@@ -40,7 +40,9 @@ class VerdictFiles:
             data = json.loads(read_bytes(self._folder, self._name(judge, situation), limit=LARGEST_FILE).raw)
         except (OSError, Skipped, ValueError):
             return {}
-        return {name: value for name, value in data.items() if isinstance(value, bool)} if isinstance(data, dict) else {}
+        return (
+            {name: value for name, value in data.items() if isinstance(value, bool)} if isinstance(data, dict) else {}
+        )
 
     def keep(self, judge: str, situation: Situation, verdicts: Mapping[str, bool]) -> None:
         """Remember verdicts beside those that are there. What cannot be written is asked again next time."""

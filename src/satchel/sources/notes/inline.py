@@ -61,7 +61,7 @@ def inline_references(name: str | None) -> list[str]:
 
 
 def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> str:
-    """A name as plain text on its lines, references by the name of what they refer to (by its id where there is none)."""
+    """A name as plain text; references by the name of what they refer to, by its id where there is none."""
     if not name:
         return ""
     if "<" not in name:

@@ -17,8 +17,8 @@ class Note:
     """One note of an export. `key` is its natural key, as it is used by links.
 
     `tags` are all, `inherited` those of them that come from a tag that another one extends. `fields` holds lists of
-    values by name: a text, or `{"name": ..., "id": ...}` for a note. `type` says what it is besides a note, empty for an
-    ordinary one. Times are in seconds (UTC), 0 where unknown.
+    values by name: a text, or `{"name": ..., "id": ...}` for a note. `type` says what it is besides a note,
+    empty for an ordinary one. Times are in seconds (UTC), 0 where unknown.
     """
 
     key: str

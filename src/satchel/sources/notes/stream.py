@@ -60,7 +60,7 @@ class _Text:
             try:
                 found, end = _decode(self._held, self._place)
                 # A number at the end of what was decoded may go on in the next block.
-                if self._held[end - 1] in _SELF_DELIMITED or self._held[end : end + 1] in _DELIMITERS - {""}:
+                if self._held[end - 1] in _SELF_DELIMITED or self._held[end : end + 1] in _DELIMITERS:
                     self._place = end
                     return found
             except json.JSONDecodeError as error:

@@ -139,6 +139,11 @@ def _modified(value: Any) -> float:
     return max(map(_seconds, value), default=0.0) if isinstance(value, list) else 0.0
 
 
+def _day(done: float | bool) -> str:
+    """`2025-12-05` (UTC), or `yes` where the time is unknown."""
+    return "yes" if isinstance(done, bool) else f"{datetime.fromtimestamp(done, UTC):%Y-%m-%d}"
+
+
 class Workspace:
     """The nodes of one export, and what each of them is. Build it once; `notes` gives the documents."""
 
@@ -146,8 +151,9 @@ class Workspace:
         self._nodes = nodes
         self._owners = {node.id: node.owner for node in nodes.values() if node.owner}
         for node in nodes.values():
-            for child in node.children:
-                self._owners.setdefault(child, node.id)
+            if node.type != "tuple":  # a value of a field may be any node: it does not belong there for that
+                for child in node.children:
+                    self._owners.setdefault(child, node.id)
         self._deleted: dict[str, bool] = {}
         self._hidden: dict[str, bool] = {}
         self._referred = self._referred_values()
@@ -310,15 +316,12 @@ class Workspace:
             if not name or self.is_deleted(row.id):
                 continue
             for child in row.children[1:]:
-                value, targets = self._value(row, child)
+                value, targets = self._value(child)
                 if value not in ("", None):
                     fields.setdefault(name, []).append(value)
                 links += [(EdgeType.FIELD, target) for target in targets]
         if node.done:
-            is_dated = not isinstance(node.done, bool)
-            fields.setdefault("Done", []).append(
-                f"{datetime.fromtimestamp(node.done, UTC):%Y-%m-%d}" if is_dated else "yes"
-            )
+            fields.setdefault("Done", []).append(_day(node.done))
         if node.type == "attrDef" and (kind := self._field_type(node)):
             fields.setdefault("Field type", []).append(kind)
         return fields, links
@@ -328,7 +331,7 @@ class Workspace:
         label = row.children[0] if row.children else ""
         return SYSTEM_FIELDS.get(label, "") if label.startswith("SYS") else self.text(label)
 
-    def _value(self, row: Node, child: str) -> tuple[Any, list[str]]:
+    def _value(self, child: str) -> tuple[Any, list[str]]:
         """A value of a field, and the notes it is or refers to."""
         node = self._nodes.get(child)
         if node is None:
