@@ -46,8 +46,9 @@ base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only:
 test: $(INSTALLED) ## the tests, with branch coverage of this process and its children
 	$(BIN)/pytest --cov --cov-report=term
 
-fuzz: $(INSTALLED) ## the property tests with many more, random examples (SATCHEL_FUZZ_EXAMPLES=2000)
+fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis
+	$(BIN)/python -m tests.properties.fuzz --assemblies 10000 --out benchmarks/results/fuzz.json
 
 bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves out
 	$(BIN)/python $(PIP_INSTALL) --requirement benchmarks/requirements.txt

@@ -12,10 +12,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from satchel.assemble.assembler import ContextAssembler
+    from satchel.assemble.findings import Finding
     from satchel.assemble.options import AssemblyOptions
     from satchel.assemble.views import as_blocks, as_sources
+    from satchel.assembler import ContextAssembler
     from satchel.engine import Satchel
+    from satchel.errors import ContextAssemblyError, InvalidContextTypeError
+    from satchel.searching import Searcher
     from satchel.types import Context, ContextItem, Hit
 
 __version__ = "0.1.0"
@@ -24,9 +27,13 @@ __all__ = [
     "AssemblyOptions",
     "Context",
     "ContextAssembler",
+    "ContextAssemblyError",
     "ContextItem",
+    "Finding",
     "Hit",
+    "InvalidContextTypeError",
     "Satchel",
+    "Searcher",
     "__version__",
     "as_blocks",
     "as_sources",
@@ -35,10 +42,14 @@ __all__ = [
 _HOMES = {
     "AssemblyOptions": "assemble.options",
     "Context": "types",
-    "ContextAssembler": "assemble.assembler",
+    "ContextAssembler": "assembler",
+    "ContextAssemblyError": "errors",
     "ContextItem": "types",
+    "Finding": "assemble.findings",
     "Hit": "types",
+    "InvalidContextTypeError": "errors",
     "Satchel": "engine",
+    "Searcher": "searching",
     "as_blocks": "assemble.views",
     "as_sources": "assemble.views",
 }

@@ -21,6 +21,7 @@ from satchel.assemble.stream import Workbench, asker, assemble, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.foresight import Foresight
+from satchel.guided import Guided
 from satchel.index.build import build
 from satchel.index.difference import changed_files
 from satchel.index.lock import index_lock
@@ -34,6 +35,7 @@ from satchel.roots import Places, locate
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD
+from satchel.search.strategies import parse_strategies, silent
 from satchel.sources.line_counts import LineCounts
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
@@ -96,7 +98,7 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
+class Satchel(Learned, Chronicle, Foresight, Receipts, Guided, Trusting):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
@@ -140,7 +142,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
         index, key = places.index / INDEX_NAME, load_key(folders.state)
         vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
-        return cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
+        opened = cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
+        opened._environ = variables
+        return opened
 
     @property
     def settings(self) -> config.Settings:
@@ -184,9 +188,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
         """What was written to the memory gets its vector at once where that takes milliseconds."""
         self.vectors.fill_quickly()
 
-    def embed(
-        self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never
-    ) -> VectorReport:
+    def embed(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> VectorReport:
         """Give every document of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
         return self.vectors.fill(progress, should_stop)
 
@@ -257,12 +259,14 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
                 key=self._key,
                 limit=settings.index_max_file_bytes,
                 allow=settings.redact_allow,
-                cache=str(self.places.cache) if self.places.cache is not None else "",
+                cache=str(self.places.cache) if self.places.cache is not None and not self.is_vault else "",
+                vault=self.is_vault,
             ),
             workers=settings.index_workers,
             commits=settings.index_commits,
             commit_files=settings.index_commit_files,
             message_characters=settings.index_message_chars,
+            export_bytes=settings.notes_max_export_bytes,
         )
 
     def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
@@ -281,15 +285,17 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
         types: Iterable[str] = (),
         limit: int = 10,
         filters: Mapping[str, Any] | None = None,
+        searches: Iterable[str] = (),
         now: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
 
-        `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`).
+        `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`),
+        `searches` which ways of searching take part (names: `satchel.search.strategies`).
         """
         check_question(question)
-        kinds, wanted = parse_kinds(types), parse_filters(filters or {})
+        kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1")
         if refresh:
@@ -302,7 +308,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
                 bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment)
+                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet)
                 allow = self.settings.redact_allow
                 return [outside.hit(hit, allow) for kind in asked for hit in ask(kind).hits[:limit]]
 
@@ -328,8 +334,12 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
 
     def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
+        return self._with_bench(lambda bench, found: assemble(request, bench, tuple(dict.fromkeys((*notes, *found)))))
 
-        def context(store: Store, found: Sequence[Failure]) -> Context:
+    def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
+        """What `work` makes of one published state of index and memory, given what it has to note."""
+
+        def answer(store: Store, found: Sequence[Failure]) -> Answer:
             with self._recalling() as (memory, unread):
                 allow = self.settings.redact_allow
                 counts = self._line_counts.of
@@ -337,9 +347,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Trusting):
                 bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory, counts, changed)
                 bench = replace(bench, embedder=self.embedder)
                 missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()
-                return assemble(request, bench, tuple(dict.fromkeys((*notes, *found, *unread, *missing))))
+                return work(bench, (*found, *unread, *missing))
 
-        return self._read(context)
+        return self._read(answer)
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """What `query` finds, as a formatted context with a row for each result; options as in `query_options`."""

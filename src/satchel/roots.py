@@ -17,12 +17,16 @@ from satchel.git import find_repository
 NAME_LENGTH = 40
 """Characters of a root's name in the name of its folder: enough to know it by, and far from any limit of 255 bytes."""
 
+EXPORT_SUFFIX = ".json"
+"""A file of this kind, named on purpose, is a root of its own: an export of notes."""
+
 
 def find_root(start: Path, explicit: Path | None = None) -> Path:
     """Return the root for a command that runs in `start`, absolute and without links.
 
-    `explicit` if given, else the git work tree around `start`, else the nearest folder upwards with a `.satchel.toml`,
-    else `start` itself. git is not asked: a folder with a usable `.git` is a work tree, whatever `GIT_DIR` says.
+    `explicit` if given (a folder, or the file of an export), else the git work tree around `start`, else the nearest
+    folder upwards with a `.satchel.toml`, else `start` itself. git is not asked: a folder with a usable `.git` is a work
+    tree, whatever `GIT_DIR` says.
     Raises NoIndexError, with the next step, if there is no such folder, or it is `/`, the home folder or a bare
     repository. Looking upwards ends below the home folder: a repository of dotfiles is not the root of everything.
     """
@@ -58,6 +62,8 @@ def _resolved(path: Path) -> Path:
 
 
 def _checked(root: Path) -> Path:
+    if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
+        return root
     if not root.is_dir():
         raise NoIndexError(f"{root} is not a folder: give --root the folder that you want to ask about")
     if _is_everything(root):

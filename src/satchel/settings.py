@@ -207,6 +207,12 @@ class Settings:
         "beyond it the root is probably wrong: a home folder, a mounted disk",
         least=1, most=100_000_000,
     )  # fmt: skip
+    notes_max_export_bytes: int = _setting(
+        "notes.max_export_bytes", 1_000_000_000,
+        "bytes above which an export of notes is not read",
+        "three times the largest export seen; it is read as a whole",
+        least=1_000, most=10_000_000_000,
+    )  # fmt: skip
     index_max_line_chars: int = _setting(
         "index.max_line_chars", 20_000,
         "characters of a line above which a file counts as generated",

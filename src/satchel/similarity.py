@@ -14,7 +14,7 @@ _LONGEST_COMPARED = 4_000
 _SAMPLED = frozenset("st")
 _ENOUGH_SAMPLED = 30
 _SAMPLE_FLOOR = 0.2
-"""A sample of 30 of what has .42 in common shows less than .2 in one of hundreds of cases; on labelled pairs in none."""
+"""A sample of 30 of what has .42 in common shows less than .2 in one of hundreds of cases; of labelled pairs none."""
 
 
 def shingles(text: str) -> frozenset[str]:

@@ -53,6 +53,8 @@ class TrustMark:
 
 def is_trusted(root: Path, state_folder: Path) -> bool:
     """Whether the user trusts this root as it is now. What cannot be read is not trusted."""
+    if not root.is_dir():
+        return False  # the root is an export of notes, which gives no instructions
     wanted = _identity(root)
     mark = _read(state_folder, _name(*wanted))
     return mark is not None and (mark.root, mark.repository) == wanted

@@ -30,6 +30,7 @@ LEAF_FILES = (
     "config",
     "roots",
     "trust",
+    "workspaces",
 )
 """The leaf files in their order: each may import only those before it, so there is no cycle among them."""
 
@@ -58,6 +59,8 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "engine": LEAVES
     | {"chronicle", "foresight", "guided", "learned", "assemble", "embed"}
     | {"index", "learn", "rules", "search", "store", "sources"},
+    "searching": LEAVES | {"assemble", "engine"},
+    "assembler": LEAVES | {"assemble", "engine", "search", "searching"},
     "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"engine", "index", "sources", "store"},
     **dict.fromkeys(EDGES, LEAVES | {"engine", "envelope", "doctor"}),
@@ -70,6 +73,9 @@ REPORTS = frozenset(
         "satchel.index.status",
         "satchel.search.changes",
         "satchel.learn.entries",
+        "satchel.rules.applies",
+        "satchel.rules.check",
+        "satchel.rules.lines",
         "satchel.learn.lessons",
     }
 )

@@ -202,3 +202,18 @@ def test_a_value_that_rests_on_a_shown_experience_is_linked(satchel: Satchel) ->
         writer.merge(lambda: False)
     context = satchel.assemble("orders keys charged twice", types=["experiences", "values"], **WIDE)
     assert one(context, "value").metadata["rests_on"] == [ended.id]
+
+
+def test_what_was_set_aside_comes_back_where_the_more_relevant_one_does_not_fit(satchel: Satchel) -> None:
+    memory = satchel.memories.add(PARAGRAPH).memory
+    longer = f"{PARAGRAPH} The ledger of refunds is written last, when the server has said that all of it is there."
+    with satchel.memory.write() as writer:
+        writer.put([value_bundle(a_value("val_1", longer, satchel.notebook.workspace))])
+        writer.merge(lambda: False)
+    options = {**WIDE, "types": ["memories", "values"]}
+    question = "orders payment server ledger refunds"
+    both = satchel.assemble(question, **options)
+    assert [item.id for item in both.items] == ["value:val_1"]
+    tight = satchel.assemble(question, **{**options, "max_tokens": both.usage.used - 5})
+    assert [(item.id, item.origins) for item in tight.items] == [(f"memory:{memory.id}", ())]
+    assert [omission.id for omission in tight.overflow] == ["value:val_1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = (Kind.MEMORY, Kind.DOC)
 KEY = b"k" * 32
+PATIENCE_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -114,6 +116,64 @@ def test_a_failure_keeps_what_was_made_before_it(store: SqliteStore, cache: Vect
     with pytest.raises(EmbeddingError, match="no more"):
         fill(store, KINDS, embedder, cache)
     assert counts(store, KINDS, embedder).done == BATCH_DOCUMENTS
+
+
+class Slow(HashEmbedder):
+    """Not quick; each batch waits until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_quick = False
+        self.asked, self.let_go = threading.Event(), threading.Event()
+        self.batches: list[int] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.batches.append(len(texts))
+        self.asked.set()
+        assert self.let_go.wait(PATIENCE_SECONDS)
+        return super().embed_documents(texts)
+
+
+def test_a_stop_does_not_wait_for_an_embedder_that_may_take_long(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    embedder = Slow()
+    assert fill(store, KINDS, embedder, cache, should_stop=embedder.asked.is_set) == 0, "it was not let go"
+    assert embedder.batches == [BATCH_DOCUMENTS], "the first batch is small: how long it takes is not known"
+    embedder.let_go.set()
+    assert fill(store, KINDS, embedder, cache) == 40
+
+
+def test_batches_grow_where_the_embedder_is_known_to_be_far_away(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    embedder = Slow()
+    embedder.let_go.set()
+    assert fill(store, KINDS, embedder, cache) == 40
+    assert embedder.batches == [BATCH_DOCUMENTS, 40 - BATCH_DOCUMENTS]
+
+
+def test_a_model_that_is_built_by_its_first_batch_stays_with_small_ones(store: SqliteStore, cache: VectorCache) -> None:
+    class Built(Slow):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            self.is_quick = True
+            return super().embed_documents(texts)
+
+    put(store, memories(*(f"text number {number}" for number in range(40))))
+    embedder = Built()
+    embedder.let_go.set()
+    assert fill(store, KINDS, embedder, cache) == 40
+    assert max(embedder.batches) == BATCH_DOCUMENTS
+
+
+@pytest.mark.parametrize("error", [EmbeddingError("the server is away"), TimeoutError("its own")], ids=type)
+def test_what_goes_wrong_far_away_is_raised_here(store: SqliteStore, cache: VectorCache, error: Exception) -> None:
+    class Away(Slow):
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
+            assert texts
+            raise error
+
+    put(store, memories("red apples"))
+    with pytest.raises(type(error), match=str(error)):
+        fill(store, KINDS, Away(), cache)
 
 
 class FailsLater(HashEmbedder):

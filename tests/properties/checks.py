@@ -17,12 +17,13 @@ from markdown_it import MarkdownIt
 from satchel import Satchel
 from satchel.assemble import pack, stream
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
-from satchel.assemble.fit import COST_EXPONENT, COST_OFFSET, SMALLEST_PIECE_TOKENS, Section
+from satchel.assemble.fit import SMALLEST_PIECE_TOKENS
 from satchel.assemble.page import Page
 from satchel.assemble.read import Lines
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section
 from satchel.assemble.shown import Group
 from satchel.clean import clean_text
 from satchel.redact import redact

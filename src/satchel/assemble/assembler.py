@@ -1,4 +1,4 @@
-"""`ContextAssembler`: search results from anywhere, packed into a context by the same stream that answers questions."""
+"""Search results from anywhere, packed into a context by the same stream that answers questions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 
 from satchel import config
 from satchel.assemble.candidates import Candidate, within_blanks
-from satchel.assemble.fit import Section
 from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import pack
 from satchel.assemble.read import FileLines
+from satchel.assemble.section import Section
 from satchel.assemble.shown import subtract
 from satchel.assemble.supply import Supply, supply
 from satchel.errors import UsageError
@@ -29,7 +29,7 @@ MOST_NOTES = 10
 """Notes about single results that an answer carries: each is paid for, and a thousand would be all there is."""
 
 
-class ContextAssembler:
+class ResultAssembler:
     """Packs search results into contexts. Holds a cache of the files it read; safe to share between threads.
 
     `options` are those of every call that brings none. `allow` are regular expressions of texts that look like secrets

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from satchel.assemble.candidates import Candidate
-from satchel.assemble.fit import Section
+from satchel.assemble.section import Section
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import CONTEXT_TYPES, Kind
 
@@ -70,11 +70,22 @@ class Seen:
     exact: dict[str, list[_Known]] = field(default_factory=dict)
     prose: list[_Known] = field(default_factory=list)
 
-    def is_duplicate(self, section: Section, candidate: Candidate, text: str) -> bool:
-        """Whether a shown document says the same, which then notes this one as another origin.
+    def forget(self, candidate: Candidate) -> None:
+        """Note a candidate as another origin no more."""
+        for row in (row for rows in self.exact.values() for row in rows if candidate in row.candidate.twins):
+            row.candidate.twins.remove(candidate)
+            group = row.section.groups.get(row.candidate.group)
+            if group is not None:
+                group.item = None
+
+    def is_duplicate(self, section: Section, candidate: Candidate) -> bool:
+        """Whether a shown document says the same at its fullest, which then notes this one as another origin.
 
         A text without a twin counts as admitted from now on.
         """
+        step = candidate.steps[0]
+        lines = section.lines.get(candidate.group)
+        text = step.text if lines is None else "".join(lines.text(start, end) for start, end in step.ranges)
         folded, marks = _normalised(candidate.kind, text)
         known = (row for row in self.exact.get(folded, ()) if row.is_shown and _may_be_twins(row.candidate, candidate))
         twin = next(known, None)

@@ -7,6 +7,7 @@ are searched for; the code is searched with the whole text, because its stack fr
 from __future__ import annotations
 
 import re
+
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.search.filters import Filters

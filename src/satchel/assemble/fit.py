@@ -9,23 +9,16 @@ came out, and what is left over is filled again.
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.read import Lines
+from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
-from satchel.types import Kind
-
-COST_EXPONENT = 0.42
-"""Measured flat from 0.35 to 0.5 at 4,000 tokens. Small budgets want 0.2 to 0.35, large ones 0.5 to 0.65."""
-
-COST_OFFSET = 60.0
-"""Tokens added to every cost before the power, so that tiny windows do not win by being tiny. Anything from 8 to 60
-measures the same on 296 issues; with 60 fewer one-line pieces stand between the ranges that answer."""
 
 FILE_FRAME_TOKENS = 14
 """Heading, fences and nonce of one file besides its path, as measured on rendered contexts; an upper estimate."""
@@ -62,82 +55,14 @@ MERGED_TOKENS = 2
 MERGED_ESTIMATE = 6
 """The same where tokens are estimated: the factor, and rounding up for every text that is counted alone."""
 
-MOST_CHARACTERS_A_TOKEN = 12
-"""More characters a token, over some lines, has only white space; what is longer need not be counted to know."""
+MOST_CHARACTERS_A_TOKEN = 40
+"""More characters a token, over some lines, have only rulers and white space; what is longer need not be counted."""
 
 CLOSED_GAP_TOKENS = 24
 """At most so much falls away where two ranges become one: a range, a name of the usual length, a line between."""
 
 SMALLEST_PIECE_TOKENS = 6
 """Nothing useful is cheaper than this: below it the search for something that fits ends."""
-
-
-@dataclass(slots=True)
-class Section:
-    """The candidates of one kind, best first, and its share of the budget.
-
-    `reserve` is what the kind gets in any case, in tokens, if it can fill it. `companions` gives what should stand
-    beside a candidate that was admitted; they join the candidates then. `title` stands above it, empty for the one of
-    the kind.
-    """
-
-    kind: Kind
-    weight: float
-    candidates: list[Candidate]
-    lines: Mapping[str, Lines]
-    item_limit: int
-    reserve: int = 0
-    companions: Callable[[Candidate, Step], Sequence[Candidate]] | None = None
-    title: str = ""
-    shown: set[Candidate] = field(default_factory=set)
-    _led: set[Candidate] = field(default_factory=set)
-    groups: dict[str, Group] = field(default_factory=dict)
-    tokens: int = 0
-    taken: set[int] = field(default_factory=set)
-    document_tokens: dict[str, int] = field(default_factory=dict)
-    """What is shown of each document so far, by id."""
-
-    def add(self, candidate: Candidate, tokens: int) -> None:
-        """Count the tokens of an admission, or with a negative number of its withdrawal."""
-        self.tokens += tokens
-        identity = candidate.document.id
-        self.document_tokens[identity] = self.document_tokens.get(identity, 0) + tokens
-
-    def admit(self, candidate: Candidate, step: Step) -> None:
-        """Note that a candidate is shown, and take up what should stand beside it."""
-        self.shown.add(candidate)
-        if self.companions is None or candidate.leader is not None or candidate in self._led:
-            return
-        self._led.add(candidate)
-        self.candidates += self.companions(candidate, step)
-
-    def remaining(self) -> Iterator[tuple[int, Candidate]]:
-        """Candidates that are not shown yet and could be, best first; companions last."""
-        return (
-            (index, c)
-            for index, c in enumerate(self.candidates)
-            if index not in self.taken and (c.leader is None or c.leader in self.shown)
-        )
-
-    def in_order(self) -> Iterator[tuple[int, Candidate]]:
-        """`remaining` by density, with companions where they belong, also those that join on the way."""
-        rows = list(self.remaining())
-        companions = [(*_order(candidate), index) for index, candidate in rows if candidate.leader is not None]
-        heapq.heapify(companions)
-        known = len(self.candidates)
-        for index, candidate in rows:
-            if candidate.leader is not None:
-                continue
-            while companions and companions[0] < _order(candidate):
-                *_, joined = heapq.heappop(companions)
-                yield joined, self.candidates[joined]
-            yield index, candidate
-            for joined in range(known, len(self.candidates)):
-                heapq.heappush(companions, (*_order(self.candidates[joined]), joined))
-            known = len(self.candidates)
-        while companions:
-            *_, joined = heapq.heappop(companions)
-            yield joined, self.candidates[joined]
 
 
 @dataclass(slots=True)
@@ -154,6 +79,18 @@ Measure = Callable[[Sequence[Section]], int]
 """Renders what the sections show and counts its tokens, everything included."""
 
 
+class Twins(Protocol):
+    """Knows what says the same as something shown."""
+
+    def is_duplicate(self, section: Section, candidate: Candidate) -> bool:
+        """Whether something shown says the same, which is then named as another origin of it."""
+        ...
+
+    def forget(self, candidate: Candidate) -> None:
+        """Name it no more."""
+        ...
+
+
 class Fitter:
     """Fills sections up to a limit. One object a request."""
 
@@ -164,7 +101,7 @@ class Fitter:
         measure: Measure,
         exact: Measure,
         weigh: Callable[[Group], int],
-        is_duplicate: Callable[[Section, Candidate], bool],
+        twins: Twins,
         *,
         shows_lines: bool = True,
     ) -> None:
@@ -180,7 +117,7 @@ class Fitter:
         self._quick = measure
         self._exact = exact
         self._weigh = weigh
-        self._is_duplicate = is_duplicate
+        self._twins = twins
         self._characters_per_token = CHARACTERS_PER_TOKEN
         self._text_tokens: dict[str, int] = {}
         self._log: list[Admission] = []
@@ -226,13 +163,21 @@ class Fitter:
             group = section.groups.get(candidate.group)
             before = self._weigh(group) if group is not None else 0
             if not self._admit(section, index, candidate, step, least):
-                continue
+                return self._named(sections, candidate, used)
             grown = self._weigh(section.groups[candidate.group]) - before
             if used + grown <= self._limit + MERGED_TOKENS:
                 after = self._exact(sections)
                 if after <= self._limit:
                     return after
             self.take_back()
+        return used
+
+    def _named(self, sections: Sequence[Section], candidate: Candidate, used: int) -> int:
+        """The tokens of the text that now names a candidate beside its twin; where that is too much it does not."""
+        after = self._exact(sections)
+        if after <= self._limit:
+            return after
+        self._twins.forget(candidate)
         return used
 
     def _within_limit(self, sections: Sequence[Section], measure: Measure | None = None) -> int:
@@ -298,7 +243,7 @@ class Fitter:
         return used
 
     def _admit(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
-        if not candidate.pinned and candidate.leader is None and self._is_duplicate(section, candidate):
+        if not candidate.pinned and candidate.leader is None and self._twins.is_duplicate(section, candidate):
             section.taken.add(index)
             return False
         group = section.groups.get(candidate.group)
@@ -387,16 +332,3 @@ class Fitter:
         return known
 
 
-def _order(candidate: Candidate) -> tuple[bool, float, str, int]:
-    """What is tried first: pins, then value over a power of the cost, ties by id and place."""
-    return (
-        not candidate.pinned,
-        -candidate.density(COST_EXPONENT, COST_OFFSET),
-        candidate.document.id,
-        candidate.place,
-    )
-
-
-def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Candidates in the order in which they are tried."""
-    return sorted(candidates, key=_order)

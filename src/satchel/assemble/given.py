@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from satchel.clean import clean_field, clean_text
@@ -39,7 +39,8 @@ _VAGUE_ROLES = frozenset({"record", "text", "gap"})
 class Entity:
     """One entity, clean and redacted. `start` and `end` are 0 where they are not given; `score` is finite.
 
-    `sources` are the searches that found it, `twins` the ids of the results that were the same entity.
+    `sources` are the searches that found it, `twins` the ids of the results that were the same entity. `fields` is
+    what the kind of a record defines.
     """
 
     id: str
@@ -54,6 +55,7 @@ class Entity:
     score: float
     sources: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -206,3 +208,13 @@ def _get(thing: object, name: str) -> Any:
     if thing is None or isinstance(thing, str | int | float):
         return None
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def value_of(result: object, *names: str) -> Any:
+    """What a result says under the first of these names that it has, itself or in its `metadata`."""
+    for name in names:
+        for place in (result, _get(result, "metadata")):
+            value = _get(place, name)
+            if value is not None:
+                return value
+    return None

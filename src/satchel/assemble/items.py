@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.assemble.candidates import Candidate, within_blanks
-from satchel.assemble.fit import Section
 from satchel.assemble.fresh import freshness_of, gravest
 from satchel.assemble.links import also_at
+from satchel.assemble.section import Section
 from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
 from satchel.search.records import ALSO

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from satchel import outside
-from satchel.assemble.candidates import Candidate
 from satchel.assemble.dedupe import Seen, give_back, set_aside
-from satchel.assemble.fit import Fitter, Section
+from satchel.assemble.fit import Fitter
 from satchel.assemble.links import linked
 from satchel.assemble.page import Page
 from satchel.assemble.plan import PLAIN, Plan
@@ -17,6 +16,7 @@ from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Section
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
@@ -95,7 +95,7 @@ def fit(
         measure,
         page.shown_tokens if request.soft else page.exact_tokens,
         page.item_content_tokens if request.soft else page.item_tokens,
-        lambda section, c: _is_duplicate(seen, section, c),
+        seen,
         shows_lines=request.show_code,
     )
     aside = set_aside(sections)
@@ -117,14 +117,6 @@ def fit(
     if not items or (used > request.max_tokens and not request.soft):
         return Fitted("", 0, ())
     return Fitted(text, used, tuple(items))
-
-
-def _is_duplicate(seen: Seen, section: Section, candidate: Candidate) -> bool:
-    step = candidate.steps[0]
-    if not step.ranges:
-        return seen.is_duplicate(section, candidate, step.text)
-    lines = section.lines[candidate.group]
-    return seen.is_duplicate(section, candidate, "".join(lines.text(start, end) for start, end in step.ranges))
 
 
 def answer(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.fit import Section
 from satchel.assemble.items import build_item, build_items
 from satchel.assemble.render import RenderRequest, render_item, render_parts
+from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from satchel import files
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.fit import Section
 from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.section import Section
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.store.protocol import Store

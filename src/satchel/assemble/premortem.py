@@ -39,6 +39,15 @@ FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (
     "Relevant Principles",
 )
 
+QUESTIONS = {
+    FAILURES: "failures and issues in {domain}",
+    PERFORMANCE: "outcomes using {strategy} strategy",
+    SURPRISES: "unexpected outcomes in {domain}",
+    CAUSES: "why hypotheses fail in {domain}",
+    PRINCIPLES: "principles for {domain}",
+}
+"""What a searcher is asked that needs a question, as the first specification has it."""
+
 
 def plan(request: AssembleRequest) -> Plan:
     """The sections of a premortem for the domain, and the strategy if there is one, in the filters of the request."""

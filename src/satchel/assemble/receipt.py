@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 
 from satchel.assemble.candidates import Candidate
-from satchel.assemble.fit import FILE_FRAME_TOKENS, RANGE_TOKENS, Section
+from satchel.assemble.fit import FILE_FRAME_TOKENS, RANGE_TOKENS
+from satchel.assemble.section import Section
 from satchel.keys import handle
 from satchel.types import Omission
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.fit import Section
+from satchel.assemble.section import Section
 
 
 def best_entities(sections: Sequence[Section], most: int) -> list[Section]:

@@ -13,7 +13,7 @@ from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import import_lines
 from satchel.assemble.deal import dealt
-from satchel.assemble.fit import ITEM_SHARE, Section, by_density
+from satchel.assemble.fit import ITEM_SHARE
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
@@ -25,6 +25,7 @@ from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
 from satchel.assemble.related import present_lines, with_related
 from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Section, by_density
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
 from satchel.embed.protocol import Embedder
@@ -33,7 +34,7 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
 from satchel.search.known import known_records
 from satchel.search.query import Query, analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, RECORD_KINDS, SearchResult, search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
 from satchel.search.strategies import silent, unavailable
 from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
@@ -147,6 +148,28 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     return answer(request, sections, fitted, token_counter, problems, meta)
 
 
+def found_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
+    """What a question finds, ready to be packed beside something else, and what failed."""
+    safe = safe_question(request.query, bench.allow)
+    query = analyse(safe)
+    meaning = Meaning(bench.embedder, safe) if bench.embedder is not None else None
+    plan = plan_of(request, bench.kinds()).sections
+    gathered, failures = gather(
+        plan, _asker(bench, query, request, meaning), bench.open_executor, request.deadline_seconds
+    )
+    sections, unreadable = _sections(request, bench, gathered, frozenset(term.term for term in query.terms))
+    missing = [meaning.failure] if meaning is not None and meaning.failure is not None else []
+    return sections, [*failures, *unreadable, *missing]
+
+
+def hit_candidates(
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest
+) -> tuple[list[Candidate], list[Failure]]:
+    """Records that are to be shown in any case, as candidates, and what could not be read of them."""
+    candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
+    return candidates, failures
+
+
 def _vectors(gathered: Sequence[Gathered]) -> dict[str, str]:
     """How far the vectors of each type are that took part: `{"memories": "12/40"}`."""
     return {
@@ -171,7 +194,7 @@ def asker(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], Se
 
     def ask(kind: Kind) -> SearchResult:
         store = bench.store_of(kind)
-        likeness = scores(store, kind, meaning) if kind in RECORD_KINDS else None
+        likeness = scores(store, kind, meaning)
         return search_kind(store, kind, query, likeness=likeness, **options)
 
     return ask
@@ -190,10 +213,11 @@ def _asker(
         if section.standing is not None:
             most = request.limit * MOST_SECTIONS_ALIKE
             return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
-        likeness = scores(store, section.kind, meaning) if section.kind in RECORD_KINDS else None
+        likeness = scores(store, section.kind, meaning)
+        asked, known = (analyse(section.question), None) if section.question else (query, votes)
         found = search_kind(
-            store, section.kind, analyse(section.question) if section.question else query,
-            votes=None if section.question else votes, candidates=candidates, likeness=likeness, silent=quiet, filters=filters, now=request.now,
+            store, section.kind, asked, votes=known, candidates=candidates, likeness=likeness, silent=quiet,
+            filters=filters, now=request.now,
         )  # fmt: skip
         return found if request.change is None else with_change(found, request.change, store, section.kind)
 

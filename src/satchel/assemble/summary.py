@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from satchel.assemble.fit import Section
 from satchel.assemble.render import RenderRequest
+from satchel.assemble.section import Section
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Detail
 

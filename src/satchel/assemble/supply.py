@@ -15,13 +15,14 @@ from satchel.assemble.candidates import (
     signature_range,
     within_blanks,
 )
-from satchel.assemble.fit import LEAST_REMARK_TOKENS, Section
+from satchel.assemble.fit import LEAST_REMARK_TOKENS
 from satchel.assemble.given import GIVEN, Entity
 from satchel.assemble.imports import binding
 from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.render.layout import group_of
+from satchel.assemble.section import Section
 from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
@@ -195,6 +196,7 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, stand
     if location is None and standing.freshness is Freshness.STALE:
         title = f"{title} (as given, not as in {entity.path})"
     fields = {
+        **entity.fields,
         "type": entity.type or kind.value,
         "language": language,
         "name": entity.name,

@@ -35,6 +35,8 @@ COMMANDS: Mapping[str, str] = {
     "search": "List the best matches for a question.",
     "why": "Say how a file or a definition stands for a question, and why it is in or out.",
     "expand": "Show all of what a handle stands for.",
+    "situation": "Pack what guides a situation, and what history knows of it.",
+    "rules": "Say which instruction files apply, and what is wrong with them.",
     "replay": "Ask a saved question again and name what differs.",
     "index": "Bring the index of a folder up to date.",
     "history": "Show the commits that touched a file, which files change most, or who changed them.",
@@ -48,6 +50,7 @@ COMMANDS: Mapping[str, str] = {
     "doctor": "Check that everything satchel needs works, and say how to mend it.",
     "config": "Show the settings in force and where they come from.",
     "trust": "Trust the instruction files of a folder.",
+    "workspace": "Name repositories, vaults and exports of notes, to ask them from anywhere.",
     "clean": "Remove the index of a folder; it is built again when needed.",
     "completion": "Print the script that completes commands in a shell.",
 }

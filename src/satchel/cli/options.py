@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from satchel.errors import UsageError
+
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -16,11 +18,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(slots=True)
 class Invocation:
-    """What the options before or behind the command say: `root` or None to look for it, `color` or empty to decide."""
+    """What the options before or behind the command say: `color` is empty to decide.
 
-    root: Path | None = None
+    `given_root` is that of `--root`, `workspaces` are the roots that `--workspace` named (as `workspace` says).
+    """
+
+    given_root: Path | None = None
     color: str = ""
     as_json: bool = False
+    workspace: str = ""
+    workspaces: tuple[Path, ...] = ()
+
+    @property
+    def root(self) -> Path | None:
+        """The one root that was named, None to look for it. Raises UsageError for more than one."""
+        if self.workspaces and self.given_root is not None:
+            raise UsageError("--root and --workspace both name the root: give one of them")
+        if len(self.workspaces) > 1:
+            raise UsageError(f"{self.workspace} are {len(self.workspaces)} workspaces: this command takes one")
+        return self.workspaces[0] if self.workspaces else self.given_root
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
@@ -31,11 +47,35 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Non
 
 _ROOT = click.option(
     "--root",
+    "given_root",
     type=click.Path(path_type=Path),
     metavar="PATH",
     expose_value=False,
     callback=_keep,
     help="The folder to work on; by default the git work tree around the current folder.",
+)
+
+
+def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    """Remember the roots that these names stand for, as `--root` does."""
+    if value is None or context.resilient_parsing:
+        return
+    from satchel.config import Folders
+    from satchel.workspaces import Registry
+
+    registry = Registry(Folders.from_environment())
+    names = list(dict.fromkeys(name.strip() for name in value.split(",")))
+    invocation = context.ensure_object(Invocation)
+    invocation.workspaces = tuple(registry.get(name).path for name in names)
+    _keep(context, parameter, value)
+
+
+_WORKSPACE = click.option(
+    "--workspace",
+    metavar="NAME[,NAME]",
+    expose_value=False,
+    callback=_keep_workspace,
+    help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
 )
 _COLOR = click.option(
     "--color",
@@ -48,7 +88,7 @@ _COLOR = click.option(
 
 def common_options(function: Function) -> Function:
     """Add the options that work everywhere."""
-    return _ROOT(_COLOR(function))
+    return _ROOT(_WORKSPACE(_COLOR(function)))
 
 
 def json_option(what: str) -> Callable[[Function], Function]:

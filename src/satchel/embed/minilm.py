@@ -171,10 +171,11 @@ def built(cache: Path, weights: str = "") -> Path:
 
     for name, wanted in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
         _check(source / name, wanted)
+    model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is made: a stopped run leaves nothing behind
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
     try:
-        (partial / MODEL_FILE).write_bytes(build(read_tensors(source / WEIGHTS_FILE)))
+        (partial / MODEL_FILE).write_bytes(model)
         shutil.copyfile(source / VOCABULARY_FILE, partial / VOCABULARY_FILE)
         with contextlib.suppress(FileExistsError, OSError):  # another process was faster: its folder is as good
             os.rename(partial, target)  # noqa: PTH104 - must fail where the target has content

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from satchel.files import SkipReason
 from satchel.index.difference import Difference, compare
 from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
-from satchel.index.options import BuildOptions
+from satchel.index.options import LINKS_DUE, BuildOptions
 from satchel.index.report import IndexReport, Progress
 from satchel.index.tick import tick
 from satchel.index.walk import Walk, walk
@@ -32,15 +32,19 @@ def build(
     store: Store, root: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
 ) -> IndexReport:
     """Update the store from the files and the history of `root`. The caller holds the index lock."""
+    if root.is_file():
+        from satchel.index.export import build_export
+
+        return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()
     began = tick()
     found = walk(root, options.walk, should_stop=should_stop)
-    difference = compare(store, found, options.reading.version)
+    difference = compare(store, found, options.reading.version, vault=options.reading.vault)
     history = plan_history(store, root, _history_options(options))
     notes = [*_notes(store, found), *history.notes]
     outcome = None
     is_stopped = found.stopped or should_stop()
-    if not is_stopped and (difference.is_any or history.is_due):
+    if not is_stopped and (difference.is_any or history.is_due or store.meta(LINKS_DUE)):
         outcome = _update(store, difference, history, options, began, progress, should_stop)
     if outcome is not None and outcome.completed and store.meta(SET_ASIDE):
         with store.write() as writer:

@@ -11,7 +11,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Stamp
 from satchel.types import Kind
 
-FILE_KINDS = (Kind.CODE, Kind.DOC)
+FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 """The kinds whose bundles are files."""
 
 
@@ -40,9 +40,15 @@ class Difference:
         return bool(self.read or self.gone or self.unskipped)
 
 
-def compare(store: Store, found: Walk, version: str) -> Difference:
-    """Compare a walk with the store."""
-    known = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
+def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind, Stamp]]:
+    """The files of the store by path; with `folders` also the notes that stand for a folder of a vault."""
+    every = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
+    return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
+
+
+def compare(store: Store, found: Walk, version: str, *, vault: bool = False) -> Difference:
+    """Compare a walk with the store. What is no `vault` any more has no folders."""
+    known = known_files(store, folders=not vault)
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
     is_rebuild = bool(known or skipped) and not is_marked
@@ -69,8 +75,8 @@ def compare(store: Store, found: Walk, version: str) -> Difference:
 
 def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[str, int]]:
     """(path, size in bytes) of the files below a root that the store does not know, or knows with another stamp."""
-    known = {path: stamp for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
-    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, stamp in known.items()}
+    known = known_files(store)
+    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in known.items()}
     return [
         (entry.path, entry.size)
         for entry in walk(root, options).entries

@@ -6,9 +6,11 @@ was embedded before, under any root, comes from the cache. The recipe of the emb
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError
@@ -19,11 +21,19 @@ from satchel.store.protocol import Store
 from satchel.store.vectors import encode
 from satchel.types import Kind
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from satchel.embed.protocol import Vectors
+
 BATCH_DOCUMENTS = 16
 """Texts that are embedded at once: 0.2 s, which is how long Ctrl-C waits."""
 
 ENDPOINT_BATCH_DOCUMENTS = 256
 """Where every call is a journey: four requests of an endpoint."""
+
+LOOK_SECONDS = 0.05
+"""How often a run looks whether it is to stop, while it waits for an embedder that may take long."""
 
 PUBLISH_SECONDS = 5.0
 """A run publishes at least this often. Every publication makes readers load the words anew, so not much oftener."""
@@ -78,25 +88,30 @@ def fill(
 ) -> int:
     """Give every document of these kinds a vector; returns how many got one.
 
-    Vectors of another fingerprint are deleted once there is a complete set of this one. Raises EmbeddingError; what
-    was made until then is kept.
+    Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
+    `BATCH_DOCUMENTS` at most. Raises EmbeddingError; what was made until then is kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
     missing = store.without_vector(kinds, mark)
     if missing:
         progress.phase("vectors", len(missing))
-    size = BATCH_DOCUMENTS if embedder.is_quick else ENDPOINT_BATCH_DOCUMENTS
-    made, pending = 0, _Pending()
+    made, start, size, pending = 0, 0, BATCH_DOCUMENTS, _Pending()
     try:
-        for start in range(0, len(missing), size):
+        while start < len(missing):
+            rows = missing[start : start + size]
             if should_stop():
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            rows = missing[start : start + size]
-            pending.entries += _embedded(document_texts(store, rows, embedder.max_tokens), embedder, cache)
+            found = _embedded(document_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
+            if found is None:
+                return made + pending.publish(store, mark, embedder.max_tokens)
+            pending.entries += found
             progress.advance(len(rows))
             if pending.is_due():
                 made += pending.publish(store, mark, embedder.max_tokens)
+            start += len(rows)
+            # Only now: a model that has yet to be built does not say before its first batch that it is quick.
+            size = BATCH_DOCUMENTS if embedder.is_quick else ENDPOINT_BATCH_DOCUMENTS
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
         raise
@@ -109,9 +124,9 @@ def fill(
 
 
 def _embedded(
-    texts: Sequence[DocumentText], embedder: Embedder, cache: VectorCache
-) -> list[tuple[DocumentText, bytes]]:
-    """Each text with its stored vector: from the cache, or made now and remembered there."""
+    texts: Sequence[DocumentText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
+) -> list[tuple[DocumentText, bytes]] | None:
+    """Each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
     known = {
@@ -119,7 +134,40 @@ def _embedded(
     }
     fresh = [text for text, key in keys.items() if key not in known]
     if fresh:
-        made = dict(zip((keys[text] for text in fresh), encode(embedder.embed_documents(fresh)), strict=True))
+        vectors = _vectors(fresh, embedder, should_stop)
+        if vectors is None:
+            return None
+        made = dict(zip((keys[text] for text in fresh), encode(vectors), strict=True))
         cache.save(made)
         known |= made
     return [(entry, known[keys[entry.text]]) for entry in texts]
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:
+    """The vectors of these texts, None when the run is to stop before they are there.
+
+    What takes milliseconds is waited for. What may take long (a server, a model that is built first) works in a thread
+    that is left behind on a stop: it writes nothing to a store, and ends with its call or with the process.
+    """
+    if embedder.is_quick:
+        return embedder.embed_documents(texts)
+    from concurrent.futures import Future  # here, because it brings logging with it
+
+    outcome: Future[Vectors] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(embedder.embed_documents(texts))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the vectors are waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=work, name="satchel-embedding", daemon=True).start()
+    while True:
+        try:
+            return outcome.result(LOOK_SECONDS)
+        except TimeoutError:
+            if outcome.done():  # the error is the embedder's own
+                raise
+            # A model that is built by now ends its batch soon, and must not run while the process ends.
+            if should_stop() and not embedder.is_quick:
+                return None

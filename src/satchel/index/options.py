@@ -8,6 +8,7 @@ from hashlib import blake2b
 from satchel.clean import CLEANING_VERSION
 from satchel.index.walk import WalkOptions
 from satchel.redact import REDACTION_VERSION
+from satchel.sources.notes.version import NOTES_VERSION
 from satchel.sources.version import OUTLINE_VERSION
 from satchel.store.extract import EXTRACTION_VERSION
 
@@ -16,16 +17,29 @@ READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/
 
 _DIGEST_BYTES = 8
 
+LINKS_DUE = "links_due"
+"""Under this key a store remembers that notes of a vault changed and their links were not looked at since."""
+
+BROKEN_LINKS = "broken_links"
+"""Under this key a store remembers the links to notes that do not exist: how many, and the first of them."""
+
+EXPORT_STATE = "export"
+"""Under this key a store remembers which export of notes it holds: its stamp, and how it was read."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """What a worker needs to know. `key` keys the content hashes; `cache` is the extraction cache file or empty."""
+    """What a worker needs to know. `key` keys the content hashes; `cache` is the extraction cache file or empty.
+
+    In a `vault` Markdown files are notes.
+    """
 
     root: str
     key: bytes
     limit: int
     allow: tuple[str, ...] = ()
     cache: str = ""
+    vault: bool = False
 
     @property
     def version(self) -> str:
@@ -34,7 +48,8 @@ class ReadingOptions:
         With another key no hash of a file would be found again, and what was allowed once must not stay unredacted.
         """
         digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=_DIGEST_BYTES)
-        return f"{READING_VERSION}/{digest.hexdigest()}"
+        notes = f"/vault {NOTES_VERSION}" if self.vault else ""
+        return f"{READING_VERSION}/{digest.hexdigest()}{notes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +62,4 @@ class BuildOptions:
     commits: int = 6000
     commit_files: int = 40
     message_characters: int = 5000
+    export_bytes: int = 1_000_000_000

@@ -17,9 +17,11 @@ from satchel.index.extraction_cache import ExtractionCache
 from satchel.index.options import ReadingOptions
 from satchel.index.tick import tick
 from satchel.redact import redact
+from satchel.sources.notes.note import is_note
 from satchel.sources.outline import outline_file
 from satchel.store.extract import dump, extract, load
 from satchel.store.records import Extraction
+from satchel.types import Kind, Outline
 
 TEXT_COMPRESSION = 1
 
@@ -33,7 +35,7 @@ class Reading:
 
     `text` is compressed; `redacted` and `cleaned` count what was taken out. `changed_ns` is 0 for a file that may have
     changed once more unnoticed: it is read again by the next run. The extraction is there as a value where it was
-    made, and dumped where it came from a worker or the cache.
+    made, and dumped where it came from a worker or the cache. `facts` are those of a note of a vault.
     """
 
     path: str
@@ -50,6 +52,7 @@ class Reading:
     cleaned: int = 0
     lossy: bool = False
     cached: bool = False
+    facts: str = ""
     made: Extraction | None = None
 
     @property
@@ -65,7 +68,7 @@ class Reading:
         """All fields but the last as plain values, in order: `Reading(*row)` is this reading."""
         return (
             self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash,
-            self.kind, self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached,
+            self.kind, self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached, self.facts,
         )  # fmt: skip
 
 
@@ -104,11 +107,20 @@ class Reader:
     def _parse(self, reading: Reading, text: str) -> None:
         text, reading.cleaned = clean_text(text)
         text, secrets = redact(text, allow=self._options.allow)
-        kind, outline = outline_file(reading.path, text)
+        kind, outline = self._outlined(reading, text)
         reading.kind = str(kind)
         reading.text = zlib.compress(text.encode("utf-8", "replace"), TEXT_COMPRESSION)
         reading.made = extract(text, outline)
         reading.redacted = sum(secrets.values())
+
+    def _outlined(self, reading: Reading, text: str) -> tuple[Kind, Outline]:
+        if not self._options.vault or not is_note(reading.path):
+            return outline_file(reading.path, text)
+        from satchel.sources.notes.vault import read_note
+
+        outline, facts = read_note(reading.path, text)
+        reading.facts = facts.dump()
+        return Kind.NOTE, outline
 
     def cache_key(self, reading: Reading) -> str:
         """The key under which this reading is cached: equal bytes under an equal name give an equal extraction."""

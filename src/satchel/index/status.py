@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel import git
+from satchel import files, git
 from satchel.errors import GitError
-from satchel.index.difference import FILE_KINDS
+from satchel.index.difference import known_files
 from satchel.index.lock import holder, last_run
-from satchel.index.walk import WalkOptions, walk
+from satchel.index.options import BROKEN_LINKS, EXPORT_STATE
+from satchel.index.walk import Walk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.statistics import StoreStatistics
 from satchel.types import Failure
@@ -43,7 +44,8 @@ class Freshness:
 class Status:
     """The state of one index. `sizes` are bytes on disk, `skipped` counts files and folders by reason.
 
-    `building` says who builds the index right now, empty if nobody does.
+    `building` says who builds the index right now, empty if nobody does. `broken_links` lead to notes that do not
+    exist; the first of them are named with their note (note, link as written).
     """
 
     root: Path
@@ -55,6 +57,8 @@ class Status:
     skipped: Mapping[str, int]
     building: str
     failures: tuple[Failure, ...] = ()
+    broken_links: int = 0
+    broken_examples: tuple[tuple[str, str], ...] = ()
 
 
 def look(
@@ -66,21 +70,23 @@ def look(
     should_stop: Callable[[], bool],
 ) -> Status:
     """The state of the index in the folder `index`. `stores` are the store files to measure, by name."""
-    found = walk(root, options, should_stop=should_stop)
-    stamps = {path: stamp for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
-    known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, stamp in stamps.items()}
+    found = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
+    stamps = known_files(store) if root.is_dir() else {}
+    known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stamps.items()}
     known |= store.skipped_stamps()
     present = {entry.path: (entry.size, entry.mtime_ns, entry.changed_ns) for entry in found.entries}
     head, failures = _head(root)
     freshness = Freshness(
         checked=last_run(index / "index.lock"),
         new=sum(path not in known for path in present),
-        changed=sum(path in known and known[path] != stamp for path, stamp in present.items()),
+        changed=sum(path in known and known[path] != stamp for path, stamp in present.items())
+        + _changed_export(store, root),
         gone=sum(path not in present for path in known),
         head=head,
         indexed_head=_indexed_head(store),
     )
     skipped = Counter(found.skipped) + Counter(store.skipped_reasons())
+    broken = json.loads(store.meta(BROKEN_LINKS) or "{}")
     return Status(
         root=root,
         index=index,
@@ -91,7 +97,16 @@ def look(
         skipped=dict(sorted(skipped.items(), key=lambda row: (-row[1], row[0]))),
         building=holder(index / "index.lock"),
         failures=failures,
+        broken_links=broken.get("count", 0),
+        broken_examples=tuple((note, link) for note, link in broken.get("examples", ())),
     )
+
+
+def _changed_export(store: Store, root: Path) -> int:
+    """1 where the root is an export that was written since it was read."""
+    held = store.meta(EXPORT_STATE)
+    now = files.stamp(root.parent, root.name) if root.is_file() else None
+    return int(held is not None and now is not None and json.loads(held)[0] != list(now))
 
 
 def file_bytes(path: Path) -> int:

@@ -19,10 +19,11 @@ from satchel.index.commits import HistoryChange, update_history
 from satchel.index.difference import FILE_KINDS, Difference
 from satchel.index.history import HistoryPlan
 from satchel.index.lanes import Lanes
-from satchel.index.options import BuildOptions
+from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions
 from satchel.index.reading import Reader, Reading
 from satchel.index.report import IndexReport, Progress
 from satchel.index.walk import FileEntry
+from satchel.sources.notes.vault import stored_fields
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import NewBundle, SkippedFile, Stamp
@@ -134,8 +135,21 @@ def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], re
             fresh, is_done = _publish_some(writer, task, readings, outcome)
             if is_done:
                 outcome.completed = not task.should_stop()
+                if outcome.completed and store.meta(LINKS_DUE):
+                    _relink(store, writer, task)
             _mark(writer, task.difference, is_all=is_done and outcome.completed)
         reader.remember(fresh)
+
+
+def _relink(store: Store, writer: Writer, task: Task) -> None:
+    """Look at the links of a vault again; a folder that is no vault any more has none."""
+    if task.options.reading.vault:
+        from satchel.index.links import relink
+
+        relink(store, writer, BROKEN_LINKS)
+    else:
+        writer.set_meta(BROKEN_LINKS, "")
+    writer.set_meta(LINKS_DUE, "")
 
 
 def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
@@ -147,6 +161,8 @@ def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
 def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
     """Remove what is gone, and bring the history up to date."""
     difference = task.difference
+    if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
+        writer.set_meta(LINKS_DUE, "1")
     for kind in FILE_KINDS:
         writer.remove(kind, [path for path in difference.gone if difference.known[path][0] is kind])
     outcome.removed += len(difference.gone)
@@ -226,6 +242,7 @@ def _stamp(reading: Reading, known: Stamp) -> Stamp:
 def new_bundle(reading: Reading) -> NewBundle:
     """The bundle of a file that was read."""
     kind = Kind(reading.kind)
+    title, tags, facts = (reading.path, (), {}) if not reading.facts else stored_fields(reading.facts)
     return NewBundle(
         kind=kind,
         key=reading.path,
@@ -238,8 +255,9 @@ def new_bundle(reading: Reading) -> NewBundle:
         mtime_ns=reading.mtime_ns,
         changed_ns=reading.changed_ns,
         secondary=kind is Kind.CODE and is_secondary(reading.path),
-        title=reading.path,
-        fields=_fields(reading),
+        title=title,
+        tags=tags,
+        fields=_fields(reading) | facts,
         updated=reading.mtime_ns / 1e9,
         origin="file",
     )

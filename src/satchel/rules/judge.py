@@ -46,21 +46,33 @@ _FRAME = """
 """
 
 _TOPICS: Sequence[str] = (
-    "database db sql postgres postgresql mysql sqlite query queries schema table tables migration migrations "
-    "orm index column rows transaction",
-    "test tests testing pytest unittest unit spec specs assertion assert coverage fixture fixtures flaky "
-    "tested jest vitest",
+    (
+        "database db sql postgres postgresql mysql sqlite query queries schema table tables migration migrations "
+        "orm index column rows transaction"
+    ),
+    (
+        "test tests testing pytest unittest unit spec specs assertion assert coverage fixture fixtures flaky "
+        "tested jest vitest"
+    ),
     "documentation docs doc readme docstring markdown guide manual changelog tutorial md rst",
-    "security secure auth authentication authorization login password token tokens credential credentials "
-    "oauth session permission permissions csrf xss encryption secret secrets vulnerability",
+    (
+        "security secure auth authentication authorization login password token tokens credential credentials "
+        "oauth session permission permissions csrf xss encryption secret secrets vulnerability"
+    ),
     "performance slow fast speed latency profiling optimise optimize optimization benchmark memory cache throughput",
-    "frontend ui css html component components react button page layout style styles styling tsx jsx vue "
-    "svelte browser scss",
+    (
+        "frontend ui css html component components react button page layout style styles styling tsx jsx vue "
+        "svelte browser scss"
+    ),
     "backend server endpoint endpoints api apis rest http handler route routes request requests controller graphql",
-    "deployment deploy deploys deploying release releases production rollout ci cd pipeline docker kubernetes "
-    "helm terraform infrastructure workflow",
-    "error errors exception exceptions traceback crash crashes failure failing fail fails failed bug bugs "
-    "debug debugging broken",
+    (
+        "deployment deploy deploys deploying release releases production rollout ci cd pipeline docker kubernetes "
+        "helm terraform infrastructure workflow"
+    ),
+    (
+        "error errors exception exceptions traceback crash crashes failure failing fail fails failed bug bugs "
+        "debug debugging broken"
+    ),
     "payment payments billing invoice invoices checkout stripe refund refunds charge price prices order orders",
     "refactor refactoring rename restructure cleanup simplify extract duplicate duplication",
     "concurrency async await thread threads lock locks race deadlock parallel concurrent mutex",

@@ -50,11 +50,10 @@ class ModelOptions:
 
 
 class ModelJudge:
-    """Asks a language model. `client` can be replaced, for tests and for proxies."""
+    """Asks a language model."""
 
-    def __init__(self, options: ModelOptions, client: httpx.Client | None = None) -> None:
+    def __init__(self, options: ModelOptions) -> None:
         self._options = options
-        self._client = client
 
     @property
     def id(self) -> str:
@@ -75,37 +74,17 @@ class ModelJudge:
             return Opinion(Verdict.UNDECIDED, "the model gave no clear answer", self.id)
         return Opinion(Verdict.TRUE if answer else Verdict.FALSE, "the model says so", self.id)
 
-    def close(self) -> None:
-        """Release the connections."""
-        if self._client is not None:
-            self._client.close()
-
     def _ask(self, conditions: Sequence[str], situation: Situation) -> str:
-        client = self._opened()
-        import httpx
-
         listed = [f"{number}. {' '.join(c.split())[:LONGEST_CONDITION]}" for number, c in enumerate(conditions, 1)]
         said = "\n".join(situation.lines()) or "nothing is known"
-        asked = f"Situation (data):\n{json.dumps(said)}\n\nConditions:\n" + "\n".join(listed)
+        asked = "\n".join(["Situation (data):", json.dumps(said), "", "Conditions:", *listed])
         body = {
             "model": self._options.model,
             "temperature": 0,
-            "max_tokens": ANSWER_TOKENS * len(conditions) + ANSWER_TOKENS,
-            "messages": [
-                {"role": "system", "content": _INSTRUCTIONS},
-                {
-                    "role": "user",
-                    "content": asked,
-                },
-            ],
+            "max_tokens": ANSWER_TOKENS * (len(conditions) + 1),
+            "messages": [{"role": "system", "content": _INSTRUCTIONS}, {"role": "user", "content": asked}],
         }
-        headers = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}
-        try:
-            response = client.post(f"{self._options.url.rstrip('/')}/chat/completions", json=body, headers=headers)
-        except httpx.InvalidURL as error:
-            raise JudgeError(f"judge.endpoint {self._options.url} is no address: {error}") from error
-        except httpx.HTTPError as error:
-            raise JudgeError(f"{self._options.url} cannot be reached: {error or type(error).__name__}") from error
+        response = self._send(body)
         if response.status_code != 200:
             raise JudgeError(f"{self._options.url} answered {response.status_code}: {response.text[:200].strip()}")
         try:
@@ -116,15 +95,22 @@ class ModelJudge:
             raise JudgeError(f"{self._options.model} answered without text")
         return content[:LARGEST_ANSWER]
 
-    def _opened(self) -> httpx.Client:
-        if self._client is None:
-            try:
-                import httpx
-            except ImportError as error:
-                raise MissingExtraError("a judging model needs httpx: pip install 'satchel[llm]'") from error
+    def _send(self, body: Mapping[str, object]) -> httpx.Response:
+        try:
+            import httpx
+        except ImportError as error:
+            raise MissingExtraError("a judging model needs httpx: pip install 'satchel[llm]'") from error
+        url = f"{self._options.url.rstrip('/')}/chat/completions"
+        headers = {"Authorization": f"Bearer {self._options.key}"} if self._options.key else {}
+        try:
             # Redirects could lead the key elsewhere.
-            self._client = httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False)
-        return self._client
+            with httpx.Client(timeout=self._options.timeout_seconds, follow_redirects=False) as client:
+                return client.post(url, json=body, headers=headers)
+        except httpx.InvalidURL as error:
+            raise JudgeError(f"judge.endpoint {self._options.url} is no address: {error}") from error
+        except httpx.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise JudgeError(f"{self._options.url} cannot be reached: {reason}") from error
 
 
 def parse_answer(text: str) -> bool:
@@ -138,7 +124,7 @@ def parse_answer(text: str) -> bool:
 
 
 def parse_answers(text: str) -> dict[int, bool]:
-    """The answers by number (from 1). A line that is no answer says nothing; a number that is answered twice neither."""
+    """The answers by number (from 1). A line that is no answer says nothing, nor does a number answered twice."""
     found: dict[int, bool] = {}
     twice: set[int] = set()
     for line in text.splitlines():

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel import outside
+from satchel import logs, outside
 from satchel.errors import SatchelError, UsageError
-from satchel.logs import logger
 from satchel.rules.document import RELATIVE_FILTERS
 from satchel.rules.paths import Globs, problem_of
 from satchel.rules.registry import (
@@ -99,7 +98,7 @@ def _provided(
     try:
         given = [*provider(request)][: request.limit]
     except Exception as error:  # noqa: BLE001 - a function of the user's: whatever it raises must not take the answer down
-        logger().warning("registered key failed", key=request.key, error=repr(error))
+        logs.warning("registered key failed", key=request.key, exc_info=True)
         notes.append(
             Failure(KEYS, f"{request.key}: {type(error).__name__}: {outside.line(str(error))}", "it is left out")
         )

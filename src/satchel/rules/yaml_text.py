@@ -108,7 +108,7 @@ class _Reader:
         if len(place) > DEEPEST:
             raise self._error(event, f"is nested deeper than {DEEPEST} levels")
         if kind == "ScalarEvent":
-            value = _plain(event.value) if event.style is None else event.value
+            value = _plain(event.value) if event.implicit[0] else event.value
         elif kind == "SequenceStartEvent":
             value = self._list(events, place)
         else:
@@ -134,7 +134,7 @@ class _Reader:
             if kind != "ScalarEvent" or event.tag is not None:
                 raise self._error(event, "has a key that is no plain text")
             key = event.value
-            if key == "<<" and event.style is None:
+            if key == "<<" and event.implicit[0]:
                 raise self._error(event, "has a merge key (<<): name the other context with `extends` instead")
             if key in found:
                 line = self._lines[(*place, key)]

@@ -32,6 +32,7 @@ FILE_WEIGHTS = {
     "path mention": 0.5,
     "symbol mention": 0.5,
     "trace": 1.0,
+    "vectors": 1.0,
 }
 """Weight of each normalised signal in F."""
 
@@ -41,6 +42,9 @@ RANKED_WINDOWS = 1500
 
 BEST_PARTS = 200
 """Parts that take part in the top-three sum."""
+
+SIMILAR_PARTS = 50
+"""Parts that get a value for their vector alone, whatever their words."""
 
 NAME_DILUTION = 0.075
 """The name signal of a file is divided by sqrt(1 + parts * this): big files define every word."""
@@ -57,6 +61,7 @@ VALUE_TITLE = 0.7
 VALUE_CALLS = 0.4
 VALUE_COMMENT = 0.8
 VALUE_MENTION = 0.5
+VALUE_VECTORS = 1.2
 MENTION_CEILING = 4.0
 """Coefficients of the log value of a window."""
 
@@ -81,8 +86,12 @@ def rank(
     kind: Kind,
     votes: history.Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
+    similar: FloatArray | None = None,
 ) -> Ranking:
-    """Score all files and windows of the lexicon of one kind of files; `silent` strategies take no part."""
+    """Score all files and windows of the lexicon of one kind of files; `silent` strategies take no part.
+
+    `similar` says how near each document is to the question in meaning (0 for not at all), on any scale.
+    """
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
@@ -90,10 +99,10 @@ def rank(
         scores, found = _silenced(scores, found, silent)
     primary = _primary(lexicon, asks_for_tests=query.asks_for_tests)
     demoted = primary.demoted
-    signals = _file_signals(lexicon, scores, found, voted, primary.bundle)
+    signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
-    for name, weight in FILE_WEIGHTS.items():
-        file_score += weight * signals[name]
+    for name, values in signals.items():
+        file_score += FILE_WEIGHTS[name] * values
     file_score[demoted] *= SECONDARY_FACTOR
     file_score[~lexicon.live_bundle] = 0.0
     file_score = _by_maximum(file_score)
@@ -102,9 +111,11 @@ def rank(
     file_rank[order] = np.arange(len(order))
     follows_calls = kind is Kind.CODE and SearchStrategy.GRAPH not in silent
     support = _calls(store, lexicon, scores.document, file_score) if follows_calls else np.zeros_like(scores.title)
-    windows = _ranked_windows(lexicon, scores.window, file_score, file_rank)
+    windows = _ranked_windows(lexicon, scores.window, file_score, file_rank, similar)
     value = np.full(len(lexicon.columns.window_document), -np.inf)
     value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
+    if similar is not None:
+        value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     return Ranking(scores, file_score, signals, file_rank, value, support, found)
 
@@ -133,6 +144,7 @@ def _file_signals(
     found: mentions.Mentions,
     history_votes: FloatArray,
     primary: npt.NDArray[np.bool_],
+    similar: FloatArray | None,
 ) -> dict[str, FloatArray]:
     owner = lexicon.columns.document_bundle
     total = len(lexicon.columns.bundle_id)
@@ -150,6 +162,8 @@ def _file_signals(
         "symbol mention": symbol,
         "trace": trace,
     }
+    if similar is not None:
+        raw["vectors"] = _best_of_each(similar, lexicon.bundle_first_document, lexicon.bundle_document_count)
     return {name: _by_primary(np.where(lexicon.live_bundle, values, 0.0), primary) for name, values in raw.items()}
 
 
@@ -226,9 +240,13 @@ def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_sco
 
 
 def _ranked_windows(
-    lexicon: Lexicon, window_scores: FloatArray, file_score: FloatArray, file_rank: IntArray
+    lexicon: Lexicon,
+    window_scores: FloatArray,
+    file_score: FloatArray,
+    file_rank: IntArray,
+    similar: FloatArray | None,
 ) -> IntArray:
-    """Live windows that get a value: all of the best files, and the best windows anywhere."""
+    """Live windows that get a value: all of the best files, the best ones anywhere, and those of the nearest parts."""
     least = 0.0
     if len(window_scores) > RANKED_WINDOWS:
         least = max(bm25.threshold(window_scores, RANKED_WINDOWS), 1e-9)
@@ -236,6 +254,10 @@ def _ranked_windows(
     for bundle in np.flatnonzero(file_rank < RANKED_FILES).tolist():
         first = lexicon.bundle_first_window[bundle]
         wanted[first : first + lexicon.bundle_window_count[bundle]] = True
+    if similar is not None:
+        for document in bm25.largest(similar, SIMILAR_PARTS).tolist():
+            first = lexicon.document_first_window[document]
+            wanted[first : first + lexicon.document_window_count[document]] = True
     windows = np.flatnonzero(wanted & lexicon.live_window)
     return windows[file_score[lexicon.window_bundle[windows]] > 0]
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
-from satchel.search.records import Likeness
+from satchel.search.likeness import Likeness
 from satchel.store.protocol import Store
 from satchel.types import Failure, Kind
 
@@ -52,10 +52,11 @@ class Meaning:
 def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None:
     """The likeness of every visible document of a kind that has a vector of the question's fingerprint.
 
-    None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`). The
-    model is only asked when there is something to compare.
+    None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`), and
+    for code, where vectors added nothing (docs/decisions/0012). The model is only asked when there is something to
+    compare.
     """
-    if meaning is None:
+    if meaning is None or kind is Kind.CODE:
         return None
     table = store.vectors(kind, meaning.fingerprint)
     vector = meaning.vector() if len(table.rows) else None

@@ -8,8 +8,11 @@ from typing import Any
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Document, Kind, Location, Role
 
-RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
-"""Kinds whose documents are whole records, or sides of one, rather than parts of files."""
+RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
+"""Kinds whose documents are whole records, or sides of one, rather than parts of files. Notes may be either."""
+
+FILE_ORIGIN = "file"
+"""The origin of what was read from a file of the root."""
 
 
 def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None = None) -> Document:
@@ -17,7 +20,7 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
 
     The title of a record is that of the record; the side of it that the part is stands in the id.
     """
-    is_record = bundle.kind in RECORD_KINDS
+    is_record = bundle.kind in RECORD_KINDS and not (bundle.kind is Kind.NOTE and bundle.origin == FILE_ORIGIN)
     location = None if is_record else Location(bundle.key, part.start, part.end, bundle.content_hash)
     return Document(
         id=document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end),

@@ -12,13 +12,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.adjust import adjustments
 from satchel.search.bm25 import FloatArray
 from satchel.search.documents import document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
+from satchel.search.likeness import Likeness, similar_documents
 from satchel.search.query import Query
 from satchel.search.sessions import Surroundings, surroundings
 from satchel.search.strategies import SearchStrategy
@@ -36,26 +36,8 @@ VECTOR_WEIGHT = 0.35
 """The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
 with .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
-UNRELATED_COSINE = 0.19
-UNRELATED_PRIOR = 20
-"""The mean similarity of a question to all documents of a kind is what means nothing; while there are few documents
-it is pulled to what the bundled model gave on LoCoMo, as if there were so many more of them."""
-
-VECTOR_FLOOR = 0.35
-"""Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
-conversations stay below .43 in 99 of 100 cases, so that vectors alone answer 1 of 100 such questions above the floor
-of a context (relevance .14), and a quarter of the questions that have an answer."""
-
 PORTION_GROWTH = 4
 """Where filters leave too few, the next look is at so many times the documents."""
-
-
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """Cosine similarity (-1 to 1) of a question to those documents of a kind that have a vector, by row number."""
-
-    rows: IntArray
-    values: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +81,12 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
-        similar, has_vector = _by_document(lexicon, likeness)
-        covered = int(has_vector.sum())
-        contrast = _contrast(similar, has_vector)
-        matched = np.maximum(matched, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0))
-        vectors = _weighed(np.maximum(contrast, 0.0), around)
+        similar = similar_documents(lexicon, likeness)
+        covered = similar.count
+        matched = np.maximum(matched, similar.relevance)
+        vectors = _weighed(np.maximum(similar.contrast, 0.0), around)
         ranked = (1 - VECTOR_WEIGHT) * _share(words) + VECTOR_WEIGHT * _share(vectors)
-        signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar, VECTOR_WEIGHT)]
+        signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
     ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     found = _Ranking(lexicon, ranked, matched, signals, several)
@@ -140,30 +121,6 @@ def _weighed(values: FloatArray, around: Surroundings | None) -> FloatArray:
 def _share(values: FloatArray) -> FloatArray:
     """Values in parts of the largest, which is at least the smallest number that can divide."""
     return values / max(float(values.max(initial=0.0)), 1e-12)
-
-
-def _by_document(lexicon: Lexicon, likeness: Likeness) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Similarity of every live document of the lexicon, and which of them have a vector."""
-    rows = lexicon.columns.document_row
-    similar = np.zeros(len(rows))
-    has_vector = np.zeros(len(rows), dtype=bool)
-    if len(likeness.rows):
-        order = np.argsort(likeness.rows, kind="stable")
-        known = likeness.rows[order]
-        place = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        has_vector = (known[place] == rows) & lexicon.live_document
-        similar[has_vector] = likeness.values[order][place][has_vector]
-    return similar, has_vector
-
-
-def _contrast(similar: FloatArray, has_vector: npt.NDArray[np.bool_]) -> FloatArray:
-    """Similarity above what is usual for this question, as a share of what is possible; 0 without a vector.
-
-    Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells.
-    """
-    count = int(has_vector.sum())
-    usual = (float(similar[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
-    return np.where(has_vector, (similar - usual) / max(1 - usual, 1e-6), 0.0)
 
 
 def _hits(store: Store, found: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:

@@ -1,4 +1,4 @@
-"""From a question to ranked hits of one kind. Code is ranked by recipe R, every other kind by its words."""
+"""From a question to ranked hits of one kind. Files are ranked by recipe R, prose by its vectors too, records apart."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from satchel.search import bm25, code
 from satchel.search.documents import RECORD_KINDS, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.history import Votes
+from satchel.search.likeness import Likeness, Similar, similar_documents
 from satchel.search.query import Query
-from satchel.search.records import Likeness, SearchResult, search_records
+from satchel.search.records import SearchResult, search_records
 from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -47,7 +48,8 @@ def search_kind(
 
     `votes` are those of the commits for this question; give the same object for every kind to compute them once.
     `candidates` counts windows of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
-    `filters`, `now` and `likeness` (see `search_records`) concern records only. `silent` strategies take no part.
+    `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
+    take no part.
     """
     lexicon = store.lexicon(kind)
     if not lexicon.document_count or not query.terms:
@@ -57,11 +59,20 @@ def search_kind(
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
-    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent)
-    return SearchResult(tuple(_file_hits(store, kind, lexicon, ranking, candidates)), ranking.scores.missing)
+    similar = None
+    if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
+        similar = similar_documents(lexicon, likeness)
+    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
+    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness)
+    hits = tuple(_file_hits(store, kind, lexicon, ranking, candidates, similar))
+    if similar is None:
+        return SearchResult(hits, ranking.scores.missing)
+    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.document_count)
 
 
-def _file_hits(store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking, candidates: int) -> list[Hit]:
+def _file_hits(
+    store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking, candidates: int, similar: Similar | None
+) -> list[Hit]:
     columns = lexicon.columns
     best = _largest(ranking.value, candidates)
     owners, starts, ends, values = (
@@ -75,6 +86,8 @@ def _file_hits(store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking
     bundles = store.bundles({part.bundle for part in parts.values()})
     is_code = kind is Kind.CODE
     matched = ranking.scores.bundle_matched if is_code else ranking.scores.document_matched
+    if similar is not None:
+        matched = np.maximum(matched, similar.relevance)
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
     for document, spans in documents.items():
@@ -88,7 +101,7 @@ def _file_hits(store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking
                 relevance=float(matched[bundle_position if is_code else document]),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[bundle_position] + _part_signals(ranking, document),
+                signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
                 file_score=float(ranking.file_score[bundle_position]),
             )
         )
@@ -111,10 +124,13 @@ def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
     return tuple(rows)
 
 
-def _part_signals(ranking: code.Ranking, document: int) -> tuple[Signal, ...]:
+def _part_signals(ranking: code.Ranking, document: int, similar: Similar | None) -> tuple[Signal, ...]:
     """What speaks for one part beyond its file."""
     calls = float(ranking.calls[document])
-    return (Signal("calls", round(calls, 4), code.VALUE_CALLS),) if calls > 0 else ()
+    rows = [Signal("calls", round(calls, 4), code.VALUE_CALLS)] if calls > 0 else []
+    if similar is not None and similar.cosine[document] > 0:
+        rows.append(Signal("likeness", round(float(similar.cosine[document]), 4), code.VALUE_VECTORS))
+    return tuple(rows)
 
 
 def by_file(hits: Sequence[Hit]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from satchel.sources.notes.note import field_lines
 from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
 
@@ -69,7 +70,12 @@ def heading(metadata: Fields) -> str:
 
 
 def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
-    """What a record shows of itself: an experience all of its sides, or the one named; any other kind its text."""
+    """What a record shows of itself: an experience all of its sides, or the one named, a note its text and fields.
+
+    Any other kind shows its text.
+    """
+    if kind is Kind.NOTE:
+        return "\n".join([text, *field_lines(fields.get("fields", {}))])
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from satchel.store.lexicon import Lexicon
-from satchel.store.records import Bundle, DefinitionRow, NewBundle, SkippedFile, Stamp, StoredPart
+from satchel.store.records import Bundle, DefinitionRow, NewBundle, Place, SkippedFile, Stamp, StoredPart
 from satchel.store.statistics import StoreStatistics
 from satchel.store.vectors import VectorTable
 from satchel.types import EdgeType, Kind
@@ -21,6 +21,9 @@ class Writer(Protocol):
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
+
+    def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
+        """Replace all edges that leave these documents (by row number) with these (type, target)."""
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
         """Note new file stamps for unchanged content."""
@@ -86,6 +89,12 @@ class Store(Protocol):
 
     def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Ids of the bundles with these keys; unknown keys are left out."""
+
+    def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Row numbers of the first documents of the bundles with these keys; unknown keys are left out."""
+
+    def places(self, rows: Iterable[int]) -> dict[int, Place]:
+        """What a walk needs to know of these documents; unknown and hidden ones are left out."""
 
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""

@@ -151,3 +151,21 @@ class DefinitionRow:
     owner: str
     row: int
     line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A visible document as a walk over relations needs it: what it is called, what it is tagged with, how old it is.
+
+    `is_first` marks the first document of its bundle, which stands for the bundle as a whole.
+    """
+
+    row: int
+    bundle: int
+    kind: Kind
+    key: str
+    name: str
+    tags: tuple[str, ...]
+    updated: float
+    secondary: bool
+    is_first: bool

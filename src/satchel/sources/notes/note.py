@@ -8,6 +8,15 @@ from typing import Any
 
 from satchel.types import EdgeType
 
+SUFFIXES = (".md", ".markdown")
+"""Files of a vault with one of these endings are notes."""
+
+
+def is_note(path: str) -> bool:
+    """Whether a file of a vault is a note."""
+    return path.lower().endswith(SUFFIXES)
+
+
 Link = tuple[EdgeType, str]
 """A relation: its type, and the key of a note, or the name that the text used where there is no such note."""
 

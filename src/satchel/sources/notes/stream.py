@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from satchel.errors import UsageError
@@ -91,7 +91,8 @@ def array_items(raw: bytes, name: str, wrapper: str) -> Iterator[Any]:
         raise UsageError(f"there is no list {name!r} in it: this is no export that satchel knows")
 
 
-def _members(text: _Text, name: str, wrapper: str) -> Iterator[Any]:
+def _members(text: _Text, name: str, wrapper: str) -> Generator[Any, None, bool]:
+    """The items of the array; returns whether there is one."""
     text.take("{")
     is_found = False
     while text.peek() not in {"}", ""}:

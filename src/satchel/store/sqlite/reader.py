@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from satchel.store.lexicon import Field, Lexicon, Segment
-from satchel.store.records import Bundle, DefinitionRow, Stamp, StoredPart
+from satchel.store.records import Bundle, DefinitionRow, Place, Stamp, StoredPart
 from satchel.store.segments import decode_columns, decode_postings
 from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.store.sqlite.statistics import count
@@ -29,6 +29,7 @@ _BUNDLE_COLUMNS = (
 )
 _PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
+_KINDS: Mapping[str, Kind] = {str(one): one for one in Kind}
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 
@@ -146,6 +147,22 @@ class SqliteReader:
         """Ids of the bundles with these keys; unknown keys are left out."""
         sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
+
+    def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Row numbers of the first documents of the bundles with these keys; unknown keys are left out."""
+        sql = "SELECT key, first_document FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
+        return dict(self._rows_in(sql, keys, (kind,)))
+
+    def places(self, rows: Iterable[int]) -> dict[int, Place]:
+        """What a walk needs to know of these documents; unknown and hidden ones are left out."""
+        seen, given = self._in_sight()
+        sql = (
+            "SELECT row, bundle, kind, key, documents.name, tags, max(updated, created), secondary, "
+            "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
+            f"WHERE row IN (SELECT value FROM json_each(?)) AND {seen}"
+        )
+        with self._decoding():
+            return {row[0]: _place(row) for row in self._rows_in(sql, rows, given)}
 
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""
@@ -284,6 +301,11 @@ def _bundle(row: Sequence[Any]) -> Bundle:
     values[11] = tuple(json.loads(values[11]))
     values[12] = json.loads(values[12])
     return Bundle(*values)
+
+
+def _place(row: Sequence[Any]) -> Place:
+    tags = () if row[5] == "[]" else tuple(json.loads(row[5]))
+    return Place(row[0], row[1], _KINDS[row[2]], row[3], row[4], tags, row[6], bool(row[7]), bool(row[8]))
 
 
 def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:

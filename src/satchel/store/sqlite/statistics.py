@@ -22,7 +22,7 @@ def count(rows: Rows, windows: Mapping[Kind, int]) -> StoreStatistics:
     ((definitions,),) = rows("SELECT count(*) FROM definitions")
     ((text_bytes,),) = rows("SELECT coalesce(sum(length(body)), 0) FROM texts")
     removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
-    ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")  # noqa: S608 - names of ours
+    ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
     return StoreStatistics(
         documents=_kinds(rows(_by(documents))),
         bundles=_kinds(rows(_by(f"{bundles} NOT hidden"))),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
@@ -134,6 +134,14 @@ class SqliteWriter:
     def _set_dead(self, segment: int, positions: Any) -> None:
         blob = np.asarray(positions, dtype="<i8").tobytes()
         self._connection.execute("UPDATE segments SET dead = ? WHERE id = ?", (blob, segment))
+
+    def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
+        """Replace all edges that leave these documents (by row number) with these (type, target)."""
+        self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, 1.0)",
+            ((row, kind, target) for row, relations in edges.items() for kind, target in relations),
+        )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
         """Note new file stamps for unchanged content."""

@@ -1,0 +1,168 @@
+"""One step over the stored relations: what the documents at hand are related to, and how.
+
+Notes refer to each other by key, so one query in each direction answers. Code refers by name and by path, as it is
+written; a name that several definitions share is followed to none of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from satchel.assemble.graph.imports import importers, import_targets
+from satchel.assemble.graph.lenses import NOTE_EDGES, Direction, Move
+from satchel.store.protocol import Store
+from satchel.store.records import Place, StoredPart
+from satchel.types import EdgeType, Kind
+
+MOST_DEFINITIONS = 4
+"""A name that more documents define is ambiguous: its calls are not followed."""
+
+_NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
+_BUILDERS = frozenset({"__init__", "constructor", "new"})
+
+
+class Related(NamedTuple):
+    """A step from the document `source` to the document `target`, both by row number."""
+
+    source: int
+    move: Move
+    target: int
+
+
+def related(store: Store, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Related]:
+    """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
+
+    A document is not related to itself, whatever its text says.
+    """
+    by_type = {(move.type, move.direction): move for move in moves}
+    found = [
+        Related(source, by_type[type_, side], target)
+        for group in (_notes, _members, _names, _imports, _touches)
+        for source, type_, side, target in group(store, places, by_type.keys())
+        if source != target
+    ]
+    found.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, step.target))
+    return list(dict.fromkeys(found))
+
+
+_Wanted = Collection[tuple[EdgeType, Direction]]
+_Step = tuple[int, EdgeType, Direction, int]
+
+
+def _types(wanted: _Wanted, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in wanted if direction is side and type_ in among)
+
+
+def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Relations between notes: the target is the key of a note. One that names nothing leads nowhere."""
+    notes = [place for place in places.values() if place.kind is Kind.NOTE]
+    outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
+    if notes and outgoing:
+        edges = store.edges_from([note.row for note in notes], outgoing)
+        rows = store.first_rows(Kind.NOTE, {target for _, _, target in edges})
+        for source, type_, target in edges:
+            if target in rows:
+                yield source, type_, Direction.OUT, rows[target]
+    incoming = _types(wanted, NOTE_EDGES, Direction.IN)
+    if notes and incoming:
+        own = {note.key: note.row for note in notes if note.is_first}
+        for source, type_, target in store.edges_to(sorted(own), incoming):
+            yield own[target], type_, Direction.IN, source
+
+
+def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """What contains what in one file, by qualified names; the first document stands for the file."""
+    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
+    files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
+    if not sides or not files:
+        return
+    bundles = store.bundles({place.bundle for place in files})
+    ranges = {one.id: range(one.first_document, one.last_document + 1) for one in bundles.values()}
+    parts = store.parts(row for rows in ranges.values() for row in rows)
+    for place in files:
+        inside = [parts[row] for row in ranges[place.bundle] if row in parts]
+        if Direction.OUT in sides:
+            for part in inside:
+                if _owner(part, inside) == place.row:
+                    yield place.row, EdgeType.CONTAINS, Direction.OUT, part.row
+        if Direction.IN in sides and (owner := _owner(parts[place.row], inside)):
+            yield place.row, EdgeType.CONTAINS, Direction.IN, owner
+
+
+def _owner(part: StoredPart, inside: Sequence[StoredPart]) -> int:
+    """The row of what contains a part: by its name, else the first document of its file; 0 for that one."""
+    above = part.name.rpartition(".")[0]
+    by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
+    return by_name or (inside[0].row if part.row != inside[0].row else 0)
+
+
+def _names(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Calls and inheritance: the target is a name, followed where few documents define it."""
+    code = [place for place in places.values() if place.kind is Kind.CODE]
+    outgoing = _types(wanted, _NAMED, Direction.OUT)
+    if code and outgoing:
+        edges = store.edges_from([place.row for place in code], outgoing)
+        defined = _definitions(store, {target for _, _, target in edges})
+        for source, type_, target in edges:
+            for row in defined.get(target, ()):
+                yield source, type_, Direction.OUT, row
+    incoming = _types(wanted, _NAMED, Direction.IN)
+    own: dict[str, list[int]] = defaultdict(list)
+    for place in code:
+        if place.name:
+            own[_called(place.name)].append(place.row)
+    if own and incoming:
+        clear = {definition.name for definition in store.definitions(sorted(own), most=MOST_DEFINITIONS)}
+        for source, type_, name in store.edges_to(sorted(clear), incoming):
+            for row in own[name]:
+                yield row, type_, Direction.IN, source
+
+
+def _called(name: str) -> str:
+    """How a call names a definition: by the last part of its name, a constructor by its class."""
+    owner, _, last = name.rpartition(".")
+    return owner.rpartition(".")[2] if owner and last in _BUILDERS else last
+
+
+def _definitions(store: Store, names: Collection[str]) -> dict[str, list[int]]:
+    """Rows of what defines these names. A function inside another one cannot be called from outside."""
+    rows = store.definitions(sorted(names), most=MOST_DEFINITIONS) if names else []
+    parts = store.parts({row.row for row in rows})
+    found: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        if parts[row.row].name.rpartition(".")[2] == row.name:
+            found[row.name].append(row.row)
+    return found
+
+
+def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Files that import each other; each stands there with its first document."""
+    code = [place for place in places.values() if place.kind is Kind.CODE]
+    if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
+        for source, target in import_targets(store, code):
+            yield source, EdgeType.IMPORTS, Direction.OUT, target
+    if code and (EdgeType.IMPORTS, Direction.IN) in wanted:
+        for source, target in importers(store, code):
+            yield source, EdgeType.IMPORTS, Direction.IN, target
+
+
+def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Commits and the files that they changed."""
+    commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
+    if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
+        edges = store.edges_from(commits, [EdgeType.TOUCHES])
+        paths = {path for _, _, path in edges}
+        rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
+        for source, _, path in edges:
+            if path in rows:
+                yield source, EdgeType.TOUCHES, Direction.OUT, rows[path]
+    files: dict[str, list[int]] = defaultdict(list)
+    for place in places.values():
+        if place.kind in (Kind.CODE, Kind.DOC):
+            files[place.key].append(place.row)
+    if files and (EdgeType.TOUCHES, Direction.IN) in wanted:
+        for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
+            for row in files[path]:
+                yield row, EdgeType.TOUCHES, Direction.IN, commit

@@ -1,0 +1,145 @@
+"""Contexts of what somebody else's searcher found: its results by section, through the door of given results.
+
+A result is a mapping or an object with the names of the first specification (`content`, `category`, `importance`;
+`goal`, `hypothesis` ... of an experience; `sha`, `author`, `message` of a commit), there or in its `metadata`, or one
+of our own findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from satchel import outside
+from satchel.assemble.given import Entity, read_results, value_of
+from satchel.assemble.options import AssemblyOptions
+from satchel.assemble.pack import Marking, answer, fit
+from satchel.assemble.plan import Plan, PlannedSection
+from satchel.assemble.read import FileLines
+from satchel.assemble.render.layout import group_of
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Section
+from satchel.assemble.supply import supply
+from satchel.sources.experiences import shown_text
+from satchel.tokens import counter
+from satchel.types import Context, Failure, Kind
+
+_CONTENT = ("content", "text", "message", "body", "code", "signature")
+"""Where the text of a result may stand, by the first specification and by those who built it."""
+
+_FIELDS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.MEMORY: ("category", "importance", "created_at", "tags"),
+    Kind.EXPERIENCE: (
+        "domain", "strategy", "goal", "hypothesis", "action", "prediction", "outcome_status", "outcome_result",
+        "surprise", "root_cause", "lesson", "confidence_tier", "iteration_count", "created_at",
+    ),
+    Kind.VALUE: ("axis", "cluster_id", "cluster_size", "similarity_to_centroid", "member_ids"),
+    Kind.COMMIT: ("author", "timestamp", "insertions", "deletions", "file_count"),
+    Kind.CONVERSATION: ("created_at", "branch"),
+}  # fmt: skip
+"""What a kind defines beside its text; the metadata of the items."""
+
+_IDS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.COMMIT: ("sha", "id"),
+    Kind.EXPERIENCE: ("id", "ghap_id"),
+}
+
+Rows = Sequence[tuple[PlannedSection, Iterable[object]]]
+
+
+def searched_context(
+    request: AssembleRequest,
+    plan: Plan,
+    rows: Rows,
+    options: AssemblyOptions,
+    marking: Marking,
+    files: FileLines,
+    problems: Sequence[Failure] = (),
+) -> Context:
+    """The context of results by section, best first in each; what is wrong with one becomes a note.
+
+    In a plan of records that stand once, one that several sections were given stands in the first of them.
+    """
+    sections, notes = [], [*problems]
+    seen: set[str] = set()
+    for planned, results in rows:
+        entities, found = _entities(planned.kind, results, marking.allow)
+        notes += found
+        if plan.once:
+            entities = [entity for entity in entities if entity.id not in seen]
+            seen |= {entity.id for entity in entities}
+        supplied = supply(entities, options, files)
+        notes += supplied.notes
+        supplied.candidates += supplied.whole_files
+        whole = supplied.section((), imports=options.include_imports)
+        if whole.candidates:
+            sections.append(_section(whole, planned))
+    token_counter = counter(request.tokenizer)
+    fitted = fit(request, marking, sections, token_counter, notes, plan)
+    return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
+
+
+def _section(whole: Section, planned: PlannedSection) -> Section:
+    return replace(
+        whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title, shown=set(),
+        groups={}, taken=set(), document_tokens={},
+    )  # fmt: skip
+
+
+def _entities(kind: Kind, results: Iterable[object], allow: Sequence[str]) -> tuple[list[Entity], list[Failure]]:
+    """The results of a kind as entities of that kind, with what the kind defines."""
+    named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
+    given = read_results([_given(kind, identity, result) for identity, result in named], allow)
+    defined = {identity: _defined(kind, result, allow) for identity, result in named}
+    entities = [replace(entity, fields=defined.get(entity.id, {})) for entity in given.entities]
+    return entities, [replace(note, source=kind.plural) for note in given.notes]
+
+
+def _identity(kind: Kind, result: object, number: int) -> str:
+    """The id of a result as ours are written: `commit:1a2b3c`; numbered where it has none."""
+    found = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
+    written = str(found).partition("::")[0] if kind is Kind.EXPERIENCE else str(found)
+    return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
+
+
+def _given(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
+    """A result under the names that the door of given results reads."""
+    content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
+    if kind is Kind.EXPERIENCE and value_of(result, "goal"):
+        content = shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})
+    type_ = str(value_of(result, "type") or value_of(result, "unit_type") or "").lower()
+    is_code = kind is Kind.CODE and group_of(type_) == "code"
+    entity = {
+        "id": identity,
+        "type": type_ if is_code else kind.value,
+        "name": value_of(result, "name") or value_of(result, "title") or "",
+        "qualified_name": value_of(result, "qualified_name") or "",
+        "content": content,
+        "file_path": value_of(result, "file_path"),
+        "start_line": value_of(result, "start_line") or value_of(result, "line_start"),
+        "end_line": value_of(result, "end_line") or value_of(result, "line_end"),
+    }
+    return {"entity": entity, "score": value_of(result, "score", "relevance")}
+
+
+def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]:
+    found = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
+    if kind is Kind.COMMIT:
+        found["files"] = list(value_of(result, "files_changed", "files") or ())
+        found.setdefault("timestamp", value_of(result, "committed_at") or 0.0)
+    fit_to_show: dict[str, Any] = outside.value({name: _plain(value) for name, value in found.items()}, allow)
+    return fit_to_show
+
+
+def _plain(value: Any) -> Any:
+    """A part of a result as plain values: a root cause may be an object, a time a date."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(inner) for inner in value]
+    parts = {name: value_of(value, name) for name in ("category", "description", "what_worked", "takeaway")}
+    known = {name: _plain(inner) for name, inner in parts.items() if inner is not None}
+    return known or str(value)

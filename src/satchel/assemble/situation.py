@@ -1,0 +1,140 @@
+"""The context of a situation, through the common stream: what guides it first, then what history knows of it.
+
+Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
+is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried.
+History keeps a share of the budget as long as it has something to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.fit import FILE_FRAME_TOKENS
+from satchel.assemble.pack import pack
+from satchel.assemble.pins import find_pins, with_pins
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Section
+from satchel.assemble.stream import Workbench, found_sections, hit_candidates
+from satchel.tokens import counter
+from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Hit, Kind, Signal, Trust
+
+HISTORY_SHARE = 0.35
+"""Of the budget, what guides may not take while history has as much to say: guidance is why one asks, but without the
+failures and commits before it, it is only half an answer. A judgement, not a measured optimum."""
+
+FRAME_TOKENS = 90
+"""Head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
+
+MOST_GUIDES = 500
+"""Records of one answer that are considered; the others are counted in a note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """One record that guides: its texts from most to least, and what ranks it.
+
+    `must` comes before everything else. `signals` are the terms of its `priority`.
+    """
+
+    id: str
+    title: str
+    texts: tuple[str, ...]
+    priority: float
+    signals: tuple[Signal, ...] = ()
+    trust: Trust = Trust.DATA
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    updated: float = 0.0
+    origin: str = ""
+    must: bool = False
+
+
+def situation_context(
+    request: AssembleRequest,
+    bench: Workbench,
+    guides: Sequence[Guide],
+    hits: Sequence[Hit],
+    notes: Sequence[Failure],
+    meta: Mapping[str, Any],
+) -> Context:
+    """Pack guides, the `hits` that rules inject, and the history that answers `request.query` (none if it is empty).
+
+    Files that rules inject are pins of the request.
+    """
+    history, failures = found_sections(request, bench) if request.query.strip() else ([], [])
+    injected, unread = hit_candidates(hits, bench, request)
+    sections = _with_records(history, injected, request)
+    pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
+    sections = with_pins(sections, pinned, request.weights, request.limit)
+    problems = [*notes, *failures, *unread, *unpinned]
+    if len(guides) > MOST_GUIDES:
+        problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
+    chosen = _guide_section(guides[:MOST_GUIDES], request, _need(sections))
+    return pack(request, [chosen, *sections] if chosen.candidates else sections, bench, tuple(problems), meta)
+
+
+def _need(sections: Sequence[Section]) -> float:
+    """Tokens that everything but the guides would take, roughly."""
+    return sum(candidate.size + FILE_FRAME_TOKENS for section in sections for candidate in section.candidates)
+
+
+def _with_records(
+    sections: Sequence[Section], injected: Sequence[Candidate], request: AssembleRequest
+) -> list[Section]:
+    """The sections with the injected records first in theirs; what history found too, or says the same, stands once."""
+    by_kind = {section.kind: section for section in sections}
+    distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
+    for candidate in distinct.values():
+        section = by_kind.setdefault(
+            candidate.kind, Section(candidate.kind, request.weights.get(candidate.kind, 1.0), [], {}, request.limit)
+        )
+        section.candidates = [one for one in section.candidates if one.group != candidate.group]
+        candidate.pinned = True
+        section.candidates.insert(0, candidate)
+    return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
+
+
+def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float) -> Section:
+    """The guides in their order, each from the fullest text on that the room left for guides admits."""
+    count = counter(request.tokenizer).count
+    room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
+    ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
+    candidates = []
+    for place, guide in enumerate(ordered):
+        frame = FILE_FRAME_TOKENS + count(guide.title)
+        steps = [Step(detail, text=text) for detail, text in zip(_details(len(guide.texts)), guide.texts, strict=True)]
+        sizes = [count(text) + frame for text in guide.texts]
+        fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
+        room -= min(sizes[fitting], max(room, 0.0))
+        candidates.append(_candidate(guide, steps[fitting:], sizes[fitting], place))
+    return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
+
+
+def _details(count: int) -> list[Detail]:
+    """Full, reduced, and one line for the last of several."""
+    return [Detail.FULL, *[Detail.SIGNATURE] * (count - 2), Detail.LINE][:count] if count > 1 else [Detail.FULL]
+
+
+def _candidate(guide: Guide, steps: Sequence[Step], size: float, place: int) -> Candidate:
+    document = Document(
+        id=guide.id,
+        kind=Kind.CONTEXT,
+        title=guide.title,
+        body="",
+        fields=guide.fields,
+        created=guide.updated,
+        updated=guide.updated,
+        origin=guide.origin,
+    )
+    # The value only orders what is shown, as the places already do: pins come before all that was found.
+    hit = Hit(document, 1.0, -float(place), signals=guide.signals)
+    candidate = Candidate(hit, -float(place), size, 0, lambda: steps, pinned=True)
+    candidate.trust = guide.trust
+    return candidate
+
+
+def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:
+    """The request about a situation: history of these kinds, contexts first, the footer with its counts."""
+    return replace(request, kinds=tuple(kinds), lead=Kind.CONTEXT, show_meta=True, pins=(*request.pins, *pins))

@@ -1,0 +1,216 @@
+"""Keeping an index equal to a Tana export.
+
+An export that was not written since is not opened. One that was is read as a whole, and only the notes that differ, by
+a keyed hash of all that is stored of them, are written.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from satchel import files, outside
+from satchel import text as words
+from satchel.errors import NoIndexError, UsageError
+from satchel.index.options import EXPORT_STATE, BuildOptions
+from satchel.index.report import IndexReport, Progress
+from satchel.sources.notes.note import Note, value_text
+from satchel.sources.notes.version import NOTES_VERSION
+from satchel.store.extract import extract_records
+from satchel.store.protocol import Store
+from satchel.store.records import NewBundle
+from satchel.types import Failure, Kind, Reference
+
+NOTE_LANGUAGE = "tana"
+"""What notes of an export have in place of a language."""
+
+NOTES_AT_ONCE = 1_000
+"""Notes cleaned and counted together."""
+
+PUBLISH_NOTES = 20_000
+"""Notes published at once: about two seconds of work, which is how long Ctrl-C waits at most."""
+
+_DIGEST_BYTES = 16
+
+
+def build_export(
+    store: Store, path: Path, options: BuildOptions, progress: Progress, should_stop: Callable[[], bool]
+) -> IndexReport:
+    """Update the store from the export at `path`. The caller holds the index lock.
+
+    Raises NoIndexError for a file that cannot be read, and UsageError for what is no export.
+    """
+    started = time.monotonic()
+    known = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
+    state = _state(path, options)
+    if store.meta(EXPORT_STATE) == state:
+        return IndexReport(files=len(known), unchanged=len(known), seconds=time.monotonic() - started)
+    raw = _read(path, options.export_bytes)
+    run = _Run(store, options, known, should_stop)
+    progress.phase("notes", 0)
+    report = run.update(raw, path, progress)
+    if not report.interrupted:
+        with store.write() as writer:
+            writer.set_meta(EXPORT_STATE, state)
+            writer.merge(should_stop)
+    return report
+
+
+def _state(path: Path, options: BuildOptions) -> str:
+    """What the index depends on: the file as it stands, and how it is read."""
+    stamp = files.stamp(path.parent, path.name)
+    if stamp is None:
+        raise NoIndexError(f"{path} is no file any more: export it again, or `satchel workspace remove` its name")
+    return json.dumps([stamp, NOTES_VERSION, options.reading.version])
+
+
+def _read(path: Path, limit: int) -> bytes:
+    try:
+        return files.read_bytes(path.parent, path.name, limit=limit).raw
+    except files.Skipped as skipped:
+        hint = f": `notes.max_export_bytes` is {limit:,}" if skipped.reason is files.SkipReason.TOO_LARGE else ""
+        raise NoIndexError(f"{path} cannot be read: {skipped}{hint}") from skipped
+
+
+class _Run:
+    """One update: what the store knows, and what was done so far."""
+
+    def __init__(
+        self, store: Store, options: BuildOptions, known: dict[str, str], should_stop: Callable[[], bool]
+    ) -> None:
+        self._store, self._options, self._known, self._should_stop = store, options, known, should_stop
+        self._added = self._changed = self._redacted = self._cleaned = 0
+
+    def update(self, raw: bytes, path: Path, progress: Progress) -> IndexReport:
+        from satchel.sources.notes.tana import Workspace, read_nodes
+
+        started = time.monotonic()
+        try:
+            workspace = Workspace(read_nodes(raw))
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
+        del raw
+        progress.phase("notes", len(workspace.keys))
+        gone = sorted(self._known.keys() - workspace.keys)
+        if gone:
+            with self._store.write() as writer:
+                writer.remove(Kind.NOTE, gone)
+        completed = self._put_all(workspace.notes(), progress)
+        total = len(self._known) - len(gone) + self._added
+        return IndexReport(
+            files=total,
+            added=self._added,
+            changed=self._changed,
+            removed=len(gone),
+            unchanged=total - self._added - self._changed,
+            redacted=self._redacted,
+            cleaned=self._cleaned,
+            interrupted=not completed,
+            notes=() if workspace.keys else (Failure("notes", f"{path} holds no notes"),),
+            seconds=time.monotonic() - started,
+        )
+
+    def _put_all(self, notes: Iterator[Note], progress: Progress) -> bool:
+        """Write what differs, in transactions of `PUBLISH_NOTES`. Returns whether all was written."""
+        while not self._should_stop():
+            lot = list(islice(notes, PUBLISH_NOTES))
+            if not lot:
+                return True
+            with self._store.write() as writer:
+                for begin in range(0, len(lot), NOTES_AT_ONCE):
+                    writer.put(self._bundles(lot[begin : begin + NOTES_AT_ONCE]))
+                    progress.advance(min(NOTES_AT_ONCE, len(lot) - begin))
+        return False
+
+    def _bundles(self, notes: Sequence[Note]) -> list[NewBundle]:
+        """The bundles of those notes that the store lacks or knows otherwise."""
+        reading = self._options.reading
+        fresh = []
+        for note, removed in _fit(notes, reading.allow):
+            digest = blake2b(repr(_identity(note)).encode("utf-8", "surrogatepass"), key=reading.key,
+                             digest_size=_DIGEST_BYTES).hexdigest()  # fmt: skip
+            if self._known.get(note.key) != digest:
+                fresh.append((note, digest, removed))
+        extractions = extract_records([note.body for note, _, _ in fresh], NOTE_LANGUAGE)
+        for note, _, removed in fresh:
+            self._added += note.key not in self._known
+            self._changed += note.key in self._known
+            self._redacted += removed.get("redacted", 0)
+            self._cleaned += removed.get("cleaned", 0)
+        return [
+            NewBundle(
+                kind=Kind.NOTE,
+                key=note.key,
+                text=note.body,
+                extraction=extraction,
+                path_terms=words.count_terms(words.words(_searched(note))),
+                content_hash=digest,
+                title=note.title,
+                tags=note.tags,
+                fields=note_fields(note) | removed,
+                references=tuple(Reference(kind, target) for kind, target in note.links),
+                created=note.created,
+                updated=note.updated,
+                origin="tana",
+            )
+            for (note, digest, removed), extraction in zip(fresh, extractions, strict=True)
+        ]
+
+
+def note_fields(note: Note) -> dict[str, Any]:
+    """What is stored of a note beside its text; what the user wrote stands below `fields`, under any name."""
+    found = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
+    return {name: value for name, value in found.items() if value}
+
+
+def _searched(note: Note) -> str:
+    """The words under which a note is found without saying them: its tags, and the names and values of its fields."""
+    said = [text for name, values in note.fields.items() for text in (name, *map(value_text, values))]
+    return "\n".join([*note.tags, *said])
+
+
+def _identity(note: Note) -> tuple[Any, ...]:
+    return (
+        note.title, note.body, note.tags, note.inherited, list(note.fields.items()), [*map(str, note.links)], note.type,
+        note.created, note.updated,
+    )  # fmt: skip
+
+
+def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, dict[str, int]]]:
+    """The notes without hidden characters and secrets, with how many each had of them.
+
+    All are looked at together first, because hardly a lot of notes has one.
+    """
+    said = "\n".join(text for note in notes for text in _texts(note))
+    if outside.text(said, allow) == said:
+        return [(note, {}) for note in notes]
+    return [_fit_note(note, allow) for note in notes]
+
+
+def _texts(note: Note) -> Iterator[str]:
+    yield from (note.key, note.title, note.body, *note.tags, _searched(note))
+
+
+def _fit_note(note: Note, allow: Sequence[str]) -> tuple[Note, dict[str, int]]:
+    removed = outside.counted_text("\n".join(_texts(note)), allow)[1]
+    body = outside.text(note.body, allow)
+    return (
+        Note(
+            key=note.key,
+            title=outside.line(note.title, allow=allow),
+            body=body,
+            tags=tuple(outside.line(tag, allow=allow) for tag in note.tags),
+            inherited=tuple(outside.line(tag, allow=allow) for tag in note.inherited),
+            fields=outside.value(note.fields, allow),
+            links=note.links,
+            type=note.type,
+            created=note.created,
+            updated=note.updated,
+        ),
+        removed,
+    )

@@ -1,0 +1,161 @@
+"""Turning the links of a vault, as they are written, into relations between its notes.
+
+What a link means depends on every other name in the vault, so this looks at all notes once whenever one changed, and
+writes only the relations that differ. It runs in the transaction that publishes the notes.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from satchel import text as words
+from satchel.sources.docs import PATH_SEPARATOR
+from satchel.sources.notes.links import Names, Target, folded
+from satchel.sources.notes.vault import stored_links
+from satchel.store.extract import extract_record
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Bundle, NewBundle, StoredPart
+from satchel.types import EdgeType, Kind
+
+FOLDER_ORIGIN = "folder"
+"""The origin of notes that stand for a folder; their keys end with a slash."""
+
+BROKEN_EXAMPLES = 20
+"""Broken links that are remembered with their text; the others are only counted."""
+
+Relation = tuple[EdgeType, str]
+
+
+@dataclass(slots=True)
+class _File:
+    bundle: Bundle
+    parts: list[StoredPart]
+
+    def key(self, part: StoredPart) -> str:
+        """The natural key of a part: that of the file, with the name of the section."""
+        if not part.name:
+            return self.bundle.key
+        return f"{self.bundle.key}::{part.name}" + (f"~{part.twin}" if part.twin > 1 else "")
+
+
+def relink(store: Store, writer: Writer, broken_links: str) -> None:
+    """Bring folders and relations in line with the notes of the store.
+
+    `broken_links` is the key under which links to nothing are noted.
+    """
+    files = _files(store)
+    _update_folders(store, writer, files)
+    broken: list[tuple[str, str]] = []
+    wanted = {row: relations for row, relations in _relations(files, broken)}
+    wanted |= dict(_folder_relations(store, files))
+    known: dict[int, set[Relation]] = {row: set() for row in wanted}
+    for row, kind, target in store.edges_from(list(wanted), list(EdgeType)):
+        known[row].add((kind, target))
+    writer.relate({row: sorted(relations) for row, relations in wanted.items() if relations != known[row]})
+    broken.sort()
+    writer.set_meta(broken_links, json.dumps({"count": len(broken), "examples": broken[:BROKEN_EXAMPLES]}))
+
+
+def _files(store: Store) -> dict[str, _File]:
+    """The notes that are files, by path, with their parts in order."""
+    bundles = store.bundles(store.bundle_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
+    found = {one.key: one for one in bundles.values() if one.origin != FOLDER_ORIGIN}
+    rows = [row for one in found.values() for row in range(one.first_document, one.last_document + 1)]
+    parts = store.parts(rows)
+    return {
+        key: _File(one, [parts[row] for row in range(one.first_document, one.last_document + 1)])
+        for key, one in sorted(found.items())
+    }
+
+
+def _update_folders(store: Store, writer: Writer, files: Mapping[str, _File]) -> None:
+    wanted = {folder for path in files for folder in _folders_above(path)}
+    known = {key for key in store.keys(Kind.NOTE) if key.endswith("/")}
+    writer.remove(Kind.NOTE, sorted(known - wanted))
+    writer.put([_folder_bundle(key) for key in sorted(wanted - known)])
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    folder = posixpath.dirname(path.rstrip("/"))
+    while folder:
+        yield f"{folder}/"
+        folder = posixpath.dirname(folder)
+
+
+def _folder_bundle(key: str) -> NewBundle:
+    name = key.rstrip("/")
+    return NewBundle(
+        kind=Kind.NOTE,
+        key=key,
+        text=name,
+        extraction=extract_record(name, FOLDER_ORIGIN),
+        path_terms=words.count_terms(words.words(name)),
+        title=name.rpartition("/")[2],
+        fields={"note_type": FOLDER_ORIGIN},
+        origin=FOLDER_ORIGIN,
+    )
+
+
+def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Iterator[tuple[int, set[Relation]]]:
+    """The relations of every part of every file; links to nothing are added to `broken`."""
+    names = Names({path: file.bundle.fields.get("aliases", ()) for path, file in files.items()})
+    for path, file in files.items():
+        found: list[set[Relation]] = [set() for _ in file.parts]
+        _add_tree(file, found)
+        for link in stored_links(file.bundle.fields):
+            target = names.resolve(link.target, path, is_path=link.is_path)
+            if target is None:
+                continue
+            if not target.path:
+                broken.append((path, link.target))
+            found[link.part].add((link.type, _key_of(target, files) if target.path else link.target))
+        yield from zip((part.row for part in file.parts), found, strict=True)
+
+
+def _add_tree(file: _File, found: Sequence[set[Relation]]) -> None:
+    """The folder above a file, and the sections below it: a section is below the one whose name begins its own."""
+    for folder in list(_folders_above(file.bundle.key))[:1]:
+        found[0].add((EdgeType.PARENT, folder))
+    path: list[int] = [0]
+    for number, part in enumerate(file.parts[1:], 1):
+        while len(path) > 1 and not part.name.startswith(f"{file.parts[path[-1]].name}{PATH_SEPARATOR}"):
+            path.pop()
+        above = path[-1]
+        found[above].add((EdgeType.CHILD, file.key(part)))
+        found[number].add((EdgeType.PARENT, file.key(file.parts[above])))
+        path.append(number)
+
+
+def _key_of(target: Target, files: Mapping[str, _File]) -> str:
+    """The key of what a link means: a section where it names one that exists, else the file."""
+    file = files[target.path]
+    if not target.fragment:
+        return target.path
+    last = target.fragment.rpartition("#")[2].strip()
+    if last.startswith("^"):
+        number = file.bundle.fields.get("blocks", {}).get(last[1:], 0)
+        return file.key(file.parts[number])
+    wanted = _heading_name(last)
+    section = next((part for part in file.parts[1:] if _heading_name(part.signature) == wanted), file.parts[0])
+    return file.key(section)
+
+
+def _heading_name(title: str) -> str:
+    """A heading as links name it: programs leave out marks, and a Markdown link has dashes for blanks."""
+    return " ".join(words.words(folded(title))) or folded(title)
+
+
+def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tuple[int, set[Relation]]]:
+    bundles = store.bundles(store.bundle_ids(Kind.NOTE, (k for k in store.keys(Kind.NOTE) if k.endswith("/"))).values())
+    found: dict[str, set[Relation]] = {one.key: set() for one in bundles.values()}
+    for key in [*files, *found]:
+        for above in list(_folders_above(key))[:1]:
+            found[above].add((EdgeType.CHILD, key))
+            if key in found:
+                found[key].add((EdgeType.PARENT, above))
+    for one in bundles.values():
+        yield one.first_document, found[one.key]
+

@@ -1,0 +1,184 @@
+"""What a Markdown parser finds in a note: headings, links, tags, fields and the names of blocks, each with its line.
+
+    [[Alice]] [[Alice|her]] [[Alice#Work]] [[Alice#^b1]]    a link             ![[Alice]]            an embed
+    [her](people/Alice.md#work)                             a Markdown link    owner:: [[Alice]]     a field
+    #project/alpha                                          a tag              text ^b1              the name of a block
+
+Nothing is looked for inside of code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+
+LONGEST_LINK = 500
+"""Characters between the brackets of a link; what is longer was never meant to be one."""
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_TAG = re.compile(r"(?:(?<=[\s(,;])|^)#([\w/-]*[^\W\d][\w/-]*)")
+_BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*\Z")
+_HOLE = "\ue000{}\ue001"  # stands for a link while a line is searched; private, and removed from nothing real
+_HOLES = re.compile("\ue000([0-9]+)\ue001")
+_NAME = r"[^\s:\[\](){}\ue000#`][^:\[\](){}\ue000\ue001\n]{0,59}?"
+_FIELD_LINE = re.compile(rf"\s*({_NAME})::(?:\s+(.*))?\Z")
+_FIELD_BRACKETS = re.compile(rf"[\[(]({_NAME})::\s*([^\[\]()\n]*)[\])]")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHeading:
+    """A heading: the row of its first line (from 0), its level (1 to 6) and its title."""
+
+    row: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLink:
+    """A link as it is written. `is_path` is true for a Markdown link, whose target is relative to its file."""
+
+    row: int
+    target: str
+    shown: str
+    is_path: bool = False
+    in_field: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundField:
+    """`name:: value`; a value that is only links is given by them."""
+
+    row: int
+    name: str
+    text: str
+    links: tuple[FoundLink, ...] = ()
+
+
+@dataclass(slots=True)
+class Found:
+    """What a text holds, in order of rows."""
+
+    headings: list[FoundHeading] = field(default_factory=list)
+    links: list[FoundLink] = field(default_factory=list)
+    fields: list[FoundField] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    blocks: dict[str, int] = field(default_factory=dict)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark")
+    parser.inline.ruler.before("link", "wikilink", _wikilink)
+    return parser
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the parser calls it
+    """`[[target]]` and `![[target]]`, before the brackets become something else."""
+    opening = next((mark for mark in ("[[", "![[") if state.src.startswith(mark, state.pos)), "")
+    start = state.pos + len(opening)
+    end = state.src.find("]]", start, start + LONGEST_LINK) if opening else -1
+    inner = state.src[start:end]
+    if end < 0 or not inner.strip() or "\n" in inner or "[[" in inner:
+        return False
+    if not silent:
+        token = state.push("wikilink", "", 0)
+        token.content = inner
+    state.pos = end + 2
+    return True
+
+
+def wikilink(row: int, inner: str, *, in_field: bool = False) -> FoundLink:
+    r"""The link that stands between double brackets; inside of a table its `|` is written `\|`."""
+    target, _, shown = inner.replace("\\|", "|").partition("|")
+    return FoundLink(row, target.strip(), shown.strip() or target.strip(), in_field=in_field)
+
+
+def wikilinks(text: str) -> list[FoundLink]:
+    """The links in a value of front matter."""
+    return [wikilink(0, inner, in_field=True) for inner in re.findall(r"\[\[([^\[\]\n]{1,500})\]\]", text)]
+
+
+def look_through(lines: Sequence[str], first_row: int) -> Found:
+    """Everything from `first_row` on; rows count from 0 at the first of `lines`."""
+    found = Found()
+    tokens = _parser().parse("\n".join([*[""] * first_row, *lines[first_row:]]))
+    for number, token in enumerate(tokens):
+        if token.type == "inline" and token.map is not None:
+            opening = tokens[number - 1]
+            if opening.type == "heading_open" and opening.level == 0:
+                title = " ".join(_said(token.children or ()).split())
+                found.headings.append(FoundHeading(token.map[0], int(opening.tag[1]), title))
+            _look_at(token, found)
+    return found
+
+
+def _said(children: Sequence[Token]) -> str:
+    parts = (wikilink(0, one.content).shown if one.type == "wikilink" else one.content for one in children)
+    return "".join(parts)
+
+
+def _look_at(token: Token, found: Found) -> None:
+    """One block of text: its lines one after the other."""
+    assert token.map is not None
+    row = token.map[0]
+    for children in _lines(token.children or ()):
+        links: list[FoundLink] = []
+        line = "".join(_piece(child, row, links) for child in children)
+        _look_at_line(line, row, links, found)
+        row += 1
+
+
+def _lines(children: Sequence[Token]) -> Iterator[list[Token]]:
+    line: list[Token] = []
+    for child in children:
+        if child.type in {"softbreak", "hardbreak"}:
+            yield line
+            line = []
+        else:
+            line.append(child)
+    yield line
+
+
+def _piece(child: Token, row: int, links: list[FoundLink]) -> str:
+    """What a piece of a line says; a link leaves a hole with its number."""
+    if child.type == "wikilink":
+        links.append(wikilink(row, child.content))
+        return _HOLE.format(len(links) - 1)
+    if child.type == "link_open":
+        target = unquote(str(child.attrGet("href") or ""))
+        if target and _SCHEME.match(target) is None:
+            links.append(FoundLink(row, target, "", is_path=True))
+            return _HOLE.format(len(links) - 1)
+    return child.content if child.type == "text" else " " if child.type == "code_inline" else ""
+
+
+def _look_at_line(line: str, row: int, links: list[FoundLink], found: Found) -> None:
+    rows = [(match[1], match[2]) for match in _FIELD_BRACKETS.finditer(line)]
+    if whole := _FIELD_LINE.match(line):
+        rows = [(whole[1], whole[2] or "")]
+    taken: set[int] = set()
+    for name, value in rows:
+        inside = [int(number) for number in _HOLES.findall(value)]
+        taken.update(inside)
+        text = (
+            "" if not _HOLES.sub("", value).strip(" ,;") else _HOLES.sub(lambda hole: links[int(hole[1])].shown, value)
+        )
+        found.fields.append(FoundField(row, name.strip(), text.strip(), tuple(links[number] for number in inside)))
+    for number, link in enumerate(links):
+        is_field = number in taken
+        found.links.append(FoundLink(link.row, link.target, link.shown, link.is_path, is_field))
+    found.tags += _TAG.findall(line)
+    if block := _BLOCK.search(line):
+        found.blocks.setdefault(block[1], row)

@@ -1,0 +1,177 @@
+"""Workspaces: roots that have a name, and what each of them is.
+
+    registry = Registry(folders)
+    registry.add("main", Path("vault"))
+    registry.root("main")
+
+The names are the user's own and lie in one file of the data folder. A workspace is a repository (any folder of code and
+documents), a vault (a folder of Markdown notes) or the file of a Tana export; what it is decides how its files are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from satchel.config import Folders
+from satchel.errors import StoreError, UsageError
+from satchel.files import Skipped, SkipReason, escape_name, read_bytes
+from satchel.roots import EXPORT_SUFFIX, find_root
+
+REGISTRY_NAME = "workspaces.json"
+
+REGISTRY_BYTES = 4_000_000
+"""A thousand workspaces with the longest paths there are."""
+
+HEAD_BYTES = 4_096
+"""Of a JSON file: the keys of an export stand at its beginning, behind them come its nodes."""
+
+_ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
+_VAULT_MARK = ".obsidian"
+_EXPORT_KEYS = (b'"docs"', b'"storeData"', b'"formatVersion"')
+
+
+class WorkspaceType(StrEnum):
+    """What a workspace is. The value is the name used in commands."""
+
+    REPOSITORY = "repository"
+    VAULT = "vault"
+    TANA = "tana"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A root with a name. `path` is absolute and without links."""
+
+    name: str
+    path: Path
+    type: WorkspaceType
+
+
+class Registry:
+    """The workspaces of a user. Every call looks at the file anew, so that several processes agree."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folder = folders.data
+        self._path = folders.data / REGISTRY_NAME
+
+    def all(self) -> list[Workspace]:
+        """Every workspace, by name. Raises StoreError for a file that cannot be read."""
+        return [self._read()[name] for name in sorted(self._read())]
+
+    def get(self, name: str) -> Workspace:
+        """The workspace of this name. Raises UsageError that lists those that exist."""
+        known = self._read()
+        if name in known:
+            return known[name]
+        exist = f"there are {', '.join(sorted(known))}" if known else "there is none yet"
+        raise UsageError(f"unknown workspace {name!r}: {exist}; `satchel workspace add {name} PATH` adds it")
+
+    def type_of(self, root: Path) -> WorkspaceType:
+        """What the root is: as it was added, else a Tana export if it is a file, else a repository."""
+        if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
+            return WorkspaceType.TANA
+        known = (workspace.type for workspace in self._read().values() if workspace.path == root)
+        return next(known, WorkspaceType.REPOSITORY)
+
+    def add(self, name: str, path: Path, kind: WorkspaceType | None = None) -> Workspace:
+        """Give the root at `path` a name; without `kind` what it is is guessed. The same once more changes nothing.
+
+        Raises UsageError for an impossible or taken name, a type that the path cannot be, or a path that has another
+        type already, and NoIndexError for a path that can be no root.
+        """
+        if _ALIAS.fullmatch(name) is None:
+            raise UsageError(
+                f"{name!r} can be no name: use at most 64 letters, digits, '.', '_' and '-', a letter first"
+            )
+        root = find_root(path, path)
+        added = Workspace(name, root, _checked_type(root, kind))
+        with self._locked():
+            known = self._read()
+            if known.get(name, added) != added:
+                there = known[name]
+                raise UsageError(
+                    f"{name!r} is {escape_name(str(there.path))} ({there.type}): `satchel workspace remove {name}` frees it"
+                )
+            for other in known.values():
+                if other.path == root and other.type is not added.type:
+                    raise UsageError(
+                        f"{escape_name(str(root))} is the {other.type} {other.name!r} already: remove that name first"
+                    )
+            self._write({**known, name: added})
+        return added
+
+    def remove(self, name: str) -> Workspace:
+        """Forget a name. Nothing else is removed. Raises UsageError that lists the names that exist."""
+        with self._locked():
+            gone = self.get(name)
+            self._write({known: workspace for known, workspace in self._read().items() if known != name})
+        return gone
+
+    def _read(self) -> Mapping[str, Workspace]:
+        try:
+            raw = read_bytes(self._folder, REGISTRY_NAME, limit=REGISTRY_BYTES).raw
+        except Skipped as skipped:
+            if skipped.reason is SkipReason.VANISHED:
+                return {}
+            raise StoreError(f"{self._path} cannot be read: {skipped}") from skipped
+        try:
+            return {
+                str(name): Workspace(str(name), Path(row["path"]), WorkspaceType(row["type"]))
+                for name, row in json.loads(raw)["workspaces"].items()
+            }
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{self._path} is damaged: remove it, and add your workspaces again") from error
+
+    def _write(self, workspaces: Mapping[str, Workspace]) -> None:
+        rows = {name: {"path": str(one.path), "type": one.type.value} for name, one in sorted(workspaces.items())}
+        unfinished = self._path.with_name(f".{REGISTRY_NAME}.{os.getpid()}")
+        try:
+            unfinished.write_text(json.dumps({"workspaces": rows}, indent=1), encoding="utf-8")
+            unfinished.replace(self._path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the folder while names change; the lock goes with the process, however that ends."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # Some network file systems have no locks. Two changes at once may then lose one of them, that once.
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def guess_type(root: Path) -> WorkspaceType:
+    """What a root seems to be: a vault has a folder `.obsidian`, a file is an export."""
+    if root.is_file():
+        return WorkspaceType.TANA
+    return WorkspaceType.VAULT if (root / _VAULT_MARK).is_dir() else WorkspaceType.REPOSITORY
+
+
+def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
+    found = kind or guess_type(root)
+    if (found is WorkspaceType.TANA) != root.is_file():
+        wanted = "the file of an export (.json)" if found is WorkspaceType.TANA else "a folder"
+        raise UsageError(f"{escape_name(str(root))} cannot be a {found}: that is {wanted}")
+    if found is WorkspaceType.TANA and not _looks_like_export(root):
+        raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
+    return found
+
+
+def _looks_like_export(path: Path) -> bool:
+    """Whether one of the keys of an export stands at the beginning of a file."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return any(key in head for key in _EXPORT_KEYS)
