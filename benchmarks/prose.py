@@ -7,7 +7,9 @@ documentation of two projects with every heading hidden; each heading is a quest
 `paraphrases`: questions written by hand in other words than the documentation's, each with the pages that answer it.
 `DIR` holds the projects as `flask` and `pytest`. Everything is asked through the search that `satchel search` uses.
 
-Then the weights are varied. `left_out` is what each set reaches with the weights that are best on the other two.
+Then the weights are varied. `left_out` is what each set reaches with the weights that are best on all others.
+`answered_with_nothing`: the share of questions that reach no floor, asked where the answer is and, as `foreign`, about
+people's conversations (LoCoMo), which no documentation answers.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
+from satchel.assemble.stream import CALIBRATED_FLOOR
 from satchel.search import code
 from satchel.sources.headings import FINDERS
 
@@ -44,6 +47,9 @@ ASKED = 50
 SUFFIXES = (".rst", ".md")
 
 MODES = ("words", "words and vectors")
+
+FOREIGN_STEP = 4
+"""Every fourth question about conversations is asked of each set."""
 
 FILE_FACTORS, PART_FACTORS = (0.5, 1.0, 2.0), (0.5, 1.0, 2.0)
 AS_IT_IS = "as it is"
@@ -150,6 +156,12 @@ def ranks(satchel: Satchel, question: Question) -> list[int | None]:
     return [found.get(gold) for gold in question.gold]
 
 
+def silence(satchel: Satchel, questions: Sequence[str]) -> float:
+    """The share of questions that are answered with nothing."""
+    answers = [satchel.search(text, types=["docs"], limit=ASKED, refresh=False) for text in questions]
+    return statistics.fmean(max((hit.relevance for hit in hits), default=0.0) < CALIBRATED_FLOOR for hits in answers)
+
+
 def figures(rows: Sequence[Sequence[int | None]]) -> dict[str, float]:
     """Recall at 1, 5 and 10, whether all answers are among the first 10, and the mean reciprocal rank."""
 
@@ -162,9 +174,9 @@ def figures(rows: Sequence[Sequence[int | None]]) -> dict[str, float]:
     return {"questions": len(rows), **table, "all@10": round(every, 3), "mrr": round(first, 3)}
 
 
-def measure(collection: Collection) -> dict[str, dict[str, float]]:
+def measure(collection: Collection, foreign: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The figures of one set, by variant."""
-    result = {}
+    result: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="satchel-prose-") as folder:
         root = Path(folder) / "root"
         for path, text in collection.files.items():
@@ -180,6 +192,10 @@ def measure(collection: Collection) -> dict[str, dict[str, float]]:
                 if provider == "minilm" and not report.counts.is_complete:
                     raise SystemExit(f"no vectors: {report.failure}")
                 result[mode] = figures([ranks(satchel, row) for row in collection.questions])
+                result[mode]["answered_with_nothing"] = {
+                    "own": round(silence(satchel, [row.text for row in collection.questions]), 3),
+                    "foreign": round(silence(satchel, foreign), 3),
+                }
                 if provider == "off":
                     continue
                 for file in FILE_FACTORS:
@@ -190,7 +206,7 @@ def measure(collection: Collection) -> dict[str, dict[str, float]]:
     return result
 
 
-def left_out(runs: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, Any]:
+def left_out(runs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
     """For each set the variant that has the best mean r@5 on all other sets, and what it gives on this one."""
     variants = [name for name in next(iter(runs.values())) if name.startswith("file")]
     table = {}
@@ -215,8 +231,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where the result goes (JSON)")
     options = parser.parse_args()
     runs = {}
+    foreign = [row["question"] for row in load(options.data / "memory_locomo_dev_questions.jsonl")][::FOREIGN_STEP]
     for collection in collections(options.data, options.repositories):
-        runs[collection.name] = run = measure(collection)
+        runs[collection.name] = run = measure(collection, foreign)
         for mode in MODES:
             print(f"{collection.name:32} {mode:18} {run[mode]}", flush=True)
     result = {

@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import logs
 from satchel.assemble import premortem
@@ -21,6 +21,10 @@ from satchel.errors import SatchelError, UsageError
 from satchel.search.filters import make_filters
 from satchel.searching import SEARCHES, Searcher
 from satchel.types import CONTEXT_TYPES, Context, Failure, Kind
+
+if TYPE_CHECKING:
+    from satchel.rules.judge import Judge
+    from satchel.rules.situation import Situation
 
 SEARCH_SECONDS = 5.0
 """A search of somebody else's searcher that takes longer is noted, and the others answer without it."""
@@ -41,7 +45,8 @@ class ContextAssembler(ResultAssembler):
 
     `searcher` is a `Satchel`, a `Searcher`, or an object of your own with some of the methods of `Searcher`, sync or
     async; without one the `Satchel` of the current folder is used. `options` are those of every call that brings none.
-    Safe to share between threads. Close it, or use it in a `with` block, where it opened the folder itself.
+    `contexts` is the folder of the current `context.yaml`, and `judge` decides conditions in plain words, both for
+    situations. Safe to share between threads. Close it, or use it in a `with` block: it may have opened a folder.
     """
 
     def __init__(
@@ -49,6 +54,8 @@ class ContextAssembler(ResultAssembler):
         searcher: object | None = None,
         *,
         options: AssemblyOptions | None = None,
+        contexts: str | None = None,
+        judge: Judge | None = None,
         allow: Sequence[str] = (),
         environ: Mapping[str, str] | None = None,
     ) -> None:
@@ -57,6 +64,7 @@ class ContextAssembler(ResultAssembler):
             options = options or AssemblyOptions(project_root=searcher.places.root)
             allow = allow or searcher.settings.redact_allow
         super().__init__(options=options, allow=allow, environ=environ)
+        self._contexts, self._judge = contexts, judge
         self._environ = environ
         self._searcher = searcher
         self._own: Satchel | None = None
@@ -109,6 +117,17 @@ class ContextAssembler(ResultAssembler):
             calls.append((section, query, _arguments(section)))
         return await self._searched(request, plan, calls)
 
+    async def assemble_situation(self, situation: Mapping[str, Any] | Situation, max_tokens: int = 4000) -> Context:
+        """A context for what an agent is doing: what guides it, and what history knows of it (`Satchel.situation`).
+
+        Somebody else's searcher knows no rules: then those of the current folder count.
+        """
+        engine = self._engine() or self._opened()
+        shown = {name: value for name, value in self._engine_options().items() if name in ("format", "tokenizer")}
+        return await engine.asituation(
+            situation, context=self._contexts, judge=self._judge, max_tokens=max_tokens, **shown
+        )
+
     def close(self) -> None:
         """Close the engine if it was opened here."""
         if self._own is not None:
@@ -127,8 +146,10 @@ class ContextAssembler(ResultAssembler):
             return self._searcher
         if isinstance(self._searcher, Searcher):
             return self._searcher.satchel
-        if self._searcher is not None:
-            return None
+        return None if self._searcher is not None else self._opened()
+
+    def _opened(self) -> Satchel:
+        """The engine of the current folder."""
         with self._guard:
             if self._own is None:
                 self._own = Satchel.open(".", environ=os.environ if self._environ is None else self._environ)

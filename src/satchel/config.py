@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ __all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load
 
 PROJECT_FILE = ".satchel.toml"
 HOME_VARIABLE = "SATCHEL_HOME"
+
+LENSES_TABLE = "lenses"
+"""The table of the user's file that holds lenses of their own; each is checked when it is asked for."""
 
 PROJECT_FILE_BYTES = 64_000
 """A settings file by hand has 1,000; a larger one from a repository is not read."""
@@ -82,12 +85,14 @@ def _home_of_user() -> Path:
 class LoadedSettings:
     """The settings in force, for every key where its value came from, and what was ignored.
 
-    An origin is `default`, the path of a file, the name of an environment variable, or `flag`.
+    An origin is `default`, the path of a file, the name of an environment variable, or `flag`. `lenses` are the tables
+    below `[lenses]` in the user's file, unchecked, by name.
     """
 
     settings: Settings
     origins: Mapping[str, str]
     notes: tuple[Failure, ...] = ()
+    lenses: Mapping[str, Any] = field(default_factory=dict)
 
 
 def user_file(folders: Folders) -> Path:
@@ -108,7 +113,11 @@ def load_settings(
     """
     collected = _Collected()
     own = user_file(folders or Folders.from_environment(environ))
-    for key, value in _flat(_user_table(own)):
+    table = dict(_user_table(own))
+    lenses = table.pop(LENSES_TABLE, {})
+    if not isinstance(lenses, dict):
+        raise ConfigError(f"{own}: {LENSES_TABLE} is {lenses!r}, but must be a table of lenses, as in [lenses.review]")
+    for key, value in _flat(table):
         if key in SETTINGS:
             collected.set(SETTINGS[key], value, str(own))
         else:
@@ -123,7 +132,7 @@ def load_settings(
             collected.set(SETTINGS[key], value, "flag")
     values = {attribute(key): value for key, value in collected.values.items()}
     origins = {key: collected.origins.get(key, "default") for key in SETTINGS}
-    return LoadedSettings(Settings(**values), origins, tuple(collected.notes))
+    return LoadedSettings(Settings(**values), origins, tuple(collected.notes), lenses)
 
 
 class _Collected:

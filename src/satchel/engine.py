@@ -21,14 +21,14 @@ from satchel.assemble.stream import Workbench, asker, assemble, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.foresight import Foresight
+from satchel.graphs import Graphs
 from satchel.guided import Guided
 from satchel.index.build import build
 from satchel.index.difference import changed_files
 from satchel.index.lock import index_lock
-from satchel.index.options import BuildOptions, ReadingOptions
+from satchel.index.options import BuildOptions, build_options
 from satchel.index.report import IndexReport, Progress, Quiet, VectorReport
 from satchel.index.vectors import Vectors, shelves
-from satchel.index.walk import WalkOptions
 from satchel.keys import load_key
 from satchel.learned import Learned
 from satchel.roots import Places, locate
@@ -41,6 +41,7 @@ from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
 from satchel.trust import Trusting
 from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
+from satchel.workspaces import Registry, WorkspaceType
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -98,7 +99,7 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Foresight, Receipts, Guided, Trusting):
+class Satchel(Learned, Chronicle, Foresight, Graphs, Receipts, Guided, Trusting):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
@@ -119,6 +120,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Guided, Trusting):
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
         self._notes: tuple[Failure, ...] = ()
+        self.is_vault = False
 
     @classmethod
     def open(
@@ -126,24 +128,26 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Guided, Trusting):
         path: str | os.PathLike[str] = ".",
         *,
         root: str | os.PathLike[str] | None = None,
+        workspace: str | None = None,
         settings: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
         embedder: Embedder | None = None,
     ) -> Self:
-        """Open the root that holds `path`, or exactly `root`. Creates an empty index where there is none.
+        """Open the root that holds `path`, or exactly `root`, or the `workspace` of this name.
 
-        `settings` are dotted keys that win over files and environment; `embedder` takes the place of the one that they
+        There is an empty index where there was none. `settings` are dotted keys that win over files and environment; `embedder` takes the place of the one that they
         mean. Raises NoIndexError where nothing can be indexed, ConfigError for impossible settings, StoreError or
         LockedError for an unusable store.
         """
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)
-        places = locate(path, root, folders)
+        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
         index, key = places.index / INDEX_NAME, load_key(folders.state)
         vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
         opened = cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
         opened._environ = variables
+        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
 
     @property
@@ -245,29 +249,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Guided, Trusting):
         return result
 
     def _build_options(self) -> BuildOptions:
-        settings = self.settings
-        return BuildOptions(
-            walk=WalkOptions(
-                max_file_bytes=settings.index_max_file_bytes,
-                max_files=settings.index_max_files,
-                include=settings.index_include,
-                exclude=settings.index_exclude,
-                stores=(self.places.index,),
-            ),
-            reading=ReadingOptions(
-                root=str(self.places.root),
-                key=self._key,
-                limit=settings.index_max_file_bytes,
-                allow=settings.redact_allow,
-                cache=str(self.places.cache) if self.places.cache is not None and not self.is_vault else "",
-                vault=self.is_vault,
-            ),
-            workers=settings.index_workers,
-            commits=settings.index_commits,
-            commit_files=settings.index_commit_files,
-            message_characters=settings.index_message_chars,
-            export_bytes=settings.notes_max_export_bytes,
-        )
+        return build_options(self.settings, self.places, self._key, vault=self.is_vault)
 
     def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
         """What is indexed, how large it is and how far the tree has moved on since. Nothing is read or changed."""

@@ -115,6 +115,7 @@ def _item(item: ContextItem) -> dict[str, Any]:
         "signals": [_signal(signal) for signal in item.signals],
         "handle": item.handle,
         "trust": item.trust.value,
+        "section": item.section,
         "cuts": [
             {"handle": cut.handle, "start_line": cut.start, "end_line": cut.end, "name": cut.name} for cut in item.cuts
         ],

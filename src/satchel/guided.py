@@ -254,7 +254,11 @@ class Guided:
                     title=row.instruction.path,
                     texts=_shorter(instruction_texts(row.instruction, situation)),
                     priority=priority,
-                    signals=(Signal("base", 1.0, 1.0), Signal("near", round(priority - 1.0, 4), 1.0)),
+                    signals=(
+                        Signal("base", 1.0, 1.0),
+                        Signal("rules", 0.5, 1.0),
+                        Signal("near", round(priority - 1.5, 4), 1.0),
+                    ),
                     trust=trust,
                     fields={
                         "path": row.instruction.path,
@@ -278,8 +282,8 @@ def _shorter(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _instruction_priority(row: Applied, count: int) -> float:
-    """Between an ancestor and its child: 1.5 for the weakest, below 2.5 for the strongest, by rank."""
-    return 2.5 - row.rank / (count + 1)
+    """As a context with rules has it; what is nearest counts like a parent, and the others less, by their rank."""
+    return 1.5 + (count - row.rank + 1) / count
 
 
 def _situation_guide(situation: Situation) -> Guide:

@@ -20,6 +20,7 @@ from satchel.types import Failure
 if TYPE_CHECKING:
     from satchel.embed.protocol import Embedder
     from satchel.learn.capture import Captured
+    from satchel.learn.conversations import Conversations
     from satchel.learn.entries import ImportReport
     from satchel.learn.journal import Journal
     from satchel.learn.memories import Memories
@@ -78,7 +79,14 @@ class Learned:
         """What was said once and is true for long: `add`, `search`, `listed`, `get`, `forget`, `supersede`."""
         from satchel.learn.memories import Memories
 
-        return Memories(self.notebook)
+        return Memories(self.notebook, self.embedder)
+
+    @property
+    def conversations(self) -> Conversations:
+        """What was said and is remembered: `listed`, `forget`."""
+        from satchel.learn.conversations import Conversations
+
+        return Conversations(self.notebook)
 
     @property
     def experiences(self) -> Journal:

@@ -25,8 +25,8 @@ def find_root(start: Path, explicit: Path | None = None) -> Path:
     """Return the root for a command that runs in `start`, absolute and without links.
 
     `explicit` if given (a folder, or the file of an export), else the git work tree around `start`, else the nearest
-    folder upwards with a `.satchel.toml`, else `start` itself. git is not asked: a folder with a usable `.git` is a work
-    tree, whatever `GIT_DIR` says.
+    folder upwards with a `.satchel.toml`, else `start` itself. git is not asked: a folder with a usable `.git` is a
+    work tree, whatever `GIT_DIR` says.
     Raises NoIndexError, with the next step, if there is no such folder, or it is `/`, the home folder or a bare
     repository. Looking upwards ends below the home folder: a repository of dotfiles is not the root of everything.
     """

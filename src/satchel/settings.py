@@ -195,6 +195,30 @@ class Settings:
         "each block already names its source; the list costs tokens",
         safe=True,
     )  # fmt: skip
+    graph_max_nodes: int = _setting(
+        "graph.max_nodes", 1_000,
+        "nodes that a walk over relations reaches at most, the nearest and most relevant of them",
+        "twenty times what a usual budget shows",
+        safe=True, least=1, most=1_000_000,
+    )  # fmt: skip
+    graph_hub_nodes: int = _setting(
+        "graph.hub_nodes", 100,
+        "neighbours of one node that a walk follows, the most relevant of them",
+        "a node with thousands of neighbours would be all that is seen",
+        safe=True, least=1, most=100_000,
+    )  # fmt: skip
+    graph_deadline_s: float = _setting(
+        "graph.deadline_s", 3.0,
+        "seconds after which a walk goes no farther, with a note",
+        "the first specification allows that much; a walk over 300,000 nodes takes a thirtieth",
+        least=0.01, most=600.0,
+    )  # fmt: skip
+    graph_cache_s: float = _setting(
+        "graph.cache_s", 300.0,
+        "seconds for which an assembled graph context is given again while nothing has changed; 0 keeps none",
+        "an agent asks about the same node several times in a task",
+        least=0.0, most=86_400.0,
+    )  # fmt: skip
     index_max_file_bytes: int = _setting(
         "index.max_file_bytes", 1_000_000,
         "bytes above which a file is skipped and counted",
@@ -270,8 +294,9 @@ class Settings:
     embed_kinds: tuple[str, ...] = _setting(
         "embed.kinds", tuple(kind.plural for kind in CONTEXT_TYPES.values() if kind not in {Kind.CODE, Kind.COMMIT}),
         "context types whose documents get vectors",
-        "vectors find what people write where words miss; on code and commits they added nothing that was measured",
-        choices=tuple(CONTEXT_TYPES),
+        "vectors find what people write where words miss; on commits they added nothing that was measured, nor on code, "
+        "which is never compared by them",
+        choices=tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CODE),
     )  # fmt: skip
     embed_endpoint: str = _setting(
         "embed.endpoint", "",

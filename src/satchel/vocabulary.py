@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from satchel.errors import UsageError
+from satchel.types import Kind
 
 
 class MemoryCategory(StrEnum):
@@ -123,6 +124,22 @@ class ImportFormat(StrEnum):
     CALM_GHAP = "calm-ghap"
     CLAUDE_CODE = "claude-code"
 
+
+_RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
+
+FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
+    "category": frozenset({Kind.MEMORY}),
+    "min_importance": frozenset({Kind.MEMORY}),
+    "domain": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
+    "strategy": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
+    "outcome": frozenset({Kind.EXPERIENCE}),
+    "axis": frozenset({Kind.EXPERIENCE, Kind.VALUE}),
+    "author": frozenset({Kind.COMMIT}),
+    "since": _RECORDS,
+    "until": _RECORDS,
+    "tags": _RECORDS,
+}
+"""Filter of a search -> the kinds that it concerns. Of every other kind it says nothing."""
 
 DEFAULT_IMPORTANCE = 0.5
 """Of a memory whose importance nobody said; 0 to 1."""

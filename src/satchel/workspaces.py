@@ -5,7 +5,7 @@
     registry.root("main")
 
 The names are the user's own and lie in one file of the data folder. A workspace is a repository (any folder of code and
-documents), a vault (a folder of Markdown notes) or the file of a Tana export; what it is decides how its files are read.
+documents), a vault (a folder of Markdown notes) or the file of a Tana export; that decides how its files are read.
 """
 
 from __future__ import annotations
@@ -96,10 +96,8 @@ class Registry:
         with self._locked():
             known = self._read()
             if known.get(name, added) != added:
-                there = known[name]
-                raise UsageError(
-                    f"{name!r} is {escape_name(str(there.path))} ({there.type}): `satchel workspace remove {name}` frees it"
-                )
+                there = f"{escape_name(str(known[name].path))} ({known[name].type})"
+                raise UsageError(f"{name!r} is {there}: `satchel workspace remove {name}` frees the name")
             for other in known.values():
                 if other.path == root and other.type is not added.type:
                     raise UsageError(

@@ -55,14 +55,15 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "learned": LEAVES | {"embed", "learn", "search", "store", "sources"},
     "chronicle": LEAVES | {"assemble", "search", "store", "sources"},
     "foresight": LEAVES | {"assemble", "search"},
+    "graphs": LEAVES | {"assemble", "store"},
     "guided": LEAVES | {"assemble", "learned", "rules", "search", "store", "sources"},
     "engine": LEAVES
-    | {"chronicle", "foresight", "guided", "learned", "assemble", "embed"}
+    | {"chronicle", "foresight", "graphs", "guided", "learned", "assemble", "embed"}
     | {"index", "learn", "rules", "search", "store", "sources"},
     "searching": LEAVES | {"assemble", "engine"},
-    "assembler": LEAVES | {"assemble", "engine", "search", "searching"},
+    "assembler": LEAVES | {"assemble", "engine", "rules", "search", "searching"},
     "envelope": LEAVES | {"assemble"},
-    "doctor": LEAVES | {"engine", "index", "sources", "store"},
+    "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
     **dict.fromkeys(EDGES, LEAVES | {"engine", "envelope", "doctor"}),
 }
 """Room -> what it may import beside itself. A room is a folder or a file directly below the package."""

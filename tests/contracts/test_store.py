@@ -102,6 +102,20 @@ def test_removal_leaves_nothing_behind(store: Store) -> None:
     assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
 
 
+def test_edges_of_documents_are_replaced_and_found_from_both_ends(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "beta")])
+    rows = {key: row.first_document for key in ("c1", "c2") if (row := store.bundle(Kind.COMMIT, key)) is not None}
+    with store.write() as writer:
+        relations = [(EdgeType.CHILD, "x"), (EdgeType.FIELD, "y"), (EdgeType.FIELD, "y")]
+        writer.relate(dict.fromkeys(rows.values(), relations))
+    assert len(store.edges_from(list(rows.values()), list(EdgeType))) == 4
+    with store.write() as writer:
+        writer.relate({rows["c1"]: [(EdgeType.REFERENCE, "z")], rows["c2"]: []})
+    assert store.edges_from(list(rows.values()), list(EdgeType)) == [(rows["c1"], EdgeType.REFERENCE, "z")]
+    assert store.edges_to(["x", "y", "z"], list(EdgeType)) == [(rows["c1"], EdgeType.REFERENCE, "z")]
+
+
 def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store) -> None:
     with store.write() as writer:
         writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "alpha beta")])

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel.embed.protocol import normalised
 from satchel.store.protocol import Store
 from satchel.store.vectors import decode, encode
 from satchel.types import Kind
@@ -105,11 +106,17 @@ def test_what_is_encoded_is_decoded(vectors: list[list[float]]) -> None:
     assert np.array_equal(table.matrix, matrix.reshape(table.matrix.shape))
 
 
-def test_many_vectors_stay_as_they_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    matrix = np.ones((4, 8), dtype=np.float32)
-    assert decode(range(4), encode(matrix)).matrix.dtype == np.float32
+def test_many_vectors_are_held_in_eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.store.vectors.BLOCK_ROWS", 3)
+    vectors = normalised(np.random.default_rng(1).normal(size=(8, 48)).astype(np.float32))
+    vectors[4] = 0.0
+    exact = decode(range(8), encode(vectors))
     monkeypatch.setattr("satchel.store.vectors.WIDE_BYTES", 100)
-    assert decode(range(4), encode(matrix)).matrix.dtype == np.float16
+    coarse = decode(range(8), encode(vectors))
+    assert (exact.matrix.itemsize, coarse.matrix.itemsize) == (4, 1)
+    assert np.allclose(coarse.products(vectors[0]), exact.products(vectors[0]), atol=5e-3)
+    for place in range(8):
+        assert np.allclose(coarse.vector(place), exact.vector(place), atol=5e-3)
 
 
 def test_vectors_of_different_lengths_are_no_table() -> None:

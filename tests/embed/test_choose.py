@@ -72,5 +72,5 @@ def test_code_and_commits_get_no_vectors_unless_they_are_named(tmp_path: Path) -
     folders = Folders(*(tmp_path / name for name in ("config", "data", "state", "cache")))
     kinds = embedded_kinds(load_settings(None, {}, {}, folders).settings)
     assert set(Kind) - set(kinds) == {Kind.CODE, Kind.COMMIT}
-    named = load_settings(None, {}, {"embed.kinds": ["code"]}, folders).settings
-    assert embedded_kinds(named) == (Kind.CODE,)
+    named = load_settings(None, {}, {"embed.kinds": ["commits"]}, folders).settings
+    assert embedded_kinds(named) == (Kind.COMMIT,)

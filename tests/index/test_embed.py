@@ -212,7 +212,7 @@ def test_vectors_are_published_now_and_then(
     put(store, memories(*(f"text number {number}" for number in range(40))))
     before = int(store.revision)
     fill(store, KINDS, HashEmbedder(), cache)
-    assert int(store.revision) == before + 4, "three batches, and the mark that all is done"
+    assert int(store.revision) == before + 40 // BATCH_DOCUMENTS + 1, "each batch, and the mark that all is done"
 
 
 def test_the_text_of_a_section_has_its_heading_and_that_of_a_record_only_its_lines(store: SqliteStore) -> None:

@@ -39,8 +39,8 @@ _THINGS = """
 """
 _DEEDS = """
     bisecting the last hundred commits, printing every call with its caller, comparing two runs line by line,
-    reading the code of the driver, asking who changed the schema, replaying a recorded day, removing one part at a time,
-    writing the smallest case, watching the open handles, counting what goes in and out, starting it by hand
+    reading the code of the driver, asking who changed the schema, replaying a recorded day, starting it by hand,
+    removing one part at a time, writing the smallest case, watching the open handles, counting what goes in and out
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 
 import pytest
 
@@ -198,8 +199,8 @@ behavior_rules_extend: none
     assert [rule.trigger for rule in found.behavior] == ["a"]
     assert [rule.name for rule in found.injection] == ["fine", "wide"]
     assert [target.reference for target in found.injection[1].inject] == ["y"]
-    said = [note.message.partition(": ")[0] for note in found.notes]
-    assert said == [f"a/context.yaml:{line}" for line in (3, 4, 5, 8, 9, 10, 11, 11, 11, 12)] or len(said) == 10
+    lines = sorted(int(note.message.split(":")[1]) for note in found.notes)
+    assert lines == [3, 4, 5, 8, 9, 10, 11, 11, 11, 12]
     assert any("has no inject" in note.message for note in found.notes)
 
 
@@ -234,7 +235,7 @@ def test_a_chain_of_too_many_ancestors_is_refused(tree: Tree) -> None:
 
 
 def test_secrets_in_a_context_are_redacted(tree: Tree) -> None:
-    token = "ghp_" + "a1B2" * 9
+    token = "ghp_" + sha256(b"token").hexdigest()[:36]
     assert token not in str(tree({"a": f"notes: use {token} here\n"}).load("a").data)
 
 

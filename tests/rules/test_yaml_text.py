@@ -49,8 +49,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: \x01\n", "f.yaml"),
         ("a:\n\t- b\n", "f.yaml:2"),
     ],
-    ids=["duplicate key", "python tag", "own tag", "alias bomb", "deep list", "deep flow", "unclosed", "second document",
-         "merge key", "list as key", "unknown alias", "control character", "tab"],
+    ids=["duplicate key", "python tag", "own tag", "alias bomb", "deep list", "deep flow", "unclosed",
+         "second document", "merge key", "list as key", "unknown alias", "control character", "tab"],
 )  # fmt: skip
 def test_what_cannot_be_used_is_named_with_file_and_line(text: str, message: str) -> None:
     with pytest.raises(ContextFileError) as raised:

@@ -7,7 +7,6 @@ import pytest
 
 from satchel import Satchel
 from satchel.embed.protocol import fingerprint
-from satchel.search import dense
 from satchel.search.dense import Meaning, scores
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind
@@ -23,8 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repository.root
 
 
-def test_the_likeness_is_the_cosine_of_question_and_document(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "BLOCK_ROWS", 2)
+def test_the_likeness_is_the_cosine_of_question_and_document(root: Path) -> None:
     embedder = HashEmbedder()
     texts = ["red apples fall", "blue sky above", "green grass grows"]
     with Satchel.open(root, embedder=embedder) as satchel:

@@ -151,7 +151,7 @@ class Freshener:
         old = self.store.parts(range(stored.first_document, stored.last_document + 1))
         parts = [old[row] for row in sorted(old)]
         before = self._stored(location, bundle).lines
-        places = relocate(parts, before, self.lines.outline(found).parts, found.lines)
+        places = relocate(parts, before, self.lines.outline(found, is_note=kind is Kind.NOTE).parts, found.lines)
         by_lines = {(part.start, part.end): places[part.row] for part in parts if part.row in places}
         found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines, before))
         return _View(location.path, kind, found, by_lines, "no longer in the file")

@@ -141,7 +141,7 @@ class FileLines:
         held = self._known(path, content_hash)
         return held.lines if held is not None else None
 
-    def outline(self, lines: Lines) -> Outline:
+    def outline(self, lines: Lines, *, is_note: bool = False) -> Outline:
         """Parts and imports of a file, by the parser of the index; worked out once for as long as it is remembered.
 
         What cannot be parsed at all has no parts.
@@ -149,7 +149,7 @@ class FileLines:
         held = self._known(lines.path, lines.content_hash)
         if held is not None and held.outline is not None:
             return held.outline
-        outline = outline_of(lines)
+        outline = outline_of(lines, is_note=is_note)
         if held is not None:
             held.outline = outline
         return outline
@@ -195,11 +195,15 @@ class FileLines:
             self._bytes -= held.size
 
 
-def outline_of(lines: Lines) -> Outline:
-    """Parts and imports of a file. What cannot be parsed at all has no parts."""
+def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
+    """Parts and imports of a file, as a note of a vault if it `is_note`. What cannot be parsed at all has no parts."""
     from satchel.sources.outline import outline_file  # here, because a question about unchanged files needs no parser
 
     try:
+        if is_note:
+            from satchel.sources.notes.vault import read_note
+
+            return read_note(lines.path, "\n".join(lines.lines))[0]
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
         return NO_OUTLINE

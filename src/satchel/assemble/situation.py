@@ -28,6 +28,9 @@ failures and commits before it, it is only half an answer. A judgement, not a me
 FRAME_TOKENS = 90
 """Head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
 
+INJECTED_VALUE = 1_000.0
+"""Above the value of anything that was found: what a rule injects stands first among its kind, in the rule's order."""
+
 MOST_GUIDES = 500
 """Records of one answer that are considered; the others are counted in a note."""
 
@@ -86,12 +89,12 @@ def _with_records(
     """The sections with the injected records first in theirs; what history found too, or says the same, stands once."""
     by_kind = {section.kind: section for section in sections}
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
-    for candidate in distinct.values():
+    for place, candidate in enumerate(distinct.values()):
         section = by_kind.setdefault(
             candidate.kind, Section(candidate.kind, request.weights.get(candidate.kind, 1.0), [], {}, request.limit)
         )
         section.candidates = [one for one in section.candidates if one.group != candidate.group]
-        candidate.pinned = True
+        candidate.pinned, candidate.value = True, INJECTED_VALUE + place
         section.candidates.insert(0, candidate)
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
 

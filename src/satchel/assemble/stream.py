@@ -54,6 +54,11 @@ its kind: a long question shares few words with each single file, and 0.1 there 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds that the durable memory file holds; all others are derived and lie in the index."""
 
+SMALL_BUDGET_TOKENS = 10
+FEWEST_WINDOWS = 100
+"""Below 4,000 tokens there are fewer candidates, one for each ten tokens: each is read, cleaned and compared before
+it is known that it does not fit, and a window that is worth its place has thirty tokens or more."""
+
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
 
@@ -63,7 +68,7 @@ RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
 
-MOST_SECTIONS_ALIKE = 5
+MOST_SECTIONS_ALIKE = 3
 """Sections of a plan that may find the same records: each is given enough of them to have its own ones left."""
 
 
@@ -200,11 +205,17 @@ def asker(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], Se
     return ask
 
 
+def candidate_count(max_tokens: int) -> int:
+    """How many windows are looked at for a budget."""
+    few = min(CANDIDATE_WINDOWS, max_tokens // SMALL_BUDGET_TOKENS)
+    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_WINDOWS)
+
+
 def _asker(
     bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None
 ) -> Callable[[PlannedSection], SearchResult]:
     votes = Votes(query, bench.store)
-    candidates = max(CANDIDATE_WINDOWS, request.max_tokens // SMALL_CANDIDATE_TOKENS)
+    candidates = candidate_count(request.max_tokens)
     quiet = silent(request.searches)
 
     def ask(section: PlannedSection) -> SearchResult:

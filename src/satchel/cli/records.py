@@ -9,7 +9,7 @@ from satchel import outside
 from satchel.clean import clean_field
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import Experience, Memory
+    from satchel.learn.entries import Experience, Memory, Remark
 
 LINE_CHARACTERS = 100
 """Of a text on a line of a list."""
@@ -68,6 +68,18 @@ def memory_text(memory: Memory) -> str:
         ("superseded by", memory.superseded_by),
     ]
     return f"{_rows(rows)}\n{safe(memory.content)}\n"
+
+
+def remark_line(remark: Remark) -> str:
+    """`conversation:SESSION/20260501T103000.250-1a2b3c4d  why is the session closed twice?`."""
+    return f"conversation:{clean_field(safe(remark.id))}  {clean_field(safe(remark.title), LINE_CHARACTERS)}"
+
+
+def remark_json(remark: Remark) -> dict[str, Any]:
+    """An exchange in short as plain values."""
+    return _plain(
+        {"id": remark.id, "title": remark.title, "created_at": minute(remark.created), "origin": remark.origin}
+    )
 
 
 def experience_line(experience: Experience) -> str:

@@ -41,6 +41,12 @@ def _grammars() -> Check:
     return grammars()
 
 
+def _vectors(loaded: config.LoadedSettings, homes: config.Folders, environ: Mapping[str, str]) -> Check:
+    from satchel.doctor.embedding import vectors
+
+    return vectors(loaded, homes, environ)
+
+
 def _of_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapping[str, str]) -> Iterator[Check]:
     from satchel.doctor import places
     from satchel.roots import locate
@@ -58,6 +64,7 @@ def _of_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapp
         yield fail("settings", str(error), "correct it, or remove it")
     else:
         yield from places.settings(loaded, homes)
+        yield from _one("vectors", lambda: _vectors(loaded, homes, environ))
     yield from _one("index", lambda: places.store(found))
     yield from _one("memory", lambda: places.memory(found))
     yield from _one("lock", lambda: places.lock(found))

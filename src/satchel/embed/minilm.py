@@ -61,8 +61,14 @@ def built_folder(cache: Path) -> Path:
 
 def is_available(cache: Path, given: str = "") -> bool:
     """Whether the model can be used: onnxruntime is installed, and the model is built or can be."""
+    return not missing_parts(cache, given)
+
+
+def missing_parts(cache: Path, given: str = "") -> list[str]:
+    """What the model lacks to be used here; empty if it can be."""
     has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(given) is not None
-    return has_model and find_spec("onnxruntime") is not None
+    parts = (("onnxruntime", find_spec("onnxruntime") is not None), ("its weights", has_model))
+    return [name for name, is_there in parts if not is_there]
 
 
 class MiniLM:

@@ -49,7 +49,7 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
     files = _files(store)
     _update_folders(store, writer, files)
     broken: list[tuple[str, str]] = []
-    wanted = {row: relations for row, relations in _relations(files, broken)}
+    wanted = dict(_relations(files, broken))
     wanted |= dict(_folder_relations(store, files))
     known: dict[int, set[Relation]] = {row: set() for row in wanted}
     for row, kind, target in store.edges_from(list(wanted), list(EdgeType)):
@@ -158,4 +158,3 @@ def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tupl
                 found[key].add((EdgeType.PARENT, above))
     for one in bundles.values():
         yield one.first_document, found[one.key]
-

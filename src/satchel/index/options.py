@@ -8,6 +8,8 @@ from hashlib import blake2b
 from satchel.clean import CLEANING_VERSION
 from satchel.index.walk import WalkOptions
 from satchel.redact import REDACTION_VERSION
+from satchel.roots import Places
+from satchel.settings import Settings
 from satchel.sources.notes.version import NOTES_VERSION
 from satchel.sources.version import OUTLINE_VERSION
 from satchel.store.extract import EXTRACTION_VERSION
@@ -63,3 +65,30 @@ class BuildOptions:
     commit_files: int = 40
     message_characters: int = 5000
     export_bytes: int = 1_000_000_000
+
+
+def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
+    """What the settings say of a run on a root; `key` keys the content hashes."""
+    return BuildOptions(
+        walk=WalkOptions(
+            max_file_bytes=settings.index_max_file_bytes,
+            max_files=settings.index_max_files,
+            include=settings.index_include,
+            exclude=settings.index_exclude,
+            stores=(places.index,),
+        ),
+        reading=ReadingOptions(
+            root=str(places.root),
+            key=key,
+            limit=settings.index_max_file_bytes,
+            allow=settings.redact_allow,
+            # What is known of a note beside its extraction has no place in the cache.
+            cache=str(places.cache) if places.cache is not None and not vault else "",
+            vault=vault,
+        ),
+        workers=settings.index_workers,
+        commits=settings.index_commits,
+        commit_files=settings.index_commit_files,
+        message_characters=settings.index_message_chars,
+        export_bytes=settings.notes_max_export_bytes,
+    )

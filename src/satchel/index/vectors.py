@@ -26,7 +26,8 @@ MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds that the durable memory file holds."""
 
 QUICK_SECONDS = 1.0
-"""Longer than that nobody waits who only writes a memory; what is left is made later."""
+"""Longer than that nobody waits who only writes a memory; what is left is made later. An import writes many times, and
+once it did not keep up the rest of it is left as well."""
 
 CACHE_NAME = "vectors.db"
 
@@ -69,6 +70,7 @@ class Vectors:
             Shelf(shelf.path, tuple(kind for kind in shelf.kinds if kind in kinds), shelf.durable) for shelf in shelves
         ]
         self._choice = Choice(embedder) if embedder is not None else None
+        self._is_behind = False
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped, self._wake, self._rested = threading.Event(), threading.Event(), threading.Event()
@@ -89,9 +91,10 @@ class Vectors:
         """What was just written gets its vector at once where that takes milliseconds, else by whoever comes next."""
         if self._thread is not None:
             self.wake()
-        elif self.embedder is not None and self.embedder.is_quick:
+        elif not self._is_behind and self.embedder is not None and self.embedder.is_quick:
             deadline = time.monotonic() + QUICK_SECONDS
             self.fill(None, lambda: time.monotonic() > deadline)
+            self._is_behind = time.monotonic() > deadline
 
     def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         """Give every document of the chosen kinds a vector; nothing where there is no embedder."""
@@ -99,7 +102,24 @@ class Vectors:
         if embedder is None:
             return VectorReport(0, VectorCounts(), self.choice.failure)
         with self._running:
-            return self._fill(embedder, progress, should_stop)
+            report = self._fill(embedder, progress, should_stop)
+        self._is_behind = self._is_behind and not report.counts.is_complete
+        return report
+
+    def state(self) -> VectorReport:
+        """How far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
+        embedder, found, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
+        for shelf in self._shelves if embedder is not None else ():
+            if embedder is None or not shelf.kinds or not shelf.path.exists():
+                continue
+            store = SqliteStore(shelf.path, durable=shelf.durable)
+            try:
+                found |= counts(store, shelf.kinds, embedder).kinds
+            except (StoreError, LockedError) as error:
+                failure = Failure("vectors", str(error), "satchel doctor")
+            finally:
+                store.close()
+        return VectorReport(0, VectorCounts(found), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         cache = VectorCache(self._cache / CACHE_NAME, self._key)

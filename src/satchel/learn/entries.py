@@ -47,6 +47,16 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """An exchange of a conversation in short: its id, the beginning of what was said, when, and where it came from."""
+
+    id: str
+    title: str
+    created: float
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
 class FoundMemory:
     """A memory that resembles something: `score` is 0 to 1, of a search its relevance, of a duplicate its likeness."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from satchel.errors import UsageError
 from satchel.learn.times import iso_time, read_time
-from satchel.sources.conversations import Exchange, searched_terms
+from satchel.sources.conversations import searched_terms
 from satchel.store.extract import extract, extract_record
 from satchel.store.records import Bundle, NewBundle
 from satchel.types import Kind, Outline, Part, Role
@@ -25,7 +25,7 @@ NAME_CHARACTERS = 300
 _DIGEST_BYTES = 8
 _KEY = re.compile(r"[^\s\x00-\x1f]+")
 _TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
-_FLAGS = ("compaction", "sidechain")
+_FLAGS = ("compaction", "sidechain", "asks")
 
 Clean = Callable[[str], str]
 Data = Mapping[str, Any]
@@ -57,7 +57,6 @@ def exchange_from(data: Data, clean: Clean) -> NewBundle:
     fields = _fields(data, clean)
     speaker = fields.get("speaker", "")
     created = _time(data, "created_at")
-    said = Exchange(fields.get("session", ""), "", created, text, branch=fields.get("branch", ""))
     part = Part(Role.RECORD, "", 1, text.count("\n") + 1, speaker)
     return NewBundle(
         kind=Kind.CONVERSATION,
@@ -66,7 +65,7 @@ def exchange_from(data: Data, clean: Clean) -> NewBundle:
         extraction=extract(text, Outline(Kind.CONVERSATION, (part,)))
         if speaker
         else extract_record(text, Kind.CONVERSATION),
-        path_terms=searched_terms(said),
+        path_terms=searched_terms(created, fields.get("branch", ""), asks=fields.get("asks", False)),
         content_hash=hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
         title=clean(_text(data, "title", NAME_CHARACTERS)),
         fields=fields,

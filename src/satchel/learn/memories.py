@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from satchel import outside
 from satchel.errors import UsageError
 from satchel.learn.bundles import memory_bundle, memory_of
 from satchel.learn.entries import FoundMemory, Memory, Remembered
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
-from satchel.search.filters import make_filters
+from satchel.search.dense import Meaning, scores
+from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
@@ -26,6 +28,9 @@ from satchel.vocabulary import (
     Provenance,
     parse_choice,
 )
+
+if TYPE_CHECKING:
+    from satchel.embed.protocol import Embedder
 
 ORIGIN_CHARACTERS = 100
 
@@ -46,9 +51,10 @@ class Memories:
     raises has changed nothing.
     """
 
-    def __init__(self, notebook: Notebook) -> None:
+    def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
         self._notebook = notebook
         self._store = notebook.store
+        self._embedder = embedder
 
     def add(
         self,
@@ -97,14 +103,21 @@ class Memories:
         )
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
 
-    def search(self, question: str, *, limit: int = 10, category: str | None = None) -> list[FoundMemory]:
-        """The memories that answer a question, best first; `score` is their relevance, 0 to 1."""
-        filters = make_filters(category=category)
+    def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
+        """The memories that answer a question, best first; `score` is their relevance, 0 to 1.
+
+        Words count and, where there are vectors, the meaning. `filters` are those of a search that say something of
+        memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
+        """
+        wanted = parse_filters(filters)
         text = self._notebook.safe(question)
         if not text:
             raise UsageError("the question is empty: say what you look for")
         most = max(checked_limit(limit) * WINDOWS_PER_RECORD, CANDIDATE_WINDOWS)
-        hits = search_kind(self._store, Kind.MEMORY, analyse(text), candidates=most, filters=filters).hits
+        likeness = scores(self._store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
+        hits = search_kind(
+            self._store, Kind.MEMORY, analyse(text), candidates=most, filters=wanted, likeness=likeness
+        ).hits
         memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
         found = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return found[:limit]

@@ -105,7 +105,7 @@ def _space_of_vectors(store: Store, entries: tuple[Entry, ...], embedder: Embedd
     missing = []
     for number, entry in enumerate(entries):
         if entry.row in places:
-            matrix[number] = table.matrix[places[entry.row]]
+            matrix[number] = table.vector(places[entry.row])
         else:
             missing.append(number)
     if missing:

@@ -65,7 +65,7 @@ def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewB
         key=exchange.key,
         text=text,
         extraction=extraction,
-        path_terms=searched_terms(exchange),
+        path_terms=searched_terms(exchange.time, exchange.branch, asks=exchange.asks),
         content_hash=hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
         title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
         fields=_fields(exchange, notebook, speaker),
@@ -89,6 +89,7 @@ def _fields(exchange: Exchange, notebook: Notebook, speaker: str) -> dict[str, A
         "failed_tools": sum(action.failed for action in exchange.actions),
         "compaction": exchange.compaction,
         "sidechain": exchange.sidechain,
+        "asks": exchange.asks,
     }
     return {name: value for name, value in told.items() if value}
 

@@ -183,7 +183,7 @@ class Instructions:
             raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
 
     def _named(self, text: str, path: str) -> str:
-        """The file that a text is nothing but the path of, empty for any other text."""
+        """The file that a text is nothing but the path of, empty for any other text. Raises Skipped if it is gone."""
         said = text.strip()
         if "\n" in said or " " in said or not _SUFFIX.search(said) or len(said) > 300:
             return ""
@@ -191,7 +191,9 @@ class Instructions:
             named = resolved(said, parent_of(path))
         except UnsafePathError:
             return ""
-        return named if files.stamp(self._root, named) is not None else ""
+        if files.stamp(self._root, named) is None:
+            raise files.Skipped(files.SkipReason.VANISHED, f"it leads to {outside.line(named)}, which is not there")
+        return named
 
     def _with_imports(self, text: str, path: str, seen: dict[str, None], notes: list[Failure], hops: int) -> str:
         """The text with what it imports: in the place of a line that is nothing else, else behind it all."""

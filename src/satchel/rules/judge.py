@@ -61,7 +61,8 @@ _TOPICS: Sequence[str] = (
     ),
     "performance slow fast speed latency profiling optimise optimize optimization benchmark memory cache throughput",
     (
-        "frontend ui css html component components react button page layout style styles styling tsx jsx vue "
+        "frontend ui interface screen screens css html component components "
+        "react button page layout style styles styling tsx jsx vue"
         "svelte browser scss"
     ),
     "backend server endpoint endpoints api apis rest http handler route routes request requests controller graphql",
@@ -86,7 +87,7 @@ _TOPICS: Sequence[str] = (
     "data csv dataset etl pipeline pandas import export",
     "review reviewing reviewer pull merge approve",
     "git commit commits branch rebase history",
-    "python py pip pyproject",
+    "python py pip pyproject packaging wheel wheels",
     "javascript js typescript ts node npm",
     "rust cargo rs crate",
 )

@@ -155,6 +155,20 @@ def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: in
     )
 
 
+def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:
+    """For each term its share (0 to 1) of the idf mass of all, and the documents that contain it."""
+    found = _known(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
+    nobody: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
+    rows = [
+        (term.weight * idf(lexicon.document_count, 0), nobody)
+        if one.document is None
+        else (term.weight * one.document.idf, one.document.units)
+        for term, one in zip(terms, found, strict=True)
+    ]
+    mass = sum(share for share, _ in rows) or 1.0
+    return [(share / mass, units) for share, units in rows]
+
+
 LEAST_KEPT_UNITS = 1_000_000
 KEPT_UNITS_PER_WINDOW = 8
 """So many weighed units of terms are kept between questions, 12 bytes each, and more of a large lexicon: the common

@@ -1,6 +1,6 @@
 """How near each document is to a question in meaning: an exact scan over the stored vectors.
 
-Exact, because a scan of 100,000 vectors takes 16 ms and every index over them loses some. A kind without vectors, and
+Exact, because a scan of 100,000 vectors takes 10 ms and every index over them loses some. A kind without vectors, and
 an embedder that fails, cost nothing but this signal: the words still answer.
 """
 
@@ -16,9 +16,6 @@ from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.likeness import Likeness
 from satchel.store.protocol import Store
 from satchel.types import Failure, Kind
-
-BLOCK_ROWS = 8_192
-"""Vectors that are widened to 32 bits at once: 12 MB of a model with 384 numbers."""
 
 QUERY_CHARACTERS = 2_000
 """Of a question: models look at a few hundred words, and a pasted log says most at its beginning."""
@@ -62,8 +59,4 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    values = np.empty(len(table.rows))
-    for start in range(0, len(values), BLOCK_ROWS):
-        block = table.matrix[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
-        values[start : start + BLOCK_ROWS] = block @ vector
-    return Likeness(table.rows, values)
+    return Likeness(table.rows, table.products(vector))

@@ -14,16 +14,26 @@ from typing import Any
 from satchel.errors import UsageError
 from satchel.store.records import Bundle
 from satchel.types import Kind
-from satchel.vocabulary import ACTIVE, Axis, Domain, MemoryCategory, OutcomeStatus, Strategy, choices, parse_choice
+from satchel.vocabulary import (
+    ACTIVE,
+    FILTER_KINDS,
+    Axis,
+    Domain,
+    MemoryCategory,
+    OutcomeStatus,
+    Strategy,
+    choices,
+    parse_choice,
+)
 
-_FIELDS: Mapping[str, tuple[type[StrEnum], frozenset[Kind], str]] = {
-    "category": (MemoryCategory, frozenset({Kind.MEMORY}), "category"),
-    "domain": (Domain, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "domain"),
-    "strategy": (Strategy, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "strategy"),
-    "outcome": (OutcomeStatus, frozenset({Kind.EXPERIENCE}), "outcome_status"),
-    "axis": (Axis, frozenset({Kind.EXPERIENCE, Kind.VALUE}), "axis"),
+_FIELDS: Mapping[str, tuple[type[StrEnum], str]] = {
+    "category": (MemoryCategory, "category"),
+    "domain": (Domain, "domain"),
+    "strategy": (Strategy, "strategy"),
+    "outcome": (OutcomeStatus, "outcome_status"),
+    "axis": (Axis, "axis"),
 }
-"""Filter -> its choices, the kinds that it concerns, and the stored field that it looks at."""
+"""Filter -> its choices, and the stored field that it looks at."""
 
 _PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
 """A value has been seen in several domains: any of them will do."""
@@ -65,20 +75,20 @@ class Filters:
         )
 
     def _matters(self, bundle: Bundle) -> bool:
-        if self.min_importance is None or bundle.kind is not Kind.MEMORY:
+        if self.min_importance is None or bundle.kind not in FILTER_KINDS["min_importance"]:
             return True
         return bundle.importance is not None and bundle.importance >= self.min_importance
 
     def _is_by(self, bundle: Bundle) -> bool:
-        if self.author is None or bundle.kind is not Kind.COMMIT:
+        if self.author is None or bundle.kind not in FILTER_KINDS["author"]:
             return True
         return self.author.casefold() in str(bundle.fields.get("author", "")).casefold()
 
     def _says(self, name: str, bundle: Bundle, part: str) -> bool:
         """Whether a record has the wanted value of one of the choices, or is not concerned by it."""
         wanted = getattr(self, name)
-        _, kinds, field = _FIELDS[name]
-        if wanted is None or bundle.kind not in kinds:
+        field = _FIELDS[name][1]
+        if wanted is None or bundle.kind not in FILTER_KINDS[name]:
             return True
         if name == "axis" and bundle.kind is Kind.EXPERIENCE:
             return bool(part == wanted)

@@ -69,7 +69,7 @@ def known_records(
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Bundle, dict[str, float]]] = []
-    for bundle in _all(store, kind, lexicon):
+    for bundle in _shelf(store, kind, lexicon).meant(filters):
         if admitted.admits(bundle, ""):
             shares = _shares(bundle, standing, matches.get(bundle.id, 0.0), now)
             ranked.append((-standing.relevance(shares), bundle.key, bundle, shares))
@@ -86,14 +86,40 @@ def known_records(
     return SearchResult(tuple(hits), documents=lexicon.document_count)
 
 
-def _all(store: Store, kind: Kind, lexicon: Lexicon) -> Sequence[Bundle]:
-    """Every visible record of a kind with the fields that rank it, kept as long as this state of the store."""
-    cached = lexicon.cache.get((_all, kind))
+@dataclass(frozen=True, slots=True)
+class _Shelf:
+    """Every visible record of a kind with the fields that rank it, and those of experiences by what is asked most."""
+
+    every: Sequence[Bundle]
+    by_domain: Mapping[str, Sequence[Bundle]]
+    by_strategy: Mapping[str, Sequence[Bundle]]
+
+    def meant(self, filters: Filters) -> Sequence[Bundle]:
+        """Those that these filters may admit."""
+        if filters.domain and self.by_domain:
+            return self.by_domain.get(filters.domain, ())
+        if filters.strategy and self.by_strategy:
+            return self.by_strategy.get(filters.strategy, ())
+        return self.every
+
+
+def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
+    """The records of a kind, read once for each state of the store and kept with its words."""
+    cached = lexicon.cache.get((_Shelf, kind))
     if cached is None:
         ids = lexicon.columns.bundle_id[lexicon.live_bundle].tolist()
-        cached = lexicon.cache[_all, kind] = [_light(bundle) for bundle in store.bundles(ids).values()]
-    found: Sequence[Bundle] = cached
-    return found
+        every = [_light(bundle) for bundle in store.bundles(ids).values()]
+        listed = every if kind is Kind.EXPERIENCE else ()
+        cached = lexicon.cache[_Shelf, kind] = _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
+    assert isinstance(cached, _Shelf)
+    return cached
+
+
+def _grouped(bundles: Sequence[Bundle], name: str) -> dict[str, list[Bundle]]:
+    groups: dict[str, list[Bundle]] = {}
+    for bundle in bundles:
+        groups.setdefault(str(bundle.fields.get(name)), []).append(bundle)
+    return groups
 
 
 def _light(bundle: Bundle) -> Bundle:

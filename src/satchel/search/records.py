@@ -36,6 +36,9 @@ VECTOR_WEIGHT = 0.35
 """The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
 with .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
+SMALLEST_SHARE = 0.05
+"""A window of a note counts for at least this share of its best one: three on the log scale is out of every race."""
+
 PORTION_GROWTH = 4
 """Where filters leave too few, the next look is at so many times the documents."""
 
@@ -70,7 +73,8 @@ def search_records(
     the question's idf mass or, where that is larger, what the vectors say on the same scale.
     """
     lexicon = store.lexicon(kind)
-    scores = bm25.score(lexicon, query.terms, files=False)
+    is_alone = kind is Kind.NOTE
+    scores = bm25.score(lexicon, query.terms, files=is_alone)
     around = surroundings(store, kind, lexicon, query) if kind is Kind.CONVERSATION else None
     matched = around.best(scores.document_matched) if around is not None else scores.document_matched
     words = _weighed(scores.document, around)
@@ -89,7 +93,7 @@ def search_records(
         signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
     ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
-    found = _Ranking(lexicon, ranked, matched, signals, several)
+    found = _Ranking(lexicon, ranked, matched, signals, several, scores.window if is_alone else None)
     hits = _hits(store, found, candidates, filters, now)
     return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count)
 
@@ -105,13 +109,17 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """What is known of all documents of a lexicon: minus infinity in `ranked` is not found."""
+    """What is known of all documents of a lexicon: minus infinity in `ranked` is not found.
+
+    `windows` are the scores of the windows of documents that stand alone (notes); None where a record is shown as one.
+    """
 
     lexicon: Lexicon
     ranked: FloatArray
     matched: FloatArray
     signals: Sequence[_Column]
     documents_per_record: int
+    windows: FloatArray | None = None
 
 
 def _weighed(values: FloatArray, around: Surroundings | None) -> FloatArray:
@@ -130,7 +138,7 @@ def _hits(store: Store, found: _Ranking, candidates: int, filters: Filters, now:
     seen, count = 0, candidates * found.documents_per_record
     while True:
         best = finite[bm25.largest(found.ranked[finite], count)]
-        _pick(store, found.lexicon, best[seen:], filters, picked, candidates)
+        _pick(store, found, best[seen:], filters, picked, candidates)
         if filters == NO_FILTERS or len(picked) >= candidates or len(best) == len(finite):
             break
         seen, count = len(best), count * PORTION_GROWTH
@@ -149,24 +157,26 @@ class _Picked:
 
 
 def _pick(
-    store: Store, lexicon: Lexicon, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
+    store: Store, found: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
     """Add the records of these documents (best first) that are admitted, by bundle, until there are `most` of them.
 
-    Documents of a record that was taken are noted with it, however late they come.
+    Documents of a record that was taken are noted with it, however late they come. A document that stands alone, as the
+    section of a note does, is a record of its own, by its row.
     """
-    columns = lexicon.columns
+    columns = found.lexicon.columns
     owners = columns.bundle_id[columns.document_bundle[positions]].tolist()
-    if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
-        taken = frozenset(list(dict.fromkeys(owners))[:most])
-        kept = [place for place, owner in enumerate(owners) if owner in taken]
-        positions, owners = positions[kept], [owners[place] for place in kept]
     rows = columns.document_row[positions].tolist()
+    groups = rows if found.windows is not None else owners
+    if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
+        taken = frozenset(list(dict.fromkeys(groups))[:most])
+        kept = [place for place, group in enumerate(groups) if group in taken]
+        positions, owners, rows, groups = positions[kept], *([row[n] for n in kept] for row in (owners, rows, groups))
     parts, bundles = store.parts(rows), store.bundles(set(owners))
-    for position, row, owner in zip(positions.tolist(), rows, owners, strict=True):
+    for position, row, owner, group in zip(positions.tolist(), rows, owners, groups, strict=True):
         part = parts[row]
-        if filters.admits(bundles[owner], part.name) and (owner in picked or len(picked) < most):
-            record = picked.setdefault(owner, _Picked(bundles[owner], [], []))
+        if filters.admits(bundles[owner], part.name) and (group in picked or len(picked) < most):
+            record = picked.setdefault(group, _Picked(bundles[owner], [], []))
             record.parts.append(part)
             record.positions.append(position)
 
@@ -187,6 +197,24 @@ def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
         document=document,
         relevance=float(max(found.matched[record_position] for record_position in record.positions)),
         score=value,
-        spans=(Span(part.start, part.end, value),),
+        spans=_spans(found, position, value) if document.location is not None else (Span(part.start, part.end, value),),
         signals=(*signals, *known),
     )
+
+
+def _spans(found: _Ranking, position: int, value: float) -> tuple[Span, ...]:
+    """The windows of a document that match, best first; all have about the value of the document, in their order."""
+    assert found.windows is not None
+    columns, first = found.lexicon.columns, int(found.lexicon.document_first_window[position])
+    windows = range(first, first + int(found.lexicon.document_window_count[position]))
+    best = max((float(found.windows[window]) for window in windows), default=0.0) or 1.0
+    matching = [window for window in windows if found.windows[window] > 0] or list(windows)[:1]
+    rows = [
+        Span(
+            int(columns.window_start[window]),
+            int(columns.window_end[window]),
+            value + math.log(max(float(found.windows[window]) / best, SMALLEST_SHARE)),
+        )
+        for window in matching
+    ]
+    return tuple(sorted(rows, key=lambda span: (-span.value, span.start)))

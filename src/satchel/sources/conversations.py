@@ -117,8 +117,8 @@ def title_of(exchange: Exchange) -> str:
     return said if len(said) <= TITLE_CHARACTERS else said[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
-def searched_terms(exchange: Exchange) -> dict[str, int]:
+def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
     """Terms by which an exchange is found beside its text: the date in words, its branch, and whether it asks."""
-    moment = datetime.fromtimestamp(exchange.time, UTC)
-    terms = words.count_terms(words.words(f"{moment.day} {moment:%B %Y} {exchange.branch}"))
-    return terms | {ASKS: 1} if exchange.asks else terms
+    moment = datetime.fromtimestamp(time, UTC)
+    terms = words.count_terms(words.words(f"{moment.day} {moment:%B %Y} {branch}"))
+    return terms | {ASKS: 1} if asks else terms

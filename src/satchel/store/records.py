@@ -165,7 +165,15 @@ class Place:
     kind: Kind
     key: str
     name: str
+    twin: int
     tags: tuple[str, ...]
     updated: float
     secondary: bool
     is_first: bool
+
+    @property
+    def natural_key(self) -> str:
+        """What relations between notes call it: the key of its bundle, with its name (`~2` for a twin) if it has one."""
+        if not self.name:
+            return self.key
+        return f"{self.key}::{self.name}" + (f"~{self.twin}" if self.twin > 1 else "")

@@ -27,10 +27,6 @@ DEFAULT_DEPTH = 2
 
 DEFAULT_LENS = "general"
 
-LENSES_TABLE = "lenses"
-"""The table of the user's settings that holds lenses of their own."""
-
-
 class Direction(StrEnum):
     """Whether a relation was followed from its source to its target, or back."""
 

@@ -61,15 +61,29 @@ def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterat
     outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
     if notes and outgoing:
         edges = store.edges_from([note.row for note in notes], outgoing)
-        rows = store.first_rows(Kind.NOTE, {target for _, _, target in edges})
+        rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
                 yield source, type_, Direction.OUT, rows[target]
     incoming = _types(wanted, NOTE_EDGES, Direction.IN)
     if notes and incoming:
-        own = {note.key: note.row for note in notes if note.is_first}
+        own = {note.natural_key: note.row for note in notes}
         for source, type_, target in store.edges_to(sorted(own), incoming):
             yield own[target], type_, Direction.IN, source
+
+
+def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
+    """Rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
+    rows = store.first_rows(Kind.NOTE, keys)
+    sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
+    if sections:
+        bundles = store.bundles(store.bundle_ids(Kind.NOTE, set(sections.values())).values())
+        inside = store.places(
+            row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)
+        )
+        found = {place.natural_key: row for row, place in inside.items()}
+        rows |= {key: found[key] for key in sections if key in found}
+    return rows
 
 
 def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from satchel import logs
@@ -21,6 +21,8 @@ MOST_BYTES = 4_000_000
 """Beyond this size the older half is forgotten: it holds the handles of about 300 answers, read in some 10 ms."""
 
 KEPT_BYTES = MOST_BYTES // 2
+
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 Range = tuple[int, int]
 
@@ -71,7 +73,7 @@ class HandleLedger:
         """Remember these handles. Where the folder cannot be written, a line in the log says so, and nothing fails."""
         if not given:
             return
-        lines = "".join(f"{json.dumps(astuple(row), ensure_ascii=True, separators=(',', ':'))}\n" for row in given)
+        lines = "".join(f"{_ENCODE([getattr(row, name) for name in Given.__slots__])}\n" for row in given)
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():

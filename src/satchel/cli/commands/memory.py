@@ -10,16 +10,17 @@ import click
 
 from satchel.clean import clean_field
 from satchel.cli import streams
+from satchel.cli.filters import MEMORY_FILTERS, filter_options, given_filters
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.question import read_question
-from satchel.cli.records import memory_json, memory_line, memory_text
+from satchel.cli.records import memory_json, memory_line, memory_text, remark_json, remark_line
 from satchel.cli.session import opened
 from satchel.errors import UsageError
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, Provenance
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import FoundMemory, Memory, Remembered
+    from satchel.learn.entries import FoundMemory, Memory, Remark, Remembered
 
 DEFAULT_LIMIT = 20
 """Rows: what fits on a screen."""
@@ -98,16 +99,17 @@ def _say_stored(stored: Remembered, *, as_json: bool, color: str) -> None:
 
 @command.command("search")
 @click.argument("question", nargs=-1, required=True, metavar="QUESTION|-")
-@click.option("--category", metavar="C", help=f"Only of one category: {', '.join(MemoryCategory)}.")
+@filter_options(MEMORY_FILTERS)
 @click.option("-n", "--limit", type=int, default=DEFAULT_MATCHES, metavar="N", help="At most so many.")
 @json_option("the memories with their relevance")
 @common_options
 @pass_invocation
-def search(invocation: Invocation, question: Sequence[str], *, category: str | None, limit: int, as_json: bool) -> int:
+def search(invocation: Invocation, /, question: Sequence[str], *, limit: int, as_json: bool, **options: Any) -> int:
     """List the memories that answer a question, best first."""
     text = read_question(question, color=invocation.color)
+    filters = given_filters(options)
     with opened(invocation) as satchel:
-        found = satchel.memories.search(text, limit=limit, category=category)
+        found = satchel.memories.search(text, limit=limit, **filters)
     if as_json:
         streams.write_json({"memories": [_found_json(row) for row in found]})
         return 0
@@ -183,7 +185,7 @@ def supersede(
 
 @command.command("forget")
 @click.argument("identities", nargs=-1, metavar="[ID]...")
-@click.option("--origin", metavar="O", help="Everything here from this origin.")
+@click.option("--origin", metavar="O", help="Everything here from this origin, conversations too.")
 @click.option("--query", metavar="QUESTION", help="What matches a question, after a preview.")
 @click.option("-n", "--limit", type=int, default=DEFAULT_MATCHES, metavar="N", help="Of a --query at most so many.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -202,47 +204,54 @@ def forget(
 ) -> int:
     """Remove memories for good, by id, by origin or by a question.
 
-    The older ones that they replaced go with them. What an origin or a question chooses is listed first, and is
-    removed after a yes, or with --yes.
+    The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
+    origin or a question chooses is listed first, and is removed after a yes, or with --yes.
     """
     if sum((bool(identities), origin is not None, query is not None)) != 1:
         raise UsageError("say what to forget: ids, --origin or --query, one of them")
+    said: Sequence[Remark] = ()
     with opened(invocation) as satchel:
         memories = satchel.memories
         if origin is not None:
             identities = [memory.id for memory in memories.listed(origin=origin, superseded=True)]
+            said = satchel.conversations.listed(origin=origin)
         elif query is not None:
             identities = [found.memory.id for found in memories.search(query, limit=limit)]
         chosen = memories.with_replaced(identities)
-        is_agreed = not chosen or yes or (origin is None and query is None)
-        if chosen and not is_agreed:
-            is_agreed = not as_json and _asked(chosen, invocation.color)
-        if is_agreed:
+        is_agreed = not (chosen or said) or yes or (origin is None and query is None)
+        if not is_agreed:
+            is_agreed = not as_json and _asked(chosen, said, invocation.color)
+        if is_agreed and chosen:
             memories.forget([memory.id for memory in chosen])
-    _say_forgotten(chosen, done=is_agreed, as_json=as_json, color=invocation.color)
+        if is_agreed and said:
+            satchel.conversations.forget([remark.id for remark in said])
+    _say_forgotten(chosen, said, done=is_agreed, as_json=as_json, color=invocation.color)
     return 0
 
 
-def _asked(chosen: Sequence[Memory], color: str) -> bool:
+def _asked(chosen: Sequence[Memory], said: Sequence[Remark], color: str) -> bool:
     """Show what would go and ask a person; where none looks, nothing goes."""
-    for memory in chosen:
-        streams.say(memory_line(memory), color=color)
+    for line in (*map(memory_line, chosen), *map(remark_line, said)):
+        streams.say(line, color=color)
     if not streams.is_terminal(sys.stdin):
         return False
-    return click.confirm(f"forget these {len(chosen)}?", err=True)
+    return click.confirm(f"forget these {len(chosen) + len(said)}?", err=True)
 
 
-def _say_forgotten(chosen: Sequence[Memory], *, done: bool, as_json: bool, color: str) -> None:
+def _say_forgotten(chosen: Sequence[Memory], said: Sequence[Remark], *, done: bool, as_json: bool, color: str) -> None:
+    ids = [*(memory.id for memory in chosen), *(remark.id for remark in said)]
     if as_json:
-        streams.write_json({"forgotten": done, "memories": [memory_json(memory) for memory in chosen]})
-    elif not chosen:
+        conversations = [remark_json(remark) for remark in said]
+        memories = [memory_json(memory) for memory in chosen]
+        streams.write_json({"forgotten": done, "memories": memories, "conversations": conversations})
+    elif not ids:
         streams.note("nothing was chosen, nothing is forgotten", color=color)
     elif done:
-        for memory in chosen:
-            streams.write_line(memory.id)
-        streams.say(f"forgot {len(chosen)}", color=color)
+        for identity in ids:
+            streams.write_line(clean_field(identity))
+        streams.say(f"forgot {len(ids)}", color=color)
     else:
-        streams.note(f"nothing was forgotten: add --yes to forget these {len(chosen)}", color=color)
+        streams.note(f"nothing was forgotten: add --yes to forget these {len(ids)}", color=color)
 
 
 def _found_json(found: FoundMemory) -> dict[str, Any]:

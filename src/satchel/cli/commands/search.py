@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from satchel.clean import clean_field
 from satchel.cli import streams
+from satchel.cli.filters import filter_options, given_filters
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.question import read_question
@@ -27,25 +28,36 @@ DEFAULT_LIMIT = 10
 @click.argument("question", nargs=-1, required=True, metavar="QUESTION|-")
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
 @click.option("-n", "limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="At most so many of each type.")
+@filter_options()
 @click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
 @json_option("the matches with their signals")
 @common_options
 @pass_invocation
 def command(
-    invocation: Invocation, question: Sequence[str], types: Sequence[str], *, limit: int, refresh: bool, as_json: bool
+    invocation: Invocation,
+    /,
+    question: Sequence[str],
+    types: Sequence[str],
+    *,
+    limit: int,
+    refresh: bool,
+    as_json: bool,
+    **options: Any,
 ) -> int:
     """List the best matches for a question.
 
-    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input.
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
+    says nothing of (the category of a commit) it lets through.
     """
     text = read_question(question, color=invocation.color)
     asked = [name for listed in types for name in listed.split(",")]
     with Interrupt() as interrupt, opened(invocation) as satchel:
         request = satchel.request(text, types=asked, limit=limit)
+        filters = given_filters(options, asked)
         notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
         if interrupt.requested():
             return interrupt.exit_code
-        hits = satchel.search(text, types=asked, limit=limit, refresh=False)
+        hits = satchel.search(text, types=asked, limit=limit, filters=filters, refresh=False)
         if as_json:
             from satchel.envelope import search_envelope
 

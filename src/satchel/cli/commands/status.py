@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
@@ -15,7 +16,11 @@ from satchel.cli.session import opened
 from satchel.cli.sizes import age_text, size_text
 
 if TYPE_CHECKING:
+    from satchel.index.report import VectorReport
     from satchel.index.status import Freshness, Status
+
+MOST_BROKEN = 3
+"""Broken links named in the text; `--json` has more."""
 
 HEAD_CHARACTERS = 10
 """Of a commit id: unique in any repository that a person works on."""
@@ -33,13 +38,16 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
     with Interrupt() as interrupt, opened(invocation) as satchel:
         status = satchel.status(should_stop=interrupt.requested)
         trusted = satchel.trusted
+        vectors, embedder = satchel.vectors.state(), satchel.embedder
         if interrupt.requested():
             return interrupt.exit_code
     if as_json:
-        streams.write_json(status_data(status) | {"trusted": trusted})
+        found = {"vectors": vector_state(vectors, embedder.id if embedder is not None else None), "trusted": trusted}
+        streams.write_json(status_data(status) | found)
     else:
-        streams.write_line("\n".join((*status_lines(status, time.time()), trust_line(trusted=trusted))))
-    for failure in status.failures:
+        meaning = vector_line(vectors, embedder.id if embedder is not None else None)
+        streams.write_line("\n".join((*status_lines(status, time.time()), meaning, trust_line(trusted=trusted))))
+    for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
     return 0
 
@@ -73,6 +81,10 @@ def status_data(status: Status) -> dict[str, Any]:
             "indexed_head": fresh.indexed_head,
         },
         "skipped": dict(status.skipped),
+        "broken_links": {
+            "count": status.broken_links,
+            "examples": [{"note": note, "link": link} for note, link in status.broken_examples],
+        },
         "failures": [{"source": f.source, "message": f.message, "hint": f.hint} for f in status.failures],
     }
 
@@ -89,6 +101,7 @@ def status_lines(status: Status, now: float) -> list[str]:
         ("documents", _counts(held.documents)),
         ("files", _counts(held.languages)),
         ("edges", _counts(held.edges)),
+        ("broken links", broken_text(status)),
         ("windows", _counts(held.windows)),
         ("out of sight", _counts(held.hidden)),
         ("left out", _counts(status.skipped)),
@@ -97,10 +110,37 @@ def status_lines(status: Status, now: float) -> list[str]:
     return [f"{label:<13} {value}" for label, value in rows if value]
 
 
+def broken_text(status: Status) -> str:
+    """How many links of a vault lead to no note, and the first of them."""
+    if not status.broken_links:
+        return ""
+    named = [f"{note} -> {clean_field(link)}" for note, link in status.broken_examples[:MOST_BROKEN]]
+    more = ", ..." if status.broken_links > len(named) else ""
+    return f"{status.broken_links:,}: {', '.join(named)}{more}"
+
+
 def removed_text(redacted: int, cleaned: int) -> str:
     """What was taken out of texts before they were stored, empty if nothing was."""
     found = (("secrets", redacted), ("hidden characters", cleaned))
     return ", ".join(f"{name} {count:,}" for name, count in found if count)
+
+
+def vector_state(vectors: VectorReport, embedder: str | None) -> dict[str, Any]:
+    """The embedder, and for each kind how many documents have a vector of it, of how many."""
+    kinds = {kind.plural: {"done": done, "total": total} for kind, (done, total) in vectors.counts.kinds.items()}
+    failure = vectors.failure
+    said = None if failure is None else {"message": failure.message, "hint": failure.hint}
+    return {"embedder": embedder, "kinds": kinds, "failure": said}
+
+
+def vector_line(vectors: VectorReport, embedder: str | None) -> str:
+    """`vectors  docs 12 of 40, memories 3 of 3, by all-MiniLM-L6-v2-int8@1; `satchel index` makes the rest`."""
+    if embedder is None:
+        return f"{'vectors':<13} none: words alone answer, `satchel doctor` says why"
+    counts = vectors.counts
+    rows = [f"{kind.plural} {done:,} of {total:,}" for kind, (done, total) in counts.kinds.items()]
+    rest = "" if counts.is_complete else "; `satchel index` makes the rest"
+    return f"{'vectors':<13} {', '.join(rows) or 'nothing to embed yet'}, by {clean_field(embedder)}{rest}"
 
 
 def trust_line(*, trusted: bool) -> str:

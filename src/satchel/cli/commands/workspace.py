@@ -23,8 +23,8 @@ def command() -> None:
     """Name repositories, vaults and exports of notes, to ask them from anywhere.
 
     `satchel context QUESTION --workspace NAME` then answers from the one of that name. A vault is a folder of Markdown
-    notes (Obsidian and the like); its files are then notes, with their links, fields and tags. The file of a Tana export
-    (.json) is a workspace too.
+    notes (Obsidian and the like); its files are then notes, with their links, fields and tags. The file of a Tana
+    export (.json) is a workspace too.
     """
 
 

@@ -61,7 +61,7 @@ def _problems() -> tuple[type[Exception], ...]:
 def _load(text: str) -> Any:
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # the library has no types
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()

@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from satchel.sources.notes.note import SUFFIXES
 
 _ATTACHMENT_SUFFIXES = frozenset(
-    ".avif .bmp .gif .jpeg .jpg .png .svg .webp .pdf .mp3 .wav .m4a .ogg .3gp .flac .webm .mp4 .ogv .mov .mkv .canvas "
-    ".base .csv .xlsx .docx .pptx .zip .json .html .txt .py .js .css .excalidraw".split()
-)
+    {
+        ".3gp", ".avif", ".base", ".bmp", ".canvas", ".css", ".csv", ".docx", ".excalidraw", ".flac", ".gif", ".html",
+        ".jpeg", ".jpg", ".js", ".json", ".m4a", ".mkv", ".mov", ".mp3", ".mp4", ".ogg", ".ogv", ".pdf", ".png",
+        ".pptx", ".py", ".svg", ".txt", ".wav", ".webm", ".webp", ".xlsx", ".zip",
+    }
+)  # fmt: skip
 """A link to such a file is no link to a note."""
 
 

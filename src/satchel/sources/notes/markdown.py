@@ -84,7 +84,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _wikilink(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the parser calls it
+def _wikilink(state: StateInline, silent: bool) -> bool:
     """`[[target]]` and `![[target]]`, before the brackets become something else."""
     opening = next((mark for mark in ("[[", "![[") if state.src.startswith(mark, state.pos)), "")
     start = state.pos + len(opening)

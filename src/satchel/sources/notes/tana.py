@@ -341,7 +341,7 @@ class Workspace:
         text = self.text(child)
         referred = self._known(inline_references(node.name))
         if child in self.keys:
-            return {"name": text or UNTITLED, "id": child}, [child, *referred]
+            return {"name": text or UNTITLED, "id": child}, [child]
         if len(referred) == 1 and text == self.text(referred[0]):
             return {"name": text, "id": referred[0]}, referred
         return text, referred

@@ -107,7 +107,7 @@ def _parts(lines: Sequence[str], headings: Sequence[FoundHeading]) -> tuple[Part
         starts, headings = starts[1:], headings[1:]
     parts = [Part(Role.TEXT, "", 1, starts[0] if starts else end)]
     path: list[FoundHeading] = []
-    for heading, after in zip(headings, [*starts[1:], end], strict=True):
+    for heading, after in zip(headings, [*starts, end][1:], strict=True):
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)

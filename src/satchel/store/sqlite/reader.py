@@ -29,7 +29,6 @@ _BUNDLE_COLUMNS = (
 )
 _PART_COLUMNS = 'row, bundle, role, name, twin, start, "end", signature, summary'
 _EDGE_TYPES: Mapping[str, EdgeType] = {str(one): one for one in EdgeType}  # a third of the time of `EdgeType(name)`
-_KINDS: Mapping[str, Kind] = {str(one): one for one in Kind}
 _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 
@@ -157,7 +156,7 @@ class SqliteReader:
         """What a walk needs to know of these documents; unknown and hidden ones are left out."""
         seen, given = self._in_sight()
         sql = (
-            "SELECT row, bundle, kind, key, documents.name, tags, max(updated, created), secondary, "
+            "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
             "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
             f"WHERE row IN (SELECT value FROM json_each(?)) AND {seen}"
         )
@@ -304,8 +303,9 @@ def _bundle(row: Sequence[Any]) -> Bundle:
 
 
 def _place(row: Sequence[Any]) -> Place:
-    tags = () if row[5] == "[]" else tuple(json.loads(row[5]))
-    return Place(row[0], row[1], _KINDS[row[2]], row[3], row[4], tags, row[6], bool(row[7]), bool(row[8]))
+    number, bundle, kind, key, name, twin, tags, updated, secondary, is_first = row
+    listed = () if tags == "[]" else tuple(json.loads(tags))
+    return Place(number, bundle, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
 
 
 def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:

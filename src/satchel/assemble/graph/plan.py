@@ -1,0 +1,218 @@
+"""The stream of a graph context: resolve, walk, score, blend, fit, render, receipt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from satchel import outside
+from satchel.assemble.graph.frame import Frame, Overflow, writer_of
+from satchel.assemble.graph.lenses import Lens
+from satchel.assemble.graph.nodes import Nodes, Rated
+from satchel.assemble.graph.page import GraphPage, SUMMARY_BUDGET, fitted_page
+from satchel.assemble.graph.relevance import Relevance, Vectors
+from satchel.assemble.graph.request import GraphRequest
+from satchel.assemble.graph.resolve import NODE_KINDS, Source, definitions_named, named_node, topic_sources
+from satchel.assemble.graph.score import Rating, rate
+from satchel.assemble.graph.walk import Bounds, Walk, walk
+from satchel.assemble.receipt import omissions
+from satchel.assemble.section import Section
+from satchel.assemble.stream import Workbench
+from satchel.search.dense import Meaning, scores
+from satchel.search.query import analyse
+from satchel.search.searcher import SearchResult, search_kind
+from satchel.tokens import counter
+from satchel.types import Context, Failure, Kind, Signal, Usage
+
+BACKEND = "sqlite"
+"""What answers call the store: the specification has the name of what was read there."""
+
+CANDIDATE_TOKENS = 20
+"""One candidate for each of so many tokens of the budget: no node is shown for less."""
+
+LEAST_CANDIDATES = 40
+
+BLEND_RANK = 60.0
+"""Rank fusion adds 1 / (60 + rank) for each walk: the usual constant, which keeps one first place from deciding all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What one query came to: its nodes, best first, and how it was understood. `is_named`: it is the id of a node."""
+
+    rated: tuple[Rated, ...]
+    walk: Walk
+    vectors: Vectors
+    is_named: bool
+    sources: int
+    failures: tuple[Failure, ...] = ()
+
+
+def assemble_graph(
+    request: GraphRequest,
+    bench: Workbench,
+    notes: Sequence[Failure] = (),
+    clock: Callable[[], float] = time.monotonic,
+) -> Context:
+    """The context around a topic or node. `notes` are failures that happened before."""
+    started = time.monotonic()
+    explored = [explore(query, request, bench, clock) for query in request.queries]
+    walked = time.monotonic()
+    rated = explored[0].rated if len(explored) == 1 else blended([one.rated for one in explored])
+    nodes = Nodes(bench.store, bench.lines, request, bench.allow)
+    count = max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES
+    best = rated[:count]
+    nodes.load(row for one in best for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
+    section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
+    failures = _unique(notes, (one for done in explored for one in done.failures), nodes.notes)
+    failures = outside.failures(failures, bench.allow)
+    warnings = _warnings(request, explored, failures, bool(rated))
+    frame = Frame(
+        query=request.query,
+        workspace=request.workspace,
+        lens=request.lens.name,
+        depth=request.depth,
+        budget=request.max_tokens,
+        now=request.now,
+        backend=BACKEND,
+        embeddings=all(one.vectors.is_ready for one in explored),
+        warnings=tuple(outside.line(one, allow=bench.allow) for one in warnings),
+    )
+    rest = [
+        Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
+        for one in best
+    ]
+    token_counter = counter(request.tokenizer)
+    page = GraphPage(frame, writer_of(request.format), bench.key, token_counter, rest, len(rated))
+    fitted, named = fitted_page(page, section) if rated else (None, [])
+    items = fitted.items if fitted is not None else ()
+    used = fitted.used if fitted is not None else 0
+    return Context(
+        query=request.query,
+        text=fitted.text if fitted is not None else "",
+        format=request.format,
+        items=items,
+        usage=Usage(request.max_tokens, used, token_counter.name, token_counter.exact),
+        overflow=omissions([section], used) if rated else (),
+        sources_used=_used(items),
+        failures=failures,
+        meta={
+            "lens": request.lens.name,
+            "depth": request.depth,
+            "workspace": request.workspace,
+            "warnings": list(frame.warnings),
+            "reached": len(rated),
+            "sources": [one.sources for one in explored],
+            "named": [named_one.id for named_one in named],
+            "embeddings": [f"{one.vectors.embedded}/{one.vectors.documents}" for one in explored],
+            "revision": bench.revision,
+            "files": dict(nodes.shown_files),
+            "timed_out": any(one.walk.timed_out for one in explored),
+            "timings": {
+                "walk_ms": round((walked - started) * 1000, 2),
+                "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
+            },
+        },
+    )
+
+
+def explore(query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Explored:
+    """Resolve one query, walk from it, and rate what was reached."""
+    store, lens = bench.store, request.lens
+    kinds = walked_kinds(lens, bench.kinds())
+    analysed = analyse(query)
+    meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
+    sources, is_named = _sources(query, lens, bench, kinds, meaning, request.now)
+    relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
+    bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
+    done = walk(store, sources, lens, relevance, bounds)
+    rows = sorted(done.reached)
+    has_words = relevance.has_words and not is_named
+    values = relevance.together(rows, done.pairs).tolist() if has_words else [0.0] * len(rows)
+    ratings = {
+        row: rate(done.reached[row], value, lens, request.now, has_words=has_words)
+        for row, value in zip(rows, values, strict=True)
+    }
+    order = sorted(rows, key=lambda row: (-ratings[row].total, done.reached[row].distance, done.reached[row].place.key, row))
+    failures = (meaning.failure,) if meaning is not None and meaning.failure is not None else ()
+    return Explored(
+        tuple(Rated(row, ratings[row], done) for row in order), done, relevance.vectors, is_named, sum(source.walked for source in sources), failures
+    )
+
+
+def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
+    """The kinds in which a topic is looked for: those that the relations of the lens lead from."""
+    kinds = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
+    return tuple(kind for kind in kinds if available.get(kind))
+
+
+def _sources(
+    query: str, lens: Lens, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
+) -> tuple[list[Source], bool]:
+    """Where the walk begins, and whether the query named that itself."""
+    row = named_node(bench.store, query)
+    if row is not None:
+        return [Source(row, 1.0)], True
+    if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
+        defined = definitions_named(bench.store, query)
+        if defined:
+            return [Source(one, 1.0) for one in defined], True
+    analysed = analyse(query)
+
+    def ask(kind: Kind) -> SearchResult:
+        return search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now)
+
+    return topic_sources(bench.store, ask, kinds), False
+
+
+def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
+    """Several walks as one by rank fusion: what stands high in all of them comes first; scores are 0 to 1.
+
+    A node keeps the path of the walk that rates it best, and shows its rank in each as a signal.
+    """
+    ranks: dict[int, dict[int, int]] = {}
+    best: dict[int, Rated] = {}
+    for number, rated in enumerate(walks):
+        for rank, one in enumerate(rated, 1):
+            ranks.setdefault(one.row, {})[number] = rank
+            if one.row not in best or one.rating.total > best[one.row].rating.total:
+                best[one.row] = one
+    most = len(walks) / (BLEND_RANK + 1)
+    fused = []
+    for row, own in ranks.items():
+        total = sum(1 / (BLEND_RANK + rank) for rank in own.values()) / most
+        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
+        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
+    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
+    return tuple(fused)
+
+
+def _unique(*groups: Any) -> list[Failure]:
+    return list(dict.fromkeys(one for group in groups for one in group))
+
+
+def _warnings(
+    request: GraphRequest, explored: Sequence[Explored], failures: Sequence[Failure], found: bool
+) -> list[str]:
+    warnings = []
+    if request.max_tokens < SUMMARY_BUDGET:
+        warnings.append(f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named")
+    for query, one in zip(request.queries, explored, strict=True):
+        if found and not one.sources:
+            warnings.append(f"nothing here is about {query!r}")
+    warnings += [warning for one in explored for warning in one.walk.warnings]
+    warnings += [f"{one.source}: {one.message}" for one in failures]
+    return list(dict.fromkeys(warnings))
+
+
+def _used(items: Sequence[Any]) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for item in items:
+        plural = Kind(item.source).plural
+        counted[plural] = counted.get(plural, 0) + 1
+    return counted
+
+
+__all__ = ["NODE_KINDS", "assemble_graph", "blended", "explore"]

@@ -1,0 +1,133 @@
+"""How relevant any document is to one query, on one scale for the whole request.
+
+The scale is decided once: by words and meaning where every document that can have a vector has one, else by words
+alone. A scale for each node would order them by whether they have a vector, not by what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from satchel.search import bm25
+from satchel.search.bm25 import FloatArray
+from satchel.search.dense import Meaning, scores
+from satchel.search.likeness import Likeness, similar_documents
+from satchel.search.query import Query
+from satchel.store.lexicon import Lexicon
+from satchel.store.protocol import Store
+from satchel.types import Kind
+
+TOGETHER_SHARE = 0.8
+"""Of the words of a node, what it says together with a neighbour; the rest is what it says alone. An answer over two
+steps is a pair that covers the question where neither does. On the multi-hop passages .5 measures one point less."""
+
+MEANING_SHARE = 0.5
+"""Of relevance where there are vectors, the rest is words. On the multi-hop passages .3 to .7 measure the same."""
+
+
+_PAIRS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """How far the vectors of what is walked are: so many of the documents have one. All of them, and they count."""
+
+    embedded: int
+    documents: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every document has a vector."""
+        return 0 < self.documents <= self.embedded
+
+
+class Relevance:
+    """The relevance of every document of some kinds to one query, 0 to 1."""
+
+    def __init__(self, store: Store, kinds: Sequence[Kind], query: Query, meaning: Meaning | None) -> None:
+        self.has_words = bool(query.terms)
+        self._query = query
+        self._columns: list[_Column] = []
+        likenesses = {kind: scores(store, kind, meaning) for kind in kinds}
+        lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).document_count}
+        self.vectors = _coverage(lexicons, likenesses)
+        for kind, lexicon in lexicons.items():
+            words = bm25.score(lexicon, query.terms, files=False).document_matched
+            likeness = likenesses[kind]
+            meant = None
+            if self.vectors.is_ready and likeness is not None:
+                # The likeness above what is usual: models differ in what they give two unrelated texts.
+                meant = np.maximum(similar_documents(lexicon, likeness).contrast, 0.0)
+            self._columns.append(_Column(lexicon, words, meant))
+
+    def of(self, rows: Sequence[int]) -> FloatArray:
+        """The relevance of each of these documents alone, by row number, in their order; 0 for other kinds."""
+        return self._joined(rows, self._values(rows, lambda column: column.words))
+
+    def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
+        """The relevance of these documents with what they say together with their neighbours.
+
+        `pairs` are related documents, both among the rows.
+        """
+        own = self._values(rows, lambda column: column.words)
+        if not pairs or not self.has_words:
+            return self._joined(rows, own)
+        places = {row: place for place, row in enumerate(rows)}
+        ends = np.array([(places[one], places[other]) for one, other in pairs])
+        said, shares = self._said(rows)
+        best = own.copy()
+        for begin in range(0, len(ends), _PAIRS_AT_ONCE):
+            one, other = ends[begin : begin + _PAIRS_AT_ONCE].T
+            covered = (said[one] | said[other]) @ shares
+            np.maximum.at(best, one, covered)
+            np.maximum.at(best, other, covered)
+        return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
+
+    def _joined(self, rows: Sequence[int], words: FloatArray) -> FloatArray:
+        """Words with meaning, where that counts."""
+        if not self.vectors.is_ready:
+            return np.clip(words, 0.0, 1.0)
+        meant = self._values(rows, lambda column: column.meant if column.meant is not None else column.words)
+        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
+
+    def _values(self, rows: Sequence[int], take: Callable[[_Column], FloatArray]) -> FloatArray:
+        found = np.zeros(len(rows))
+        for column in self._columns:
+            positions = column.lexicon.document_positions(rows)
+            known = positions >= 0
+            found[known] = take(column)[positions[known]]
+        return found
+
+    def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
+        """Which of the query's terms each document says, and the share of each term, averaged over the kinds."""
+        terms = self._query.terms
+        said = np.zeros((len(rows), len(terms)), dtype=bool)
+        shares = np.zeros(len(terms))
+        for column in self._columns:
+            positions = column.lexicon.document_positions(rows)
+            for number, (share, units) in enumerate(bm25.holders(column.lexicon, terms)):
+                shares[number] += share / len(self._columns)
+                holds = np.zeros(len(column.words), dtype=bool)
+                holds[units] = True
+                said[:, number] |= (positions >= 0) & holds[positions]
+        return said, shares
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One kind: the matched share of the query's words of every document, and how near it is in meaning."""
+
+    lexicon: Lexicon
+    words: FloatArray
+    meant: FloatArray | None
+
+
+def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:
+    """Documents and vectors of those kinds that have any vector. Code has none by design and goes by words."""
+    with_vectors = [(kind, found) for kind in lexicons if (found := likenesses[kind]) is not None]
+    embedded = sum(similar_documents(lexicons[kind], found).count for kind, found in with_vectors)
+    return Vectors(embedded, sum(lexicons[kind].document_count for kind in lexicons))

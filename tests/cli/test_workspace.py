@@ -1,0 +1,137 @@
+"""`satchel workspace`, and `--workspace` in place of `--root`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from satchel import workspaces
+from satchel.config import Folders
+from satchel.errors import NoIndexError, StoreError, UsageError
+from satchel.testing import TinyRepository
+from satchel.workspaces import Registry, WorkspaceType
+from tests.cli.conftest import Satchel
+from tests.sources.notes.exports import export, node
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    (root / ".obsidian").mkdir(parents=True)
+    (root / "Alpha.md").write_text("# Alpha\n\nThe rocket launch. [[Nobody]]\n")
+    return root
+
+
+@pytest.fixture
+def tana(tmp_path: Path) -> Path:
+    path = tmp_path / "export.json"
+    path.write_bytes(export(node("n", "Rocket launch"), node("m", "Landing", "n")))
+    return path
+
+
+def test_what_a_workspace_is_is_guessed(satchel: Satchel, vault: Path, tana: Path, shop: TinyRepository) -> None:
+    for name, path in (("main", vault), ("ideas", tana), ("shop", shop.root)):
+        assert satchel("workspace", "add", name, str(path)).code == 0
+    listed = satchel("workspace", "list", "--json").json["workspaces"]
+    assert [(one["name"], one["type"], one["exists"]) for one in listed] == [
+        ("ideas", "tana", True),
+        ("main", "vault", True),
+        ("shop", "repository", True),
+    ]
+    assert f"main   vault       {vault}" in satchel("workspace", "list").out
+
+
+def test_a_question_is_answered_from_the_workspace_that_is_named(satchel: Satchel, vault: Path, tana: Path) -> None:
+    satchel("workspace", "add", "main", str(vault))
+    satchel("workspace", "add", "ideas", str(tana))
+    found = satchel("context", "rocket launch", "--workspace", "main", "--json").json
+    assert [item["id"] for item in found["items"]] == ["note:Alpha.md"]
+    assert "Rocket launch" in satchel("--workspace", "ideas", "context", "rocket launch").out
+    status = satchel("status", "--workspace", "main", "--json").json
+    assert status["broken_links"] == {"count": 1, "examples": [{"note": "Alpha.md", "link": "Nobody"}]}
+    assert "broken links  1: Alpha.md -> Nobody" in satchel("status", "--workspace", "main").out
+    assert satchel("status", "--workspace", "ideas", "--json").json["edges"] == {"child": 1, "parent": 1}
+    os.utime(tana, (1, 1))
+    assert satchel("status", "--workspace", "ideas", "--json").json["freshness"]["changed"] == 1
+
+
+def test_an_unknown_name_lists_those_that_exist(satchel: Satchel, vault: Path) -> None:
+    assert "there is none yet" in satchel("status", "--workspace", "main").err
+    satchel("workspace", "add", "main", str(vault))
+    for command in (("status", "--workspace", "mian"), ("workspace", "remove", "mian")):
+        ran = satchel(*command)
+        assert ran.code == 2
+        assert "unknown workspace 'mian': there are main" in ran.err
+
+
+def test_several_names_or_a_root_beside_a_name_are_refused(satchel: Satchel, vault: Path, tana: Path) -> None:
+    satchel("workspace", "add", "main", str(vault))
+    satchel("workspace", "add", "ideas", str(tana))
+    assert "this command takes one" in satchel("status", "--workspace", "main,ideas").err
+    assert "give one of them" in satchel("status", "--workspace", "main", "--root", str(vault)).err
+
+
+def test_a_removed_name_is_free_again_and_its_files_stay(satchel: Satchel, vault: Path, tana: Path) -> None:
+    satchel("workspace", "add", "main", str(vault))
+    taken = satchel("workspace", "add", "main", str(tana))
+    assert taken.code == 2
+    assert "`satchel workspace remove main` frees the name" in taken.err
+    assert satchel("workspace", "add", "main", str(vault), "--json").json["workspace"]["type"] == "vault"
+    assert satchel("workspace", "remove", "main", "--json").json["removed"]["path"] == str(vault)
+    assert (vault / "Alpha.md").exists()
+    assert satchel("workspace", "list").out == ""
+    assert satchel("workspace", "add", "main", str(tana)).code == 0
+    assert "main was the tana" in satchel("workspace", "remove", "main").err
+
+
+def test_a_type_can_be_chosen_but_must_fit(satchel: Satchel, vault: Path, tana: Path, tmp_path: Path) -> None:
+    assert satchel("workspace", "add", "main", str(vault), "--type", "repository", "--json").json["workspace"][
+        "type"
+    ] == ("repository")
+    assert "is the repository 'main' already" in satchel("workspace", "add", "other", str(vault)).err
+    assert "cannot be a tana" in satchel("workspace", "add", "x", str(vault), "--type", "tana").err
+    assert "cannot be a vault" in satchel("workspace", "add", "x", str(tana), "--type", "vault").err
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    assert "is no Tana export" in satchel("workspace", "add", "x", str(tmp_path / "package.json")).err
+    assert satchel("workspace", "add", "x", str(tmp_path / "gone")).code == 10
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a,b", "a b", "a/b", "x" * 70])
+def test_an_impossible_name_is_refused(name: str, vault: Path, tmp_path: Path) -> None:
+    registry = Registry(folders(tmp_path))
+    with pytest.raises(UsageError, match="can be no name"):
+        registry.add(name, vault)
+
+
+def folders(base: Path) -> Folders:
+    return Folders(base / "c", base / "d", base / "s", base / "x")
+
+
+def test_a_root_that_nobody_named_is_a_repository_and_a_file_an_export(tmp_path: Path, vault: Path, tana: Path) -> None:
+    registry = Registry(folders(tmp_path))
+    assert registry.type_of(vault) is WorkspaceType.REPOSITORY
+    assert registry.type_of(tana) is WorkspaceType.TANA
+    registry.add("main", vault)
+    assert registry.type_of(vault) is WorkspaceType.VAULT
+
+
+def test_a_damaged_registry_is_named_with_what_to_do(tmp_path: Path, vault: Path) -> None:
+    registry = Registry(folders(tmp_path))
+    registry.add("main", vault)
+    path = tmp_path / "d" / workspaces.REGISTRY_NAME
+    path.write_text('{"workspaces": [1]}')
+    with pytest.raises(StoreError, match="remove it, and add your workspaces again"):
+        registry.all()
+    path.unlink()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="cannot be read"):
+        registry.all()
+
+
+def test_a_workspace_whose_root_is_gone_says_so(satchel: Satchel, tana: Path) -> None:
+    satchel("workspace", "add", "ideas", str(tana))
+    tana.unlink()
+    assert "(gone)" in satchel("workspace", "list").out
+    assert satchel("context", "x", "--workspace", "ideas").code == NoIndexError.exit_code
