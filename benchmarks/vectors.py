@@ -34,7 +34,7 @@ from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised
 from satchel.embed.wordpiece import WordPiece
 from satchel.search.dense import Meaning, scores
-from satchel.search.likeness import VECTOR_FLOOR, similar_documents
+from satchel.search.likeness import VECTOR_FLOOR, Likeness, similar_documents
 from satchel.store import vectors as stored
 from satchel.types import Kind
 
@@ -186,6 +186,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
     names = list(dict.fromkeys(row["conv"] for row in turns))
     silent: dict[str, dict[str, list[bool]]] = {}
     contrasts: dict[str, list[float]] = {"own": [], "foreign": []}
+    usual: list[float] = []
     for mode, provider in (("words", "off"), ("words and vectors", "minilm")):
         silent[mode] = {"own": [], "foreign": []}
         for name in names:
@@ -202,7 +203,10 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         best = max((hit.relevance for hit in hits), default=0.0)
                         silent[mode][whose].append(best < CALIBRATED_FLOOR)
                         if satchel.embedder is not None:
-                            contrasts[whose].append(nearest(satchel, row["question"]))
+                            found = likeness(satchel, row["question"])
+                            lexicon = satchel.memory.lexicon(Kind.CONVERSATION)
+                            contrasts[whose].append(float(similar_documents(lexicon, found).contrast.max()))
+                            usual.append(float(found.values.mean()))
     needed = VECTOR_FLOOR + CALIBRATED_FLOOR * (1 - VECTOR_FLOOR)
     return {
         "floor": CALIBRATED_FLOOR,
@@ -211,6 +215,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
             for mode, table in silent.items()
         },
         "asked": {whose: len(rows) for whose, rows in contrasts.items()},
+        "usual_cosine": round(statistics.fmean(usual), 3),
         "nearest_contrast": {
             whose: {"p50": _quantile(rows, 0.5), "p95": _quantile(rows, 0.95), "p99": _quantile(rows, 0.99)}
             for whose, rows in contrasts.items()
@@ -221,12 +226,12 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
     }
 
 
-def nearest(satchel: Satchel, question: str) -> float:
-    """The contrast of the nearest turn."""
+def likeness(satchel: Satchel, question: str) -> Likeness:
+    """How near each turn is to a question."""
     assert satchel.embedder is not None
     found = scores(satchel.memory, Kind.CONVERSATION, Meaning(satchel.embedder, question))
     assert found is not None
-    return float(similar_documents(satchel.memory.lexicon(Kind.CONVERSATION), found).contrast.max())
+    return found
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

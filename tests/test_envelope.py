@@ -61,7 +61,7 @@ def test_a_context_has_exactly_the_fields_that_were_promised() -> None:
     ]  # fmt: skip
     assert list(envelope["items"][0]) == [
         "id", "source", "title", "content", "relevance", "tokens", "detail", "location", "metadata", "signals",
-        "handle", "cuts",
+        "handle", "trust", "section", "cuts",
     ]  # fmt: skip
     assert list(envelope["usage"]) == ["limit", "used", "utilization", "tokenizer", "exact"]
 

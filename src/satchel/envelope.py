@@ -8,6 +8,7 @@ revision. How long it took stands in `meta.timings` and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from satchel import __version__
@@ -17,6 +18,7 @@ from satchel.assemble.request import AssembleRequest
 from satchel.types import Context, ContextItem, Failure, Hit, Location, Omission, Signal, Usage
 
 if TYPE_CHECKING:
+    from satchel.assemble.graph.request import GraphRequest
     from satchel.assemble.receipts.why import Standing
 
 
@@ -31,6 +33,21 @@ def context_envelope(context: Context, request: AssembleRequest) -> dict[str, An
         "sources_used": dict(context.sources_used),
         "failures": [failure_data(failure) for failure in context.failures],
         "meta": {**context.meta, "version": __version__, "now": request.now, "request": request_data(request)},
+    }
+
+
+def graph_envelope(context: Context, request: GraphRequest) -> dict[str, Any]:
+    """A graph context and the request that it answers, as plain JSON values."""
+    asked = asdict(request)
+    return {
+        "query": context.query,
+        "text": context.text,
+        "items": [_item(item) for item in context.items],
+        "overflow": [_omission(omission) for omission in context.overflow],
+        "usage": _usage(context.usage),
+        "sources_used": dict(context.sources_used),
+        "failures": [failure_data(failure) for failure in context.failures],
+        "meta": {**context.meta, "version": __version__, "now": request.now, "request": asked},
     }
 
 

@@ -61,7 +61,9 @@ class Graphs:
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is: a former one while nothing has changed."""
-        return self._with_bench(lambda bench, found: self._graph_of(request, bench, tuple(dict.fromkeys((*notes, *found)))))
+        return self._with_bench(
+            lambda bench, found: self._graph_of(request, bench, tuple(dict.fromkeys((*notes, *found))))
+        )
 
     def _graph_of(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
         from satchel.assemble.graph.plan import assemble_graph

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel import config
+from satchel import config, outside
 from satchel.assemble.pins import Pin
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.request import AssembleRequest, make_request
@@ -141,7 +141,7 @@ class Guided:
             kinds = [kind for kind in HISTORY_KINDS if available.get(kind)]
             asked = situation_request(request, kinds, [Pin(path) for path in supply.paths])
             own = [(f"context:{key}#{number}", one.title, one.text) for number, (key, one) in enumerate(supply.own, 1)]
-            guides = [*self._guides_of(gathered, moment), *(_own_guide(*row) for row in own)]
+            guides = [*self._guides_of(gathered, moment), *(_own_guide(*row, settings.redact_allow) for row in own)]
             every = tuple(dict.fromkeys([*before, *found, *unusable, *gathered.notes, *supply.notes]))
             meta = {"revision": bench.revision, **_meta(gathered, moment)}
             asked = asked if kinds else replace(asked, query="")
@@ -220,9 +220,10 @@ class Guided:
         """The situation itself, the instruction files that apply, and the active contexts, each with its texts."""
         from satchel.rules.wording import essentials, full_text, instruction_texts, one_line, title_of
 
+        allow = self.loaded.settings.redact_allow
         trusted = is_trusted(self.places.root, self.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
-        guides = [_situation_guide(situation)] if situation.lines() else []
+        guides = [_situation_guide(situation, allow)] if situation.lines() else []
         current = next((one for one in gathered.contexts if one.distance == 0), None)
         shown = frozenset(current.context.behavior) if current is not None else frozenset()
         for active in gathered.contexts:
@@ -233,7 +234,7 @@ class Guided:
                 Guide(
                     id=f"context:{active.context.path or '.'}",
                     title=title_of(active),
-                    texts=_shorter(texts),
+                    texts=_shorter(texts, allow),
                     priority=active.priority,
                     signals=tuple(Signal(term.name, term.value, 1.0) for term in active.terms),
                     trust=trust,
@@ -251,8 +252,8 @@ class Guided:
             guides.append(
                 Guide(
                     id=f"context:{row.instruction.path}",
-                    title=row.instruction.path,
-                    texts=_shorter(instruction_texts(row.instruction, situation)),
+                    title=outside.line(row.instruction.path, 1_000, allow),
+                    texts=_shorter(instruction_texts(row.instruction, situation), allow),
                     priority=priority,
                     signals=(
                         Signal("base", 1.0, 1.0),
@@ -272,10 +273,10 @@ class Guided:
         return guides
 
 
-def _shorter(texts: Sequence[str]) -> tuple[str, ...]:
-    """The texts, without those that are no shorter than the one before."""
+def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
+    """The texts as they may be shown, without those that are no shorter than the one before."""
     kept: list[str] = []
-    for text in texts:
+    for text in (outside.text(one, allow) for one in texts):
         if not kept or len(text) < len(kept[-1]):
             kept.append(text)
     return tuple(kept)
@@ -286,16 +287,16 @@ def _instruction_priority(row: Applied, count: int) -> float:
     return 1.5 + (count - row.rank + 1) / count
 
 
-def _situation_guide(situation: Situation) -> Guide:
+def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
     lines = situation.lines()
     short = [line if len(line) <= 200 else f"{line[:199]}…" for line in lines]
-    texts = _shorter(["\n".join(lines), "\n".join(short), short[0]])
+    texts = _shorter(["\n".join(lines), "\n".join(short), short[0]], allow)
     return Guide("context:situation", "Situation", texts, 10.0, origin=HISTORY_ORIGIN, must=True)
 
 
-def _own_guide(identity: str, title: str, text: str) -> Guide:
+def _own_guide(identity: str, title: str, text: str, allow: Sequence[str]) -> Guide:
     first = text.strip().split("\n", 1)[0][:400]
-    return Guide(identity, title, _shorter([text, first]), 1.0, trust=Trust.DATA, fields={"role": "injected"})
+    return Guide(identity, title, _shorter([text, first], allow), 1.0, trust=Trust.DATA, fields={"role": "injected"})
 
 
 def _meta(gathered: Gathered, situation: Situation) -> dict[str, Any]:

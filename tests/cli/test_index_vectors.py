@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import pytest
 
 from satchel import Satchel as Engine
@@ -10,6 +15,11 @@ from satchel.index.report import VectorCounts, VectorReport
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Failure, Kind
 from tests.cli.conftest import Satchel
+
+if TYPE_CHECKING:
+    from satchel.embed.protocol import Vectors
+
+PATIENCE_SECONDS = 60.0
 
 HALF = VectorReport(3, VectorCounts({Kind.DOC: (3, 6)}), Failure("vectors", "the server is away", "later"))
 
@@ -50,3 +60,55 @@ def test_vectors_are_made_after_the_words(
     assert found["vectors"]["made"] == 2
     assert found["vectors"]["kinds"] == {"docs": "2/2"}
     assert "vectors" not in satchel("index").err
+
+
+class Interrupted(HashEmbedder):
+    """Takes long, and is interrupted meanwhile by whoever waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_quick = False
+        self.let_go = threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        signal.raise_signal(signal.SIGINT)
+        assert self.let_go.wait(PATIENCE_SECONDS)
+        return super().embed_documents(texts)
+
+
+def test_ctrl_c_ends_the_run_while_the_first_vectors_are_made(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    embedder = Interrupted()
+    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: embedder))
+    ran = satchel("index", "--json")
+    embedder.let_go.set()
+    assert ran.code == 130
+    assert ran.json["files"] > 0, "the words are kept"
+    assert ran.json["vectors"]["made"] == 0
+
+
+def test_status_says_how_far_the_vectors_are(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    assert "vectors       none: words alone answer, `satchel doctor` says why\n" in satchel("status").out
+    assert satchel("status", "--json").json["vectors"] == {"embedder": None, "kinds": {}, "failure": None}
+    monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
+    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: HashEmbedder()))
+    assert "vectors       nothing to embed yet, by hash@1\n" in satchel("status").out
+    satchel("index", "--no-vectors")
+    assert "vectors       docs 0 of 2, by hash@1; `satchel index` makes the rest\n" in satchel("status").out
+    satchel("index")
+    found = satchel("status", "--json").json["vectors"]
+    assert found == {"embedder": "hash@1", "kinds": {"docs": {"done": 2, "total": 2}}, "failure": None}
+
+
+def test_status_says_what_was_configured_and_cannot_be_had(
+    shop: TinyRepository, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shop.root.exists()
+    monkeypatch.setenv("SATCHEL_EMBED_PROVIDER", "endpoint")
+    assert "embed.endpoint is not set" in satchel("status", "--json").json["vectors"]["failure"]["message"]
+    assert "embed.endpoint is not set" in satchel("status").err

@@ -9,7 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from satchel import Satchel as Engine
 from satchel import learned
+from satchel.sources.conversations import Exchange
 from satchel.store.sqlite.store import SqliteStore
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
@@ -196,3 +198,18 @@ def test_a_memory_file_that_is_read_only_is_an_error_and_loses_nothing(
     assert "cannot write to" in ran.err
     assert BACKOFF in satchel("memory", "list").out
     assert json.loads(satchel("export").out.splitlines()[1])["content"] == BACKOFF
+
+
+def test_an_origin_reaches_conversations_as_well(satchel: Satchel, shop: TinyRepository) -> None:
+    exchange = Exchange("s1", "00000001", 1.0, "why is the session closed twice?")
+    with Engine.open(shop.root) as engine:
+        engine.remember_exchanges([exchange], origin="meeting")
+    satchel("remember", BACKOFF, "--origin", "meeting")
+    preview = satchel("memory", "forget", "--origin", "meeting")
+    assert "conversation:s1/19700101T000001.000-00000001  why is the session closed twice?" in preview.err
+    assert "add --yes to forget these 2" in preview.err
+    done = satchel("memory", "forget", "--origin", "meeting", "--yes", "--json").json
+    assert done["forgotten"] is True
+    assert [row["title"] for row in done["conversations"]] == ["why is the session closed twice?"]
+    assert len(done["memories"]) == 1
+    assert satchel("search", "session closed", "--types", "conversations").out == ""

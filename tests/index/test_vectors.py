@@ -10,6 +10,7 @@ import pytest
 from satchel import Satchel
 from satchel.assemble.stream import MEMORY_KINDS
 from satchel.index import vectors as module
+from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind
 
@@ -128,3 +129,56 @@ def test_an_embedder_that_was_configured_and_cannot_be_had_is_a_failure(root: Pa
 
 def test_memories_of_all_kinds_lie_in_the_memory_file() -> None:
     assert frozenset(module.MEMORY_KINDS) == MEMORY_KINDS
+
+
+def exchanges(session: str, count: int) -> list[Exchange]:
+    return [Exchange(session, f"{number:08d}", float(number), f"turn {number} of {session}") for number in range(count)]
+
+
+def test_what_is_imported_gets_its_vector_at_once_too(satchel: Satchel) -> None:
+    satchel.remember_exchanges(exchanges("a", 3), origin="meeting")
+    assert satchel.vectors.state().counts.kinds == {Kind.CONVERSATION: (3, 3)}
+    lines = [line.encode() for line in satchel.export_memory()]
+    satchel.conversations.forget([remark.id for remark in satchel.conversations.listed()])
+    assert satchel.vectors.state().counts.total == 0
+    satchel.import_memory(lines)
+    assert satchel.vectors.state().counts.kinds == {Kind.CONVERSATION: (3, 3)}
+
+
+def test_an_import_that_vectors_cannot_keep_up_with_leaves_them_for_later(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "QUICK_SECONDS", -1.0)
+    satchel.remember_exchanges(exchanges("a", 2), origin="meeting")
+    monkeypatch.setattr(module, "QUICK_SECONDS", PATIENCE_SECONDS)
+    satchel.remember_exchanges(exchanges("b", 2), origin="meeting")
+    assert satchel.vectors.state().counts.done == 0, "once it did not keep up, the next write does not wait again"
+    assert satchel.embed().counts.is_complete
+    satchel.remember_exchanges(exchanges("c", 2), origin="meeting")
+    assert satchel.vectors.state().counts.kinds == {Kind.CONVERSATION: (6, 6)}
+
+
+def test_a_store_that_cannot_be_read_is_named_in_the_state(satchel: Satchel) -> None:
+    satchel.memories.add("The port is 8080")
+    satchel.memory.close()
+    path = satchel.places.memory
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.write_bytes(b"this is no database" * 300)
+    state = satchel.vectors.state()
+    assert state.failure is not None
+    assert "memory.db" in state.failure.message
+    report = satchel.embed()
+    assert report.failure is not None
+    assert path.read_bytes().startswith(b"this is no database")
+
+
+def test_memories_are_searched_by_meaning_too(root: Path) -> None:
+    embedder = HashEmbedder(synonyms={"automobile": "car", "fast": "quick"}, dimension=256)
+    with Satchel.open(root, embedder=embedder) as satchel:
+        satchel.memories.add("quick car")
+        for number in range(10):
+            satchel.memories.add(f"unrelated note number {number} about gardening and tea")
+        found = satchel.memories.search("fast automobile", limit=1)
+    assert [row.memory.content for row in found] == ["quick car"]
+    assert found[0].score > 0.5

@@ -187,3 +187,10 @@ def test_a_situation_shows_no_secret_and_not_more_than_fits() -> None:
 def test_the_digest_ignores_the_moment() -> None:
     assert make_situation({"task": "a", "time": 1}).digest() == make_situation({"task": "a", "time": 2}).digest()
     assert make_situation({"task": "a"}).digest() != make_situation({"task": "b"}).digest()
+
+
+def test_a_parameter_whose_name_says_that_it_is_secret_is_redacted() -> None:
+    secret = "Zk3vQ9tLx71p" + "Wm4Rb8Hd2Yc"
+    found = make_situation({"params": {"password": secret, "path": "a.py", "nested": {"api_key": secret}, "n": 3}})
+    assert secret not in str(found)
+    assert (found.params["n"], found.files) == (3, ("a.py",))

@@ -91,6 +91,7 @@ def test_imports_are_followed_five_deep_and_each_comes_once(write: Write) -> Non
     found = one(root, "CLAUDE.md")
     assert "level 5" in found.text
     assert "level 6" not in found.text
+    assert found.imports[:2] == ("docs/1.md", "docs/2.md")
     assert found.text.count("level 1") == 1
     assert found.text.endswith("style")
     assert "@docs/1.md" not in found.text.split("\n")[1]
@@ -101,7 +102,7 @@ def test_what_only_looks_like_an_import_is_left_alone(write: Write) -> None:
     text = "mail me@docs.md, use @types/node and `@docs/a.md`\n```\n@docs/a.md\n```\n@decorator works"
     found = one(write({"CLAUDE.md": text, "docs/a.md": "A"}), "CLAUDE.md")
     assert found.text == text
-    assert found.imports == ("CLAUDE.md",)
+    assert found.imports == ()
     assert found.notes == ()
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -157,6 +158,13 @@ def test_a_judge_that_miscounts_is_not_believed() -> None:
     opinions, notes = judged(["a database migration"], MIGRATION, Short(), None)
     assert opinions["a database migration"].judge == WordJudge.id
     assert "gave 0 opinions on 1 conditions" in notes[0].message
+
+
+def test_without_the_extra_words_decide_and_the_note_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    opinions, notes = judged(["a database migration"], MIGRATION, ModelJudge(ModelOptions("http://x", "m")), None)
+    assert opinions["a database migration"].verdict is Verdict.TRUE
+    assert "pip install 'satchel[llm]'" in notes[0].message
 
 
 def test_too_many_conditions_are_refused() -> None:

@@ -87,3 +87,12 @@ def test_a_new_section_is_found_by_words_until_it_has_a_vector(satchel: Satchel,
     satchel.index()
     assert "docs/lorry.md" in paths(satchel.search("automobile", types=["docs"]))
     assert satchel.assemble("slow automobile", types=["docs"]).meta["vectors"] == {"docs": "5/6"}
+
+
+def test_why_knows_what_was_found_by_meaning(satchel: Satchel) -> None:
+    (standing,) = satchel.why("docs/motor.md", "fast automobile", types=["docs"])
+    assert (standing.rank, standing.is_shown) == (1, True)
+    assert standing.relevance > 0.5
+    assert "likeness" in {signal.name for signal in standing.signals}
+    (other,) = satchel.why("docs/garden.md", "fast automobile", types=["docs"])
+    assert not other.is_shown

@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, str] = {
     "context": "Pack what matters for a question into a token budget.",
     "premortem": "Show what went wrong before in this kind of work.",
     "brief": "Show what to know when a session starts, or after a failure.",
+    "graph": "Walk from a topic or a node to what it is related to.",
     "search": "List the best matches for a question.",
     "why": "Say how a file or a definition stands for a question, and why it is in or out.",
     "expand": "Show all of what a handle stands for.",

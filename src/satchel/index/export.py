@@ -50,10 +50,9 @@ def build_export(
     state = _state(path, options)
     if store.meta(EXPORT_STATE) == state:
         return IndexReport(files=len(known), unchanged=len(known), seconds=time.monotonic() - started)
-    raw = _read(path, options.export_bytes)
     run = _Run(store, options, known, should_stop)
     progress.phase("notes", 0)
-    report = run.update(raw, path, progress)
+    report = run.update(_read(path, options.export_bytes), path, progress)  # nobody else holds the bytes
     if not report.interrupted:
         with store.write() as writer:
             writer.set_meta(EXPORT_STATE, state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,13 +113,11 @@ class Vectors:
         for shelf in self._shelves if embedder is not None else ():
             if embedder is None or not shelf.kinds or not shelf.path.exists():
                 continue
-            store = SqliteStore(shelf.path, durable=shelf.durable)
             try:
-                found |= counts(store, shelf.kinds, embedder).kinds
+                with closing(SqliteStore(shelf.path, durable=shelf.durable)) as store:
+                    found |= counts(store, shelf.kinds, embedder).kinds
             except (StoreError, LockedError) as error:
-                failure = Failure("vectors", str(error), "satchel doctor")
-            finally:
-                store.close()
+                failure = Failure("vectors", str(error), "`satchel doctor` says more")
         return VectorReport(0, VectorCounts(found), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:

@@ -5,7 +5,7 @@ All of it is told conservatively: a report that cries wolf is not read. Lines ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from satchel.rules.document import CONTEXTS
 from satchel.rules.folders import folders_below
 from satchel.rules.gather import ActiveContext, Evaluated, Guides, JudgeAll, gather
 from satchel.rules.instructions import Instruction, matching
+from satchel.rules.judge import Opinion
 from satchel.rules.lines import Finding, contradictions, repeats, rule_lines
 from satchel.rules.mentions import missing_names
 from satchel.rules.situation import Situation
@@ -53,9 +54,18 @@ def check(
     """Look at every instruction file and the root's context; `store` knows which files and names there are."""
     folders, bounded = folders_below(root)
     found, unread = of_folders(guides.instructions, folders)
-    opinions, undecided = judge_all(to_judge(found, situation.files))
+    known: dict[str, Opinion] = {}
+
+    def judge_once(asked: Sequence[str]) -> tuple[Mapping[str, Opinion], Sequence[Failure]]:
+        """What was judged for the rules of the context is not asked again for the instruction files."""
+        new = [condition for condition in asked if condition not in known]
+        opinions, failures = judge_all(new) if new else ({}, ())
+        known.update(opinions)
+        return known, failures
+
+    gathered = gather(guides, None, situation, judge_once, 0.0)
+    opinions, undecided = judge_once(to_judge(found, situation.files))
     rows = applied(found, situation.files, opinions)
-    gathered = gather(guides, None, situation, judge_all, 0.0)
     distinct = [one for one in found if not one.stands_for or all(one.stands_for != other.path for other in found)]
     paths = sorted({path for kind in (Kind.CODE, Kind.DOC) for path in store.iterate_keys(kind)})
     lines = [line for one in distinct for line in rule_lines(one)]

@@ -158,8 +158,8 @@ class Instructions:
         if form in _IMPORTING:
             body = self._with_imports(body, target or path, imports, notes, MOST_HOPS)
         said = {
-            "folder": folder, "form": form, "text": body.strip("\n"), "stands_for": target, "imports": tuple(imports),
-            "line": line, "notes": tuple(notes),
+            "folder": folder, "form": form, "text": body.strip("\n"), "stands_for": target,
+            "imports": tuple(imports)[1:], "line": line, "notes": tuple(notes),
         }  # fmt: skip
         if form is not Form.CURSOR_RULE:
             return Instruction(path, globs=globs, **said)  # type: ignore[arg-type]

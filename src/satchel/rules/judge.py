@@ -15,6 +15,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Protocol
 
+from satchel.errors import JudgeError, MissingExtraError
 from satchel.rules.situation import Situation
 from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
 from satchel.types import Failure
@@ -212,8 +213,6 @@ def judged(
     Without a `judge`, or where it fails or leaves one out, words decide. It is asked once, for all conditions whose
     verdict in this situation is not remembered.
     """
-    from satchel.errors import JudgeError
-
     wanted = list(dict.fromkeys(conditions))
     found: dict[str, Opinion] = {}
     notes: list[Failure] = []
@@ -228,7 +227,7 @@ def judged(
             opinions = judge.judge(open_ones, situation) if open_ones else ()
             if len(opinions) != len(open_ones):
                 raise JudgeError(f"{judge.id} gave {len(opinions)} opinions on {len(open_ones)} conditions")
-        except JudgeError as error:
+        except (JudgeError, MissingExtraError) as error:
             notes.append(Failure("judge", str(error), "words decided instead"))
         else:
             decided = {c: o for c, o in zip(open_ones, opinions, strict=True) if o.verdict is not Verdict.UNDECIDED}

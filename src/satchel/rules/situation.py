@@ -99,7 +99,7 @@ def make_situation(given: Mapping[str, Any] | Situation | None = None, allow: Se
     for name in values:
         if name not in known:
             raise UsageError(f"a situation has no {name!r}: choose from {', '.join(known)}")
-    params = outside.value(_mapping(values.get("params", {})), allow)
+    params = _parameters(values.get("params", {}), allow)
     named = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
     words = {
@@ -133,10 +133,17 @@ def _texts(name: str, value: object) -> list[str]:
     return [entry.strip() for entry in found if entry.strip()]
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
+def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
+    """The parameters, redacted as one text: that `password` names a secret is seen only beside its value."""
     if not isinstance(value, Mapping):
         raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
-    return value
+    plain = outside.value(value, allow)
+    written = json.dumps(plain, ensure_ascii=False, default=str, indent=0)
+    try:
+        found = json.loads(outside.text(written, allow))
+    except ValueError:  # a secret reached over the marks of JSON
+        return {"parameters": outside.text(written, allow)}
+    return found if isinstance(found, dict) else {}
 
 
 def _files(given: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:

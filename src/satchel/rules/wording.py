@@ -42,13 +42,13 @@ def full_text(active: ActiveContext, situation: Situation, said: Set[BehaviorRul
     lines += [f"{key}: {_compact(value)}" for key, value in data.items() if key not in _KNOWN]
     if len(active.context.chain) > 1:
         lines.append(f"Inherits from: {' > '.join(path or '.' for path in active.context.chain[:-1])}")
-    return outside.text("\n".join(lines) or "(it says nothing of itself)")
+    return "\n".join(lines) or "(it says nothing of itself)"
 
 
 def essentials(active: ActiveContext, situation: Situation, said: Set[BehaviorRule] = frozenset()) -> str:
     """Goal and rules."""
     lines = [*_goal(active), *_rules(active, situation, said)]
-    return outside.text("\n".join(lines) or title_of(active))
+    return "\n".join(lines) or title_of(active)
 
 
 def one_line(active: ActiveContext) -> str:

@@ -1,6 +1,6 @@
 """How near each document is to a question in meaning: an exact scan over the stored vectors.
 
-Exact, because a scan of 100,000 vectors takes 10 ms and every index over them loses some. A kind without vectors, and
+Exact, because a scan of 100,000 vectors takes 30 ms and every index over them loses some. A kind without vectors, and
 an embedder that fails, cost nothing but this signal: the words still answer.
 """
 

@@ -14,7 +14,8 @@ from satchel.store.segments import IntArray
 UNRELATED_COSINE = 0.19
 UNRELATED_PRIOR = 20
 """The mean similarity of a question to all documents of a kind is what means nothing; while there are few documents
-it is pulled to what the bundled model gave on LoCoMo, as if there were so many more of them."""
+it is pulled to this, as if there were so many more of them. A little more than what the bundled model gives on LoCoMo
+(.17, benchmarks/results/vectors.json): of few documents rather too little is said than too much."""
 
 VECTOR_FLOOR = 0.35
 """Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's

@@ -8,6 +8,7 @@ import numpy as np
 
 from satchel.search import code
 from satchel.search.history import Votes
+from satchel.search.likeness import Likeness, similar_documents
 from satchel.search.query import Query
 from satchel.store.protocol import Store
 from satchel.types import Kind, Signal
@@ -26,13 +27,20 @@ class FileStanding:
     signals: tuple[Signal, ...]
 
 
-def file_standing(query: Query, store: Store, kind: Kind, path: str, votes: Votes) -> FileStanding:
-    """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word."""
+def file_standing(
+    query: Query, store: Store, kind: Kind, path: str, votes: Votes, likeness: Likeness | None = None
+) -> FileStanding:
+    """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
+
+    `likeness` is that of `search_kind`, for kinds that are compared by meaning too.
+    """
     lexicon = store.lexicon(kind)
     bundle = store.bundle(kind, path)
     if bundle is None or not query.terms or bundle.id not in lexicon.columns.bundle_id:
         return FileStanding(0, 0, 0.0, ())
-    ranking = code.rank(query, store, lexicon, kind, votes)
+    similar = similar_documents(lexicon, likeness) if likeness is not None else None
+    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
+    ranking = code.rank(query, store, lexicon, kind, votes, similar=nearness)
     position = int(np.flatnonzero(lexicon.columns.bundle_id == bundle.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
@@ -41,4 +49,7 @@ def file_standing(query: Query, store: Store, kind: Kind, path: str, votes: Vote
     signals = [Signal(name, round(value, 4), code.FILE_WEIGHTS[name]) for name, value in values if value > 0]
     signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), code.VALUE_FILE))
     relevance = float(ranking.scores.bundle_matched[position])
+    if similar is not None:
+        own = lexicon.columns.document_bundle == position
+        relevance = max(relevance, float(similar.relevance[own].max(initial=0.0)))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))

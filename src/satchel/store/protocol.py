@@ -99,6 +99,9 @@ class Store(Protocol):
     def text(self, bundle: int) -> str:
         """The redacted text of a bundle."""
 
+    def texts(self, bundles: Iterable[int]) -> dict[int, str]:
+        """The redacted texts of these bundles; unknown ids are left out."""
+
     def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
         """Documents by row number; unknown rows are left out."""
 

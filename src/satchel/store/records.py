@@ -173,7 +173,7 @@ class Place:
 
     @property
     def natural_key(self) -> str:
-        """What relations between notes call it: the key of its bundle, with its name (`~2` for a twin) if it has one."""
+        """What relations between notes call it: the key of its bundle, and its name if it has one (`~2`: a twin)."""
         if not self.name:
             return self.key
         return f"{self.key}::{self.name}" + (f"~{self.twin}" if self.twin > 1 else "")

@@ -90,8 +90,11 @@ class MarkdownWriter:
         lines = [
             f"# Context: {quote(clean_field(frame.query, QUERY_SHOWN))}",
             NOTICE,
-            f"*workspace {quote(frame.workspace)}, lens {quote(frame.lens)}, depth {frame.depth}; {numbers.included} "
-            f"nodes, {numbers.summarised} summarised; {numbers.used} of {frame.budget} tokens; {frame.assembled_at}*",
+            (
+                f"*workspace {quote(frame.workspace)}, lens {quote(frame.lens)}, depth {frame.depth}; "
+                f"{numbers.included} nodes, {numbers.summarised} summarised; {numbers.used} of {frame.budget} tokens; "
+                f"{frame.assembled_at}*"
+            ),
             *(f"*note: {quote(warning)}*" for warning in frame.warnings),
         ]
         return "\n".join(lines) + "\n\n"

@@ -27,6 +27,7 @@ DEFAULT_DEPTH = 2
 
 DEFAULT_LENS = "general"
 
+
 class Direction(StrEnum):
     """Whether a relation was followed from its source to its target, or back."""
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel import outside
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step, cut_note
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.graph.fields import shown_fields, without_fields
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.score import Rating
 from satchel.assemble.graph.walk import Walk
 from satchel.assemble.read import FileLines, Unreadable
-from satchel.search.documents import document_of
+from satchel.search.documents import document_id, document_of
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Detail, Document, Failure, Hit, Kind, Role
@@ -50,9 +50,11 @@ class Nodes:
         self._store, self._lines, self._request, self._allow = store, lines, request, allow
         self._parts: dict[int, StoredPart] = {}
         self._bundles: dict[int, Bundle] = {}
-        self._texts: dict[int, list[str]] = {}
+        self._texts: dict[int, str] = {}
+        self._known_lines: dict[str, str] = {}
         self.notes: list[Failure] = []
         self.shown_files: dict[str, str] = {}
+        self.cap = max(WHOLE_NODE_TOKENS, int(request.max_tokens * NODE_SHARE))
 
     def load(self, rows: Iterable[int]) -> None:
         """Read these documents at once."""
@@ -62,36 +64,45 @@ class Nodes:
         wanted = {part.bundle for part in parts.values()} - self._bundles.keys()
         self._bundles |= self._store.bundles(wanted)
 
+    def load_texts(self, rows: Iterable[int]) -> None:
+        """Read the texts of these documents at once; they are loaded already."""
+        self._texts |= self._store.texts(dict.fromkeys(self._parts[row].bundle for row in rows))
+
     def name(self, row: int) -> str:
         """What a node is called: the title of a note, the name of a definition, the path of a file."""
         part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
         if part.name and bundle.kind is not Kind.COMMIT:
-            return outside.line(part.name, allow=self._allow)
+            return self._line(part.name)
         if bundle.kind in (Kind.CODE, Kind.DOC) and row != bundle.first_document:
-            return outside.line(f"{bundle.key}:{part.start}-{part.end}", allow=self._allow)
+            return self._line(f"{bundle.key}:{part.start}-{part.end}")
         title = bundle.key if bundle.kind in (Kind.CODE, Kind.DOC) else bundle.title
-        return outside.line(title or bundle.key, allow=self._allow)
+        return self._line(title or bundle.key)
+
+    def _line(self, text: str) -> str:
+        known = self._known_lines.get(text)
+        if known is None:
+            known = self._known_lines[text] = outside.line(text, allow=self._allow)
+        return known
 
     def identity(self, row: int) -> str:
         """The id by which a node is asked for: the key of a note as it stands in its export, else the document's id."""
-        identity = self._document(row).id
-        kind = self._bundles[self._parts[row].bundle].kind
-        return identity.partition(":")[2] if kind is Kind.NOTE else identity
+        part = self._parts[row]
+        bundle = self._bundles[part.bundle]
+        if bundle.kind is Kind.NOTE and not part.name:
+            return bundle.key
+        identity = document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end)
+        return identity.partition(":")[2] if bundle.kind is Kind.NOTE else identity
 
     def tags(self, row: int) -> list[str]:
         """The tags of a node."""
         tags = self._bundles[self._parts[row].bundle].tags
-        return [outside.line(tag, allow=self._allow) for tag in tags]
-
-    def _document(self, row: int) -> Document:
-        part = self._parts[row]
-        return document_of(self._bundles[part.bundle], part)
+        return [self._line(tag) for tag in tags]
 
     def candidate(self, rated: Rated) -> Candidate:
         """A node as something that may be shown."""
         row, reached = rated.row, rated.walk.reached[rated.row]
         part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
-        document = self._document(row)
+        document = document_of(bundle, part)
         info: dict[str, Any] = {
             "id": self.identity(row),
             "name": self.name(row),
@@ -128,10 +139,9 @@ class Nodes:
         ]
 
     def _body(self, part: StoredPart, bundle: Bundle, *, has_file: bool) -> str:
-        lines = self._texts.get(bundle.id)
-        if lines is None:
-            lines = self._texts[bundle.id] = self._store.text(bundle.id).split("\n")
-        text = "\n".join(lines[part.start - 1 : part.end]) if has_file else "\n".join(lines)
+        text = self._texts[bundle.id]
+        if has_file:
+            text = "\n".join(text.split("\n")[part.start - 1 : part.end])
         if bundle.kind is Kind.NOTE and has_file:
             text = without_fields(text, is_first=part.row == bundle.first_document)
         return outside.text(text, self._allow).strip("\n")
@@ -140,7 +150,7 @@ class Nodes:
         """Whether the file of a node is not as it was indexed; said once a file."""
         if bundle.key in self.shown_files:
             return self.shown_files[bundle.key] != bundle.content_hash
-        found = self._lines.read(bundle.key, bundle.content_hash, lambda: self._store.text(bundle.id))
+        found = self._lines.read(bundle.key, bundle.content_hash, lambda: self._texts[bundle.id])
         now = "" if isinstance(found, Unreadable) else found.content_hash
         self.shown_files[bundle.key] = now
         if now != bundle.content_hash:
@@ -150,10 +160,10 @@ class Nodes:
         return now != bundle.content_hash
 
     def _steps(self, body: str, document: Document) -> list[Step]:
-        cap = max(WHOLE_NODE_TOKENS, int(self._request.max_tokens * NODE_SHARE))
+        cap = self.cap
         size = len(body) / CHARACTERS_PER_TOKEN
         steps = [Step(Detail.FULL, text=body)] if size <= cap else []
-        note = cut_note(document)
+        note = f"… (shortened; the whole node: {node_of(document.fields)['id']})"
         most = min(cap, size / 2) if steps else cap
         for _ in range(SHORTENINGS):
             if most < MIN_NODE_TOKENS:

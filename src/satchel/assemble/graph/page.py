@@ -7,7 +7,7 @@ goes to the nodes again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.fit import Fitter
@@ -55,6 +55,8 @@ class GraphPage:
     counter: TokenCounter
     rest: Sequence[Overflow]
     reached: int
+    _nodes: dict[int, tuple[ContextItem, str, int]] = field(default_factory=dict)
+    """Each node as it is written, with its tokens, by the identity of its item: a changed item is another one."""
 
     def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
         """The best nodes that are not among these items."""
@@ -74,18 +76,31 @@ class GraphPage:
 
     def _written(self, items: Sequence[ContextItem], overflow: Sequence[Overflow], used: int) -> str:
         numbers = Numbers(used, len(items), max(self.reached - len(items), 0))
-        nodes = self.writer.NODE_JOIN.join(map(self.writer.node, items))
-        return (
-            self.writer.head(self.frame, numbers) + nodes + self.writer.tail(self.frame, overflow, numbers)
-        )
+        nodes = self.writer.NODE_JOIN.join(self._node(item)[1] for item in items)
+        return self.writer.head(self.frame, numbers) + nodes + self.writer.tail(self.frame, overflow, numbers)
+
+    def _node(self, item: ContextItem) -> tuple[ContextItem, str, int]:
+        known = self._nodes.get(id(item))
+        if known is None or known[0] is not item:
+            text = self.writer.node(item)
+            known = self._nodes[id(item)] = (item, text, self.counter.count(text))
+        return known
 
     def tokens(self, sections: Sequence[Section]) -> int:
-        """Tokens with the nodes of these sections and no overflow."""
+        """Tokens with the nodes of these sections and no overflow, as the sum over its parts."""
+        items = build_items(sections, self.key)
+        numbers = Numbers(self.frame.budget, len(items), max(self.reached - len(items), 0))
+        frame = self.writer.head(self.frame, numbers) + self.writer.tail(self.frame, (), numbers)
+        joins = max(len(items) - 1, 0) if self.writer.NODE_JOIN else 0
+        return self.counter.count(frame) + joins + sum(self._node(item)[2] for item in items)
+
+    def exact_tokens(self, sections: Sequence[Section]) -> int:
+        """The same, counted on the whole text."""
         return self.counter.count(self._written(build_items(sections, self.key), (), self.frame.budget))
 
     def item_tokens(self, group: Group) -> int:
         """Tokens of one node."""
-        return self.counter.count(self.writer.node(build_item(group, self.key)))
+        return self._node(build_item(group, self.key))[2]
 
 
 def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflow]]:
@@ -114,7 +129,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
 
 
 def _fill(page: GraphPage, section: Section, limit: int) -> Fitter:
-    fitter = Fitter(page.counter, limit, page.tokens, page.tokens, page.item_tokens, _NoTwins())
+    fitter = Fitter(page.counter, limit, page.tokens, page.exact_tokens, page.item_tokens, _NoTwins())
     fitter.fit([section])
     return fitter
 
@@ -140,7 +155,7 @@ def _written(
     bare = page.text(items, ())
     if bare[1] > page.frame.budget:
         return None
-    best = bare, []
+    best: tuple[tuple[str, int], list[Overflow]] = bare, []
     while least < most:
         middle = (least + most + 1) // 2
         text = page.text(items, overflow[:middle])

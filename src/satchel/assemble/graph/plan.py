@@ -11,12 +11,13 @@ from satchel import outside
 from satchel.assemble.graph.frame import Frame, Overflow, writer_of
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.nodes import Nodes, Rated
-from satchel.assemble.graph.page import GraphPage, SUMMARY_BUDGET, fitted_page
+from satchel.assemble.graph.page import SUMMARY_BUDGET, GraphPage, fitted_page
 from satchel.assemble.graph.relevance import Relevance, Vectors
 from satchel.assemble.graph.request import GraphRequest
-from satchel.assemble.graph.resolve import NODE_KINDS, Source, definitions_named, named_node, topic_sources
+from satchel.assemble.graph.resolve import Source, definitions_named, named_node, topic_sources
 from satchel.assemble.graph.score import Rating, rate
 from satchel.assemble.graph.walk import Bounds, Walk, walk
+from satchel.assemble.pack import Fitted
 from satchel.assemble.receipt import omissions
 from satchel.assemble.section import Section
 from satchel.assemble.stream import Workbench
@@ -33,6 +34,9 @@ CANDIDATE_TOKENS = 20
 """One candidate for each of so many tokens of the budget: no node is shown for less."""
 
 LEAST_CANDIDATES = 40
+
+NODE_FRAME_TOKENS = 40
+"""Heading, path and marks of a node, roughly."""
 
 BLEND_RANK = 60.0
 """Rank fusion adds 1 / (60 + rank) for each walk: the usual constant, which keeps one first place from deciding all."""
@@ -62,14 +66,55 @@ def assemble_graph(
     walked = time.monotonic()
     rated = explored[0].rated if len(explored) == 1 else blended([one.rated for one in explored])
     nodes = Nodes(bench.store, bench.lines, request, bench.allow)
-    count = max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES
-    best = rated[:count]
+    best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
+    section = _section(best, nodes, request)
+    noted = _unique(notes, (one for done in explored for one in done.failures), nodes.notes)
+    failures = outside.failures(noted, bench.allow)
+    warnings = [outside.line(one, allow=bench.allow) for one in _warnings(request, explored, failures, bool(rated))]
+    frame = _frame(request, explored, warnings)
+    names = [
+        Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
+        for one in best
+    ]
+    token_counter = counter(request.tokenizer)
+    page = GraphPage(frame, writer_of(request.format), bench.key, token_counter, names, len(rated))
+    fitted, named = fitted_page(page, section) if rated else (Fitted("", 0, ()), [])
+    timings = {
+        "walk_ms": round((walked - started) * 1000, 2),
+        "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
+    }
+    return Context(
+        query=request.query,
+        text=fitted.text,
+        format=request.format,
+        items=fitted.items,
+        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
+        overflow=omissions([section], fitted.used) if rated else (),
+        sources_used=_used(fitted.items),
+        failures=failures,
+        meta={
+            **_meta(request, explored, warnings),
+            "reached": len(rated),
+            "named": [one.id for one in named],
+            "revision": bench.revision,
+            "files": dict(nodes.shown_files),
+            "timings": timings,
+        },
+    )
+
+
+def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Section:
+    """The candidates for the budget, best first."""
     nodes.load(row for one in best for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
+    nodes.load_texts(one.row for one in best)
     section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
-    failures = _unique(notes, (one for done in explored for one in done.failures), nodes.notes)
-    failures = outside.failures(failures, bench.allow)
-    warnings = _warnings(request, explored, failures, bool(rated))
-    frame = Frame(
+    if sum(candidate.size + NODE_FRAME_TOKENS for candidate in section.candidates) < request.max_tokens:
+        nodes.cap = request.max_tokens  # there is room for all of them, however long one is
+    return section
+
+
+def _frame(request: GraphRequest, explored: Sequence[Explored], warnings: Sequence[str]) -> Frame:
+    return Frame(
         query=request.query,
         workspace=request.workspace,
         lens=request.lens.name,
@@ -78,53 +123,32 @@ def assemble_graph(
         now=request.now,
         backend=BACKEND,
         embeddings=all(one.vectors.is_ready for one in explored),
-        warnings=tuple(outside.line(one, allow=bench.allow) for one in warnings),
-    )
-    rest = [
-        Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
-        for one in best
-    ]
-    token_counter = counter(request.tokenizer)
-    page = GraphPage(frame, writer_of(request.format), bench.key, token_counter, rest, len(rated))
-    fitted, named = fitted_page(page, section) if rated else (None, [])
-    items = fitted.items if fitted is not None else ()
-    used = fitted.used if fitted is not None else 0
-    return Context(
-        query=request.query,
-        text=fitted.text if fitted is not None else "",
-        format=request.format,
-        items=items,
-        usage=Usage(request.max_tokens, used, token_counter.name, token_counter.exact),
-        overflow=omissions([section], used) if rated else (),
-        sources_used=_used(items),
-        failures=failures,
-        meta={
-            "lens": request.lens.name,
-            "depth": request.depth,
-            "workspace": request.workspace,
-            "warnings": list(frame.warnings),
-            "reached": len(rated),
-            "sources": [one.sources for one in explored],
-            "named": [named_one.id for named_one in named],
-            "embeddings": [f"{one.vectors.embedded}/{one.vectors.documents}" for one in explored],
-            "revision": bench.revision,
-            "files": dict(nodes.shown_files),
-            "timed_out": any(one.walk.timed_out for one in explored),
-            "timings": {
-                "walk_ms": round((walked - started) * 1000, 2),
-                "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
-            },
-        },
+        warnings=tuple(warnings),
     )
 
 
-def explore(query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic) -> Explored:
+def _meta(request: GraphRequest, explored: Sequence[Explored], warnings: Sequence[str]) -> dict[str, Any]:
+    """What the answer depends on, and how far vectors are: `12/40`."""
+    return {
+        "lens": request.lens.name,
+        "depth": request.depth,
+        "workspace": request.workspace,
+        "warnings": list(warnings),
+        "sources": [one.sources for one in explored],
+        "embeddings": [f"{one.vectors.embedded}/{one.vectors.documents}" for one in explored],
+        "timed_out": any(one.walk.timed_out for one in explored),
+    }
+
+
+def explore(
+    query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic
+) -> Explored:
     """Resolve one query, walk from it, and rate what was reached."""
     store, lens = bench.store, request.lens
     kinds = walked_kinds(lens, bench.kinds())
     analysed = analyse(query)
     meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
-    sources, is_named = _sources(query, lens, bench, kinds, meaning, request.now)
+    sources, is_named = _sources(query, bench, kinds, meaning, request.now)
     relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
     bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
     done = walk(store, sources, lens, relevance, bounds)
@@ -135,10 +159,17 @@ def explore(query: str, request: GraphRequest, bench: Workbench, clock: Callable
         row: rate(done.reached[row], value, lens, request.now, has_words=has_words)
         for row, value in zip(rows, values, strict=True)
     }
-    order = sorted(rows, key=lambda row: (-ratings[row].total, done.reached[row].distance, done.reached[row].place.key, row))
+    order = sorted(
+        rows, key=lambda row: (-ratings[row].total, done.reached[row].distance, done.reached[row].place.key, row)
+    )
     failures = (meaning.failure,) if meaning is not None and meaning.failure is not None else ()
     return Explored(
-        tuple(Rated(row, ratings[row], done) for row in order), done, relevance.vectors, is_named, sum(source.walked for source in sources), failures
+        tuple(Rated(row, ratings[row], done) for row in order),
+        done,
+        relevance.vectors,
+        is_named,
+        sum(source.walked for source in sources),
+        failures,
     )
 
 
@@ -149,7 +180,7 @@ def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
 
 
 def _sources(
-    query: str, lens: Lens, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
+    query: str, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
 ) -> tuple[list[Source], bool]:
     """Where the walk begins, and whether the query named that itself."""
     row = named_node(bench.store, query)
@@ -198,7 +229,9 @@ def _warnings(
 ) -> list[str]:
     warnings = []
     if request.max_tokens < SUMMARY_BUDGET:
-        warnings.append(f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named")
+        warnings.append(
+            f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named"
+        )
     for query, one in zip(request.queries, explored, strict=True):
         if found and not one.sources:
             warnings.append(f"nothing here is about {query!r}")
@@ -213,6 +246,3 @@ def _used(items: Sequence[Any]) -> dict[str, int]:
         plural = Kind(item.source).plural
         counted[plural] = counted.get(plural, 0) + 1
     return counted
-
-
-__all__ = ["NODE_KINDS", "assemble_graph", "blended", "explore"]

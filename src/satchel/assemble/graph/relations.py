@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.assemble.graph.imports import importers, import_targets
+from satchel.assemble.graph.imports import import_targets, importers
 from satchel.assemble.graph.lenses import NOTE_EDGES, Direction, Move
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredPart

@@ -56,7 +56,7 @@ class Relevance:
         lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).document_count}
         self.vectors = _coverage(lexicons, likenesses)
         for kind, lexicon in lexicons.items():
-            words = bm25.score(lexicon, query.terms, files=False).document_matched
+            words = bm25.matched(lexicon, query.terms)
             likeness = likenesses[kind]
             meant = None
             if self.vectors.is_ready and likeness is not None:

@@ -116,7 +116,9 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
         room = bounds.max_nodes - len(reached)
         kept = _most_relevant(list(best), relevance, room)
         if len(kept) < len(best):
-            warnings.append(f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most")
+            warnings.append(
+                f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most"
+            )
         found = store.places(kept)
         frontier = [row for row in kept if row in found]
         for row in frontier:
@@ -180,7 +182,7 @@ def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reache
     """What was left out around nodes with many neighbours, the largest first, three by name."""
     rows = sorted(hubs, key=lambda row: (-hubs[row][1], row))
     notes = [
-        f"{reached[row].place.key} has {hubs[row][1]:,} neighbours: the {hubs[row][0]:,} most relevant were followed"
+        f"{reached[row].place.key}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant"
         for row in rows[:_HUBS_NAMED]
     ]
     more = len(rows) - len(notes)

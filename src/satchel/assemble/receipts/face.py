@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from satchel.assemble.receipts.replay import Replay
     from satchel.assemble.receipts.why import Standing
     from satchel.config import Settings
+    from satchel.embed.protocol import Embedder
     from satchel.roots import Places
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -51,6 +52,10 @@ class Engine(Protocol):
     @property
     def memory(self) -> Store:
         """The durable memory."""
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What turns texts into vectors, None where words alone count."""
 
     @property
     def handles(self) -> HandleLedger:
@@ -178,7 +183,7 @@ class Receipts:
         request = self.request(question, **options)
         notes = self.refresh() if refresh else []
         ask = partial(self.unrecorded, notes=notes)
-        return self._read(lambda store, _: why(target, request, store, self.store_of, ask))
+        return self._read(lambda store, _: why(target, request, store, self.store_of, ask, self.embedder))
 
     def replay(self: Engine, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
         """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.

@@ -11,7 +11,9 @@ from satchel.assemble.receipts.budgets import admitting
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.stream import floor_of, is_wanted
 from satchel.clean import clean_field
+from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
+from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import document_of, search_kind
@@ -77,13 +79,15 @@ def why(
     store: Store,
     store_of: Callable[[Kind], Store],
     ask: Ask,
+    embedder: Embedder | None = None,
 ) -> list[Standing]:
     """The standing of everything that this name may mean, what is shown first, then by rank. Raises UsageError."""
     query = analyse(request.query)
     votes = Votes(query, store)
     context = ask(request)
     found = resolve(target, store, store_of)
-    rows = [_standing(one, request, query, votes, store_of(one.kind), context, ask) for one in found[:MOST_TARGETS]]
+    search = _Search(query, votes, Meaning(embedder, query.text) if embedder is not None else None)
+    rows = [_standing(one, request, search, store_of(one.kind), context, ask) for one in found[:MOST_TARGETS]]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
@@ -157,15 +161,26 @@ def _near(wanted: str, store: Store) -> str:
     return ": give a path below the root, the name of a function or class, or the hash of a commit"
 
 
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A question as every kind is asked it."""
+
+    query: Query
+    votes: Votes
+    meaning: Meaning | None
+
+
 def _standing(
-    target: Target, request: AssembleRequest, query: Query, votes: Votes, store: Store, context: Context, ask: Ask
+    target: Target, request: AssembleRequest, search: _Search, store: Store, context: Context, ask: Ask
 ) -> Standing:
-    hits = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING).hits
+    query, votes = search.query, search.votes
+    likeness = scores(store, target.kind, search.meaning)
+    hits = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness).hits
     own = [hit for hit in hits if _is_of(hit, target)]
     best = own[0] if own else None
     shown = _shown(target, best, context.items)
     if target.path:
-        file = file_standing(query, store, target.kind, target.path, votes)
+        file = file_standing(query, store, target.kind, target.path, votes, likeness)
     else:
         rank = hits.index(best) + 1 if best is not None else 0
         file = FileStanding(rank, len(hits), 0.0, ())

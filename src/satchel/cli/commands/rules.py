@@ -11,6 +11,7 @@ from satchel.cli.interrupt import Interrupt
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
+from satchel.files import escape_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ TEXT_SHOWN = 100
 
 
 @click.group("rules", context_settings=HELP_OPTIONS)
+@common_options
 def command() -> None:
     """Say which instruction files apply, and what is wrong with them.
 
@@ -61,7 +63,7 @@ def check(
         streams.write_json(report_data(report, trusted=trusted))
     else:
         for line in report_lines(report, trusted=trusted):
-            streams.write_line(line)
+            streams.write_line(escape_name(line))
         for note in report.notes:
             streams.failure(note, color=invocation.color)
     return FOUND_SOMETHING if strict and (report.findings or report.notes) else 0
@@ -94,10 +96,10 @@ def listed(invocation: Invocation, *, as_json: bool) -> int:
         )  # fmt: skip
         return 0
     for row in rows:
-        streams.write_line(f"{row.instruction.path}: {row.reason}{_twin(row)}")
+        streams.write_line(escape_name(f"{row.instruction.path}: {row.reason}{_twin(row)}"))
     for one in contexts:
         rules = f"{len(one.context.behavior)} behavior rules, {len(one.context.injection)} injection rules"
-        streams.write_line(f"{one.context.path or '.'}/context.yaml: {one.context.name}, {rules}")
+        streams.write_line(escape_name(f"{one.context.path or '.'}/context.yaml: {one.context.name}, {rules}"))
     if not rows and not contexts:
         streams.note("there is no instruction file and no context.yaml here", color=invocation.color)
     for note in notes:

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from html.parser import HTMLParser
 
 MOST_NESTED = 3
 """A name inside a name inside a name; what goes deeper refers to itself in a circle, or is not read by anybody."""
+
+KEPT_NAMES = 4_000
+"""Names that are remembered with their parts: each is asked for three times and more, mostly soon."""
 
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
@@ -46,7 +50,8 @@ def _date(value: str) -> str:
     return str(found.get("dateTimeString", "")) if isinstance(found, dict) else str(found)
 
 
-def _parts(name: str) -> list[str | tuple[str]]:
+@lru_cache(KEPT_NAMES)
+def _parts(name: str) -> Sequence[str | tuple[str]]:
     reader = _Reader()
     reader.feed(name)
     reader.close()

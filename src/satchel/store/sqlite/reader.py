@@ -169,6 +169,12 @@ class SqliteReader:
         with self._decoding():
             return zlib.decompress(rows[0][0]).decode() if rows else ""
 
+    def texts(self, bundles: Iterable[int]) -> dict[int, str]:
+        """The redacted texts of these bundles; unknown ids are left out."""
+        sql = "SELECT bundle, body FROM texts WHERE bundle IN (SELECT value FROM json_each(?))"
+        with self._decoding():
+            return {bundle: zlib.decompress(body).decode() for bundle, body in self._rows_in(sql, bundles)}
+
     def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
         """Documents by row number; unknown rows are left out."""
         sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
