@@ -99,7 +99,7 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Foresight, Graphs, Receipts, Guided, Trusting):
+class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting):
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.

@@ -8,15 +8,32 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config
 from satchel.assemble.read import FileLines, Unreadable
+from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.stream import Workbench
 from satchel.roots import Places
-from satchel.types import Context, Failure
+from satchel.types import Context, Failure, Kind
 
 if TYPE_CHECKING:
     from satchel.assemble.graph.cache import ContextCache
     from satchel.assemble.graph.request import GraphRequest
 
 Answer = TypeVar("Answer")
+
+
+def node_handles(context: Context) -> list[Given]:
+    """What the handles of a graph context stand for: of a file the lines of the node, else the whole record."""
+    given = []
+    for item in context.items:
+        place = item.metadata["node"].get("location")
+        if place is None:
+            given.append(Given(item.handle, Kind(item.source), item.id))
+            continue
+        start, _, end = place["lines"].partition("-")
+        content_hash = context.meta["files"].get(place["file"], "")
+        name = item.id.partition("::")[2]
+        lines = ((int(start), int(end)),)
+        given.append(Given(item.handle, Kind(item.source), item.id, place["file"], name, content_hash, lines))
+    return given
 
 
 class Graphs:
@@ -29,6 +46,11 @@ class Graphs:
 
     def refresh(self) -> Any:
         """Bring the index up to date; what an answer has to note."""
+        raise NotImplementedError
+
+    @property
+    def handles(self) -> HandleLedger:
+        """The handles that answers about this root gave lately."""
         raise NotImplementedError
 
     def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
@@ -61,9 +83,11 @@ class Graphs:
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is: a former one while nothing has changed."""
-        return self._with_bench(
+        context = self._with_bench(
             lambda bench, found: self._graph_of(request, bench, tuple(dict.fromkeys((*notes, *found))))
         )
+        self.handles.record(node_handles(context))
+        return context
 
     def _graph_of(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
         from satchel.assemble.graph.plan import assemble_graph

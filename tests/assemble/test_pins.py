@@ -44,7 +44,7 @@ def test_a_pin_is_a_path_with_or_without_lines(text: str, pin: Pin) -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "a.py:0-3", "a.py:9-3"])
 def test_what_names_no_lines_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="include|names no lines"):
+    with pytest.raises(UsageError, match=r"include|names no lines"):
         parse_pin(text)
 
 

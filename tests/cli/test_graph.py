@@ -65,9 +65,7 @@ def test_two_queries_are_blended(run: Satchel) -> None:
         (("--format", "xml"), "choose from markdown, json"),
     ],
 )
-def test_a_wrong_value_ends_with_2_and_what_is_possible(
-    run: Satchel, arguments: tuple[str, ...], said: str
-) -> None:
+def test_a_wrong_value_ends_with_2_and_what_is_possible(run: Satchel, arguments: tuple[str, ...], said: str) -> None:
     done = run("graph", "Plan.md", "--workspace", "graphs", *arguments)
     assert done.code == 2
     assert said in done.err

@@ -330,5 +330,3 @@ class Fitter:
         if known is None:
             known = self._text_tokens[text] = self._counter.count(text)
         return known
-
-

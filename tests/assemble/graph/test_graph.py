@@ -290,6 +290,20 @@ def test_a_file_that_changed_since_is_marked(tmp_path: Path) -> None:
         assert ", stale" in satchel.graph("ShopError", lens="code", refresh=False).text
 
 
+def test_the_handle_of_a_shortened_node_gives_all_of_it(tmp_path: Path) -> None:
+    long = " ".join(f"word{number}" for number in range(900))
+    code = "def long_one():\n" + "".join(f"    step_{number}()\n" for number in range(400))
+    with Export().node("a", "Alpha", text=long).open(tmp_path) as satchel:
+        (item,) = satchel.graph("a", max_tokens=700, refresh=False).items
+        assert "word899" not in item.content
+        assert f"handle {item.handle}" in item.content
+        assert "word899" in satchel.expand([item.handle]).text
+    with open_vault(tmp_path / "code", {"a.md": "[[b]]\n", "b.md": code}) as satchel:
+        item = satchel.graph("b.md", max_tokens=700, refresh=False).items[0]
+        assert "step_399" not in item.content
+        assert "step_399" in satchel.expand([item.handle], max_tokens=6000).text
+
+
 def test_nothing_relevant_is_an_empty_answer(workspace: Satchel) -> None:
     context = workspace.graph("quaternion zebra", now=NOW, refresh=False)
     assert (context.text, context.usage.used, context.items) == ("", 0, ())

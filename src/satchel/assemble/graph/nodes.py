@@ -13,6 +13,7 @@ from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.score import Rating
 from satchel.assemble.graph.walk import Walk
 from satchel.assemble.read import FileLines, Unreadable
+from satchel.keys import handle
 from satchel.search.documents import document_id, document_of
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
@@ -163,7 +164,7 @@ class Nodes:
         cap = self.cap
         size = len(body) / CHARACTERS_PER_TOKEN
         steps = [Step(Detail.FULL, text=body)] if size <= cap else []
-        note = f"… (shortened; the whole node: {node_of(document.fields)['id']})"
+        note = f"… (shortened; handle {handle(document.id, '', ())} gives all of it)"
         most = min(cap, size / 2) if steps else cap
         for _ in range(SHORTENINGS):
             if most < MIN_NODE_TOKENS:

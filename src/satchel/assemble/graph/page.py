@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.fit import Fitter
@@ -24,6 +25,9 @@ HEADER_RESERVE = 200
 
 SUMMARY_BUDGET = 500
 """Below this budget there is no room for nodes beside a head: their names are all that is shown."""
+
+NODE_FRAME_TOKENS = 40
+"""Heading, path and marks of a node, roughly."""
 
 MOST_OVERFLOW = 20
 """Nodes that are named without being shown; the others are a number."""
@@ -113,7 +117,9 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
     if limit >= SUMMARY_BUDGET:
         head = page.counter.count(page.writer.head(page.frame, Numbers(limit, 0, 0)))
         reserved = max(HEADER_RESERVE - head, 0)
+        every, section.candidates = section.candidates, _first(section.candidates, limit)
         fitters.append(_fill(page, section, limit - reserved))
+        section.candidates = every
         named = page.overflow(build_items([section], page.key), MOST_OVERFLOW)
         kept = _named(page, section, named, reserved)
         fitters.append(_fill(page, section, limit - kept))
@@ -126,6 +132,12 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
             return Fitted(text, used, tuple(items)), overflow
         if not any(fitter.take_back() for fitter in reversed(fitters)):
             return Fitted("", 0, ()), []
+
+
+def _first(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+    """The best nodes, as many as roughly fit: to fill with more and take them back one by one costs 20 ms."""
+    costs = accumulate(candidate.size + NODE_FRAME_TOKENS for candidate in candidates)
+    return [candidate for candidate, cost in zip(candidates, costs, strict=True) if cost <= limit]
 
 
 def _fill(page: GraphPage, section: Section, limit: int) -> Fitter:

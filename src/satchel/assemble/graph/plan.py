@@ -11,7 +11,7 @@ from satchel import outside
 from satchel.assemble.graph.frame import Frame, Overflow, writer_of
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.nodes import Nodes, Rated
-from satchel.assemble.graph.page import SUMMARY_BUDGET, GraphPage, fitted_page
+from satchel.assemble.graph.page import NODE_FRAME_TOKENS, SUMMARY_BUDGET, GraphPage, fitted_page
 from satchel.assemble.graph.relevance import Relevance, Vectors
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.resolve import Source, definitions_named, named_node, topic_sources
@@ -30,13 +30,10 @@ from satchel.types import Context, Failure, Kind, Signal, Usage
 BACKEND = "sqlite"
 """What answers call the store: the specification has the name of what was read there."""
 
-CANDIDATE_TOKENS = 20
-"""One candidate for each of so many tokens of the budget: no node is shown for less."""
+CANDIDATE_TOKENS = 40
+"""One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
 
 LEAST_CANDIDATES = 40
-
-NODE_FRAME_TOKENS = 40
-"""Heading, path and marks of a node, roughly."""
 
 BLEND_RANK = 60.0
 """Rank fusion adds 1 / (60 + rank) for each walk: the usual constant, which keeps one first place from deciding all."""

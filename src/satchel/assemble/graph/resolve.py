@@ -17,9 +17,10 @@ MOST_SOURCES = 5
 MOST_MATCHES = 20
 """Matches of a topic that are nodes of the answer. The walk starts from the best five; the others only stand there."""
 
-FACTOR_POWER = 2
+FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 """The factor of a source is its score in parts of the best one, to this power: the best one is right so much more often
-than the fifth. On the multi-hop passages 1 and 3 measure one point less."""
+than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
+measure one point less by words, and 2 one point less with vectors."""
 
 LEAST_RELEVANCE = 0.14
 """A topic of which nothing here contains this share is not known here: the floor of every other context."""
@@ -83,11 +84,11 @@ def definitions_named(store: Store, query: str) -> list[int]:
 
 def topic_sources(store: Store, ask: Ask, kinds: Sequence[Kind]) -> list[Source]:
     """The best matches of a topic over these kinds, best first; empty where nothing matches."""
-    found = {kind: ask(kind).hits[:MOST_MATCHES] for kind in kinds}
-    best = max((hit.relevance for hits in found.values() for hit in hits), default=0.0)
+    found = [ask(kind) for kind in kinds]
+    best = max((hit.relevance for result in found for hit in result.hits), default=0.0)
     if best < LEAST_RELEVANCE:
         return []
-    rated = [(factor, hit) for hits in found.values() for hit, factor in _factors(hits, best)]
+    rated = [(factor, hit) for result in found for hit, factor in _factors(result, best)]
     rated.sort(key=lambda row: (-row[0], row[1].document.id))
     return [
         Source(_row_of(store, hit), factor, walked=place < MOST_SOURCES)
@@ -95,18 +96,20 @@ def topic_sources(store: Store, ask: Ask, kinds: Sequence[Kind]) -> list[Source]
     ]
 
 
-def _factors(hits: Sequence[Hit], best: float) -> Iterator[tuple[Hit, float]]:
+def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
     """What each match of one kind is worth, in parts of the best match of all kinds (relevance `best`).
 
     Scores of records are logarithms of what ranks them; scores of files rank windows, so there relevance counts.
     """
+    hits = result.hits[:MOST_MATCHES]
+    power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
     top = max((hit.relevance for hit in hits), default=0.0) / best
     first = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
         is_record = hit.document.location is None or hit.document.kind is Kind.NOTE
         share = top * math.exp(hit.score - first) if is_record else hit.relevance / best
         if hit.relevance > 0:
-            yield hit, min(share, 1.0) ** FACTOR_POWER
+            yield hit, min(share, 1.0) ** power
 
 
 def _row_of(store: Store, hit: Hit) -> int:

@@ -27,6 +27,9 @@ _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _CACHE_VERSION = 2
 _JOURNALS = ("-wal", "-shm")
+OPENING_ATTEMPTS = 5
+"""Times that opening is tried while somebody removes the file under our hands."""
+
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
 
@@ -49,28 +52,38 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     another process keeps the file locked, DamagedStoreError for a file that is no sound store, StoreError for one that
     cannot be used for another reason. A file that cannot be used is left as it is.
     """
-    try:
-        path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-        connection = apsw.Connection(str(path))
+    for attempt in range(OPENING_ATTEMPTS):
         try:
-            connection.set_busy_timeout(timeout_ms)
-            connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
-            _check_owner(connection, path)
-            connection.pragma("journal_mode", "wal")
-            connection.pragma("synchronous", "full" if durable else "normal")
-            if durable:
-                _back_up(connection, path)
-            migrate(connection)
-            path.chmod(path.stat().st_mode & _FILE_MODE)  # what its owner made read-only stays so
-        except BaseException:
-            connection.close()
-            raise
-    except apsw.BusyError as error:
-        raise LockedError(f"another process holds {path}: try again when it is done") from error
-    except _DAMAGE as error:
-        raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
-    except (apsw.Error, OSError) as error:
-        raise StoreError(f"cannot open the store {path}: {error}") from error
+            return _opened(path, durable=durable, timeout_ms=timeout_ms)
+        except (apsw.IOError, apsw.CantOpenError, FileNotFoundError) as error:
+            # `satchel clean` may remove the file between two of our steps; the next attempt makes a new one.
+            if attempt == OPENING_ATTEMPTS - 1:
+                raise StoreError(f"cannot open the store {path}: {error}") from error
+        except apsw.BusyError as error:
+            raise LockedError(f"another process holds {path}: try again when it is done") from error
+        except _DAMAGE as error:
+            raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
+        except (apsw.Error, OSError) as error:
+            raise StoreError(f"cannot open the store {path}: {error}") from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
+    path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(timeout_ms)
+        connection.execute(f"PRAGMA cache_size=-{_PAGE_CACHE_KIB}")
+        _check_owner(connection, path)
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "full" if durable else "normal")
+        if durable:
+            _back_up(connection, path)
+        migrate(connection)
+        path.chmod(path.stat().st_mode & _FILE_MODE)  # what its owner made read-only stays so
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
