@@ -135,9 +135,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
     ) -> Self:
         """Open the root that holds `path`, or exactly `root`, or the `workspace` of this name.
 
-        There is an empty index where there was none. `settings` are dotted keys that win over files and environment; `embedder` takes the place of the one that they
-        mean. Raises NoIndexError where nothing can be indexed, ConfigError for impossible settings, StoreError or
-        LockedError for an unusable store.
+        There is an empty index where there was none. `settings` are dotted keys that win over files and environment;
+        `embedder` takes the place of the one that they mean. Raises NoIndexError where nothing can be indexed,
+        ConfigError for impossible settings, StoreError or LockedError for an unusable store.
         """
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)

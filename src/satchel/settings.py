@@ -294,8 +294,8 @@ class Settings:
     embed_kinds: tuple[str, ...] = _setting(
         "embed.kinds", tuple(kind.plural for kind in CONTEXT_TYPES.values() if kind not in {Kind.CODE, Kind.COMMIT}),
         "context types whose documents get vectors",
-        "vectors find what people write where words miss; on commits they added nothing that was measured, nor on code, "
-        "which is never compared by them",
+        "vectors find what people write where words miss; on commits they added nothing that was measured, nor on "
+        "code, which is never compared by them",
         choices=tuple(name for name, kind in CONTEXT_TYPES.items() if kind is not Kind.CODE),
     )  # fmt: skip
     embed_endpoint: str = _setting(

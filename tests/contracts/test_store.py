@@ -116,6 +116,26 @@ def test_edges_of_documents_are_replaced_and_found_from_both_ends(store: Store) 
     assert store.edges_to(["x", "y", "z"], list(EdgeType)) == [(rows["c1"], EdgeType.REFERENCE, "z")]
 
 
+def test_a_walk_learns_names_tags_and_texts_of_many_documents_at_once(store: Store) -> None:
+    with store.write() as writer:
+        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix"), record_bundle("c2", "Hide")])
+    firsts = store.first_rows(Kind.COMMIT, ["c1", "c2", "nobody"])
+    assert set(firsts) == {"c1", "c2"}
+    with store.write() as writer:
+        writer.hide(Kind.COMMIT, ["c2"])
+    (place,) = store.places([*firsts.values(), 999]).values()
+    assert (place.kind, place.key, place.tags, place.natural_key) == (Kind.COMMIT, "c1", ("one", "two"), "c1")
+    assert (place.updated, place.is_first) == (1_700_000_000.0, True)
+    file = store.bundle(Kind.CODE, "src/a.py")
+    assert file is not None
+    places = store.places(range(file.first_document, file.last_document + 1))
+    assert [place.natural_key for place in places.values()] == [
+        "src/a.py", "src/a.py::read_config", "src/a.py::parse",
+    ]  # fmt: skip
+    assert [place.is_first for place in places.values()] == [True, False, False]
+    assert store.texts([file.id, place.bundle, 999]) == {file.id: SOURCE, place.bundle: "Fix"}
+
+
 def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store) -> None:
     with store.write() as writer:
         writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "alpha beta")])

@@ -43,6 +43,9 @@ ENOUGH_TO_JUDGE = 200
 LEAST_FRAME_TOKENS = 8
 """No format shows another file or record for less, whatever it is called."""
 
+LEAST_PLACE_TOKENS = 4
+"""The same where only the places of a file are shown: its path and a number."""
+
 LEAST_RANGE_TOKENS = 2
 """A further range has at least a number and a mark."""
 
@@ -165,7 +168,7 @@ class Fitter:
             if not self._admit(section, index, candidate, step, least):
                 return self._named(sections, candidate, used)
             grown = self._weigh(section.groups[candidate.group]) - before
-            if used + grown <= self._limit + MERGED_TOKENS:
+            if used + grown <= self._limit + 2 * self._merged:
                 after = self._exact(sections)
                 if after <= self._limit:
                     return after
@@ -297,7 +300,7 @@ class Fitter:
         group = section.groups.get(candidate.group)
         if group is None and len(section.groups) >= section.item_limit:
             return None
-        frame = 0 if group is not None else LEAST_FRAME_TOKENS
+        frame = 0 if group is not None else LEAST_FRAME_TOKENS if self._shows_lines else LEAST_PLACE_TOKENS
         if frame > most:
             return None
         if not step.ranges:

@@ -169,14 +169,6 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, n
     return [(share / mass, units) for share, units in rows]
 
 
-def matched(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> FloatArray:
-    """The share (0 to 1) of the query's idf mass that each document contains, as in `score`, and nothing else."""
-    found = np.zeros(len(lexicon.columns.document_row))
-    for share, units in holders(lexicon, terms):
-        found[units] += share
-    return found
-
-
 LEAST_KEPT_UNITS = 1_000_000
 KEPT_UNITS_PER_WINDOW = 8
 """So many weighed units of terms are kept between questions, 12 bytes each, and more of a large lexicon: the common

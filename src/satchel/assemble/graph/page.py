@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.fit import Fitter
@@ -117,7 +117,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
     if limit >= SUMMARY_BUDGET:
         head = page.counter.count(page.writer.head(page.frame, Numbers(limit, 0, 0)))
         reserved = max(HEADER_RESERVE - head, 0)
-        every, section.candidates = section.candidates, _first(section.candidates, limit)
+        every, section.candidates = section.candidates, _first(page, section.candidates)
         fitters.append(_fill(page, section, limit - reserved))
         section.candidates = every
         named = page.overflow(build_items([section], page.key), MOST_OVERFLOW)
@@ -134,10 +134,12 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
             return Fitted("", 0, ()), []
 
 
-def _first(candidates: Sequence[Candidate], limit: int) -> list[Candidate]:
+def _first(page: GraphPage, candidates: Sequence[Candidate]) -> list[Candidate]:
     """The best nodes, as many as roughly fit: to fill with more and take them back one by one costs 20 ms."""
-    costs = accumulate(candidate.size + NODE_FRAME_TOKENS for candidate in candidates)
-    return [candidate for candidate, cost in zip(candidates, costs, strict=True) if cost <= limit]
+    costs = accumulate(
+        NODE_FRAME_TOKENS + page.counter.count(one.steps[0].text if one.steps else "") for one in candidates
+    )
+    return [one for one, _ in takewhile(lambda row: row[1] <= page.frame.budget, zip(candidates, costs, strict=False))]
 
 
 def _fill(page: GraphPage, section: Section, limit: int) -> Fitter:

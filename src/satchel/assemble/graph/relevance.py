@@ -6,8 +6,9 @@ alone. A scale for each node would order them by whether they have a vector, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -56,73 +57,85 @@ class Relevance:
         lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).document_count}
         self.vectors = _coverage(lexicons, likenesses)
         for kind, lexicon in lexicons.items():
-            words = bm25.matched(lexicon, query.terms)
             likeness = likenesses[kind]
             meant = None
             if self.vectors.is_ready and likeness is not None:
                 # The likeness above what is usual: models differ in what they give two unrelated texts.
                 meant = np.maximum(similar_documents(lexicon, likeness).contrast, 0.0)
-            self._columns.append(_Column(lexicon, words, meant))
+            self._columns.append(_Column(lexicon, _masks(lexicon, query), meant))
 
     def of(self, rows: Sequence[int]) -> FloatArray:
         """The relevance of each of these documents alone, by row number, in their order; 0 for other kinds."""
-        return self._joined(rows, self._values(rows, lambda column: column.words))
+        said, shares = self._said(rows)
+        return self._joined(rows, said @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
         """The relevance of these documents with what they say together with their neighbours.
 
         `pairs` are related documents, both among the rows.
         """
-        own = self._values(rows, lambda column: column.words)
+        said, shares = self._said(rows)
+        own: FloatArray = said @ shares
         if not pairs or not self.has_words:
             return self._joined(rows, own)
         places = {row: place for place, row in enumerate(rows)}
         ends = np.array([(places[one], places[other]) for one, other in pairs])
-        said, shares = self._said(rows)
         best = own.copy()
         for begin in range(0, len(ends), _PAIRS_AT_ONCE):
             one, other = ends[begin : begin + _PAIRS_AT_ONCE].T
-            covered = (said[one] | said[other]) @ shares
-            np.maximum.at(best, one, covered)
-            np.maximum.at(best, other, covered)
+            both = said[one] | said[other]
+            for kind in self._slices():  # a term counts once, though two kinds know it
+                covered = both[:, kind] @ shares[kind]
+                np.maximum.at(best, one, covered)
+                np.maximum.at(best, other, covered)
         return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
+
+    def _slices(self) -> list[slice]:
+        """Where the terms of each kind stand among all columns."""
+        ends = list(accumulate(len(column.terms) for column in self._columns))
+        return [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
     def _joined(self, rows: Sequence[int], words: FloatArray) -> FloatArray:
         """Words with meaning, where that counts."""
         if not self.vectors.is_ready:
             return np.clip(words, 0.0, 1.0)
-        meant = self._values(rows, lambda column: column.meant if column.meant is not None else column.words)
+        meant = np.zeros(len(rows))
+        for column in self._columns:
+            positions = column.lexicon.document_positions(rows)
+            if column.meant is not None:
+                meant[positions >= 0] = column.meant[positions[positions >= 0]]
         return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
 
-    def _values(self, rows: Sequence[int], take: Callable[[_Column], FloatArray]) -> FloatArray:
-        found = np.zeros(len(rows))
-        for column in self._columns:
-            positions = column.lexicon.document_positions(rows)
-            known = positions >= 0
-            found[known] = take(column)[positions[known]]
-        return found
-
     def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        """Which of the query's terms each document says, and the share of each term, averaged over the kinds."""
-        terms = self._query.terms
-        said = np.zeros((len(rows), len(terms)), dtype=bool)
-        shares = np.zeros(len(terms))
+        """Which of the query's terms each document says, by kind of document, and the share of each term there."""
+        columns = []
         for column in self._columns:
             positions = column.lexicon.document_positions(rows)
-            for number, (share, units) in enumerate(bm25.holders(column.lexicon, terms)):
-                shares[number] += share / len(self._columns)
-                holds = np.zeros(len(column.words), dtype=bool)
-                holds[units] = True
-                said[:, number] |= (positions >= 0) & holds[positions]
+            columns += [(positions >= 0) & holds[positions] for _, holds in column.terms]
+        shares = np.array([share for column in self._columns for share, _ in column.terms])
+        said = np.array(columns, dtype=bool).T if columns else np.zeros((len(rows), 0), dtype=bool)
         return said, shares
+
+
+Mask = npt.NDArray[np.bool_]
+
+
+def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
+    """For each term its share of the query's idf mass, and which documents say it."""
+    found = []
+    for share, units in bm25.holders(lexicon, query.terms):
+        holds = np.zeros(len(lexicon.columns.document_row), dtype=bool)
+        holds[units] = True
+        found.append((share, holds))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One kind: the matched share of the query's words of every document, and how near it is in meaning."""
+    """One kind: what its documents say of the query's terms, and how near each of them is in meaning."""
 
     lexicon: Lexicon
-    words: FloatArray
+    terms: tuple[tuple[float, Mask], ...]
     meant: FloatArray | None
 
 
