@@ -226,6 +226,7 @@ def limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 
 
+@pytest.mark.usefixtures("unmeasured")  # the limit on the size of files would hit the coverage of the child as well
 def test_a_full_disk_ends_the_run_with_one_line_and_a_sound_store(repository: TinyRepository, satchel: Satchel) -> None:
     assert satchel("index").code == 0
     before = satchel.contents()
