@@ -41,6 +41,10 @@ _DTYPES: dict[int, np.dtype[Any]] = dict(_WIDTHS)
 _ABSENT = b"\0"
 
 
+class DamagedWordsError(ValueError):
+    """A blob that is not as it was written, or was written in another format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """The columns of one segment. Windows point at documents, documents at bundles, by position in the segment."""
@@ -79,7 +83,7 @@ def _checked(blob: bytes) -> memoryview:
     """What was sealed. Raises ValueError for a blob that is not as it was written."""
     content = memoryview(blob)[: -_CHECK.size]
     if len(blob) < _CHECK.size or _CHECK.unpack_from(blob, len(content)) != (crc32(content),):
-        raise ValueError("a part of the words is not as it was written")
+        raise DamagedWordsError("a part of the words is not as it was written")
     return content
 
 
@@ -92,7 +96,7 @@ def decode_columns(blob: bytes) -> Columns:
     content = _checked(blob)
     magic, windows, documents, bundles = _HEADER.unpack_from(content)
     if magic != MAGIC:
-        raise ValueError(f"not a segment of this format: it starts with {magic!r}")
+        raise DamagedWordsError(f"not a segment of this format: it starts with {magic!r}")
     arrays = []
     offset = _HEADER.size
     for index, kind in enumerate(_COLUMN_TYPES):

@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from satchel.store.sqlite import merge
+from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.store.sqlite.soundness import contents, faults
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
@@ -78,3 +79,11 @@ def test_segments_of_which_nothing_is_left_disappear(store: SqliteStore) -> None
     assert not found
     assert segments == 1
     assert all(kind == Kind.CODE for kind, _, _ in after["words"])
+
+
+def test_words_that_are_not_as_they_were_written_are_damage_and_no_crash(store: SqliteStore) -> None:
+    connection = apsw.Connection(str(store.path))
+    connection.execute("UPDATE segments SET columns = zeroblob(length(columns))")
+    connection.close()
+    with pytest.raises(DamagedStoreError, match="not as it was written"), store.write() as writer:
+        writer.merge(lambda: False)

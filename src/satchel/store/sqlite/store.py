@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     DamagedStoreError,
@@ -146,7 +147,8 @@ class SqliteStore(SqliteReader):
                 connection.execute("ROLLBACK")
             if isinstance(error, _WRITE_FAILURES):
                 raise StoreError(f"cannot write to {self.path}: {error}; nothing of this step was kept") from error
-            if isinstance(error, (*_DAMAGE, apsw.ConstraintError)):  # ConstraintError: an index lost a row of its table
+            # ConstraintError: an index lost a row of its table. Words are read here too, to merge them.
+            if isinstance(error, (*_DAMAGE, apsw.ConstraintError, DamagedWordsError)):
                 raise self._damaged(error) from error
             raise
         if self.on_write is not None:
