@@ -19,6 +19,9 @@ except ImportError:  # not a POSIX system: SQLite's own lock still keeps the sto
 
 _POLL_SECONDS = 0.05
 
+OPENING_ATTEMPTS = 25
+"""A folder is not removed so often while one file in it is opened."""
+
 
 @contextlib.contextmanager
 def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool]) -> Iterator[None]:
@@ -58,20 +61,39 @@ def holder(path: Path) -> str:
 def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> int:
     """A descriptor of the lock file that holds the lock."""
     while True:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = _open(path)
         try:
             while not _is_locked_now(descriptor):
                 if time.monotonic() >= deadline or should_stop():
                     raise LockedError(_held_by(path))
                 time.sleep(_POLL_SECONDS)
             # `satchel clean` removes the file with its folder: a lock on a removed file keeps nobody away.
-            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+            if _is_there(path, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
+
+
+def _open(path: Path) -> int:
+    """A descriptor of the lock file, made where it is missing, though a clean may remove its folder meanwhile."""
+    for attempt in range(OPENING_ATTEMPTS):
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except (FileExistsError, FileNotFoundError):
+            if attempt == OPENING_ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_there(path: Path, descriptor: int) -> bool:
+    """Whether the path still leads to the file that is open."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _is_locked_now(descriptor: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 from satchel.index.lock import index_lock
 
 LOCK_NAME = "index.lock"
+
+REMOVING_ATTEMPTS = 20
+"""A process that asks makes a few files once; it does not do so twenty times while a folder is removed."""
 
 
 def remove_index(folder: Path, wait_seconds: float) -> int:
@@ -20,7 +24,7 @@ def remove_index(folder: Path, wait_seconds: float) -> int:
         return 0
     with index_lock(folder / LOCK_NAME, wait_seconds, _never):
         size = folder_bytes(folder)
-        shutil.rmtree(folder)
+        _remove(folder)
     return size
 
 
@@ -30,13 +34,27 @@ def remove_everything(cache: Path, wait_seconds: float) -> int:
         return 0
     indexes = sorted(lock.parent for lock in cache.glob(f"*/*/{LOCK_NAME}"))
     size = sum(remove_index(folder, wait_seconds) for folder in indexes) + folder_bytes(cache)
-    shutil.rmtree(cache)
+    _remove(cache)
     return size
 
 
 def folder_bytes(folder: Path) -> int:
     """Bytes of all files in a folder and below; links are not followed."""
     return sum((Path(place) / name).lstat().st_size for place, _, names in os.walk(folder) for name in names)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder. Whoever opens a store just then makes files in it, or loses some first: both pass."""
+    for attempt in range(REMOVING_ATTEMPTS):
+        try:
+            shutil.rmtree(folder)
+            return
+        except FileNotFoundError:
+            if not folder.exists():
+                return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY or attempt == REMOVING_ATTEMPTS - 1:
+                raise
 
 
 def _never() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,10 @@ _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _CACHE_VERSION = 2
 _JOURNALS = ("-wal", "-shm")
-OPENING_ATTEMPTS = 5
-"""Times that opening is tried while somebody removes the file under our hands."""
+OPENING_ATTEMPTS = 25
+"""Times that opening is tried while others remove the file under our hands, or set up the same new one."""
+
+OPENING_PAUSE_SECONDS = 0.02
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings"))
@@ -52,15 +55,20 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     another process keeps the file locked, DamagedStoreError for a file that is no sound store, StoreError for one that
     cannot be used for another reason. A file that cannot be used is left as it is.
     """
+    started = time.monotonic()
     for attempt in range(OPENING_ATTEMPTS):
         try:
             return _opened(path, durable=durable, timeout_ms=timeout_ms)
-        except (apsw.IOError, apsw.CantOpenError, FileNotFoundError) as error:
+        except (apsw.IOError, apsw.CantOpenError, FileNotFoundError, FileExistsError) as error:
             # `satchel clean` may remove the file between two of our steps; the next attempt makes a new one.
             if attempt == OPENING_ATTEMPTS - 1:
                 raise StoreError(f"cannot open the store {path}: {error}") from error
         except apsw.BusyError as error:
-            raise LockedError(f"another process holds {path}: try again when it is done") from error
+            # SQLite does not wait where two processes set up one new file.
+            waited_ms = (time.monotonic() - started) * 1000
+            if waited_ms >= timeout_ms or attempt == OPENING_ATTEMPTS - 1:
+                raise LockedError(f"another process holds {path}: try again when it is done") from error
+            time.sleep(OPENING_PAUSE_SECONDS)
         except _DAMAGE as error:
             raise DamagedStoreError(f"the store {path} is damaged: {error}") from error
         except (apsw.Error, OSError) as error:
