@@ -32,13 +32,15 @@ class Chronicle:
     loaded: config.LoadedSettings
     _line_counts: LineCounts
 
-    def refresh(self) -> Any:
-        """Bring the index up to date."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what `Satchel` brings; at run time nothing here hides it
 
-    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
-        """What `work` makes of one published state of the index."""
-        raise NotImplementedError
+        def refresh(self) -> Any:
+            """Bring the index up to date."""
+            ...
+
+        def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
+            """What `work` makes of one published state of the index."""
+            ...
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
         """The hits with `insertions` and `deletions` among the fields of commits, and what could not be counted."""

@@ -44,18 +44,20 @@ class Graphs:
     _lines: FileLines
     _contexts: ContextCache | None = None
 
-    def refresh(self) -> Any:
-        """Bring the index up to date; what an answer has to note."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what `Satchel` brings; at run time nothing here hides it
 
-    @property
-    def handles(self) -> HandleLedger:
-        """The handles that answers about this root gave lately."""
-        raise NotImplementedError
+        def refresh(self) -> Any:
+            """Bring the index up to date; what an answer has to note."""
+            ...
 
-    def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
-        """What `work` makes of one published state of index and memory."""
-        raise NotImplementedError
+        @property
+        def handles(self) -> HandleLedger:
+            """The handles that answers about this root gave lately."""
+            ...
+
+        def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
+            """What `work` makes of one published state of index and memory."""
+            ...
 
     def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Any) -> GraphRequest:
         """The checked request of `graph`, for those who ask several times."""

@@ -49,18 +49,20 @@ class Guided:
     _guides: Guides | None = None
     _judge: Judge | None = None
 
-    @property
-    def handles(self) -> HandleLedger:
-        """The handles that answers about this root gave lately."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # what `Satchel` brings; at run time nothing here hides it
 
-    def refresh(self) -> Any:
-        """Bring the index up to date; what an answer has to note."""
-        raise NotImplementedError
+        @property
+        def handles(self) -> HandleLedger:
+            """The handles that answers about this root gave lately."""
+            ...
 
-    def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
-        """What `work` makes of one published state of index and memory."""
-        raise NotImplementedError
+        def refresh(self) -> Any:
+            """Bring the index up to date; what an answer has to note."""
+            ...
+
+        def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
+            """What `work` makes of one published state of index and memory."""
+            ...
 
     @property
     def registry(self) -> Registry:

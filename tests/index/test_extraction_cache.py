@@ -39,7 +39,7 @@ def second(repository: TinyRepository, cache: Path, tmp_path: Path) -> Iterator[
 
 
 def change(cache: Path, statement: str, *bindings: object) -> None:
-    connection = open_cache(cache)
+    connection = open_cache(cache, extraction_cache.VERSION, extraction_cache.SCHEMA)
     connection.execute(statement, bindings)
     assert connection.changes()
     connection.close()
@@ -95,7 +95,7 @@ def test_a_forged_or_damaged_row_is_not_believed(second: Index, cache: Path, dam
 
 def test_a_row_under_another_key_is_not_believed(second: Index, cache: Path) -> None:
     """A row of one file moved to the place of another."""
-    connection = open_cache(cache)
+    connection = open_cache(cache, extraction_cache.VERSION, extraction_cache.SCHEMA)
     (readme,) = (connection.execute("SELECT key FROM extractions WHERE key LIKE '%README.md'").get,)
     connection.execute("DELETE FROM extractions WHERE key = ?", (readme,))
     connection.execute("UPDATE extractions SET key = ?", (readme,))
@@ -161,7 +161,7 @@ def test_a_folder_in_its_place_is_done_without(second: Index, cache: Path) -> No
 
 
 def test_a_locked_file_is_done_without(second: Index, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = open_cache(cache)
+    other = open_cache(cache, extraction_cache.VERSION, extraction_cache.SCHEMA)
     monkeypatch.setattr("satchel.store.sqlite.connection.CACHE_TIMEOUT_MS", 0)
     (second.root / "src/a.py").write_text("def other(): pass\n")
     other.execute("BEGIN IMMEDIATE")

@@ -19,6 +19,14 @@ from satchel.store.sqlite.connection import open_cache, remove_files
 if TYPE_CHECKING:
     from satchel.index.reading import Reading
 
+VERSION = 2
+SCHEMA = """
+DROP TABLE IF EXISTS extractions;
+CREATE TABLE extractions(
+    age INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, redacted INTEGER NOT NULL,
+    cleaned INTEGER NOT NULL, seal BLOB NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL);
+"""
+
 MOST_BYTES = 256_000_000
 """Size of one cache above which the oldest rows are dropped: 15,000 files as large as those of pytest."""
 
@@ -49,7 +57,7 @@ class ExtractionCache:
     def open(cls, path: Path, key: bytes) -> ExtractionCache | None:
         """Open or create the cache; None where it cannot be used, because the work goes on without."""
         try:
-            return cls(path, open_cache(path), key)
+            return cls(path, open_cache(path, VERSION, SCHEMA), key)
         except (StoreError, LockedError):
             return None
 

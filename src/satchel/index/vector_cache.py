@@ -11,19 +11,17 @@ from pathlib import Path
 
 import apsw
 
-from satchel.store.sqlite.connection import CACHE_TIMEOUT_MS, remove_files, rows
+from satchel.errors import LockedError, StoreError
+from satchel.store.sqlite.connection import open_cache, rows
 
 MOST_ROWS = 300_000
 """Vectors above which the oldest tenth is dropped: 230 MB of a model with 384 numbers."""
 
 _VERSION = 1
 _DIGEST_BYTES = 16
-_SCHEMA = f"""
-BEGIN IMMEDIATE;
+_SCHEMA = """
 DROP TABLE IF EXISTS vectors;
 CREATE TABLE vectors(age INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
-PRAGMA user_version = {_VERSION};
-COMMIT;
 """
 
 
@@ -76,29 +74,7 @@ class VectorCache:
 
 def _open(path: Path) -> apsw.Connection | None:
     """The file, begun anew where it is no cache of ours; None where it cannot be used."""
-    for is_last in (False, True):
-        try:
-            return _opened(path)
-        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
-            if is_last:
-                return None
-            remove_files(path)
-        except (apsw.Error, OSError):
-            return None
-    return None
-
-
-def _opened(path: Path) -> apsw.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    connection = apsw.Connection(str(path))
     try:
-        connection.set_busy_timeout(CACHE_TIMEOUT_MS)
-        connection.pragma("journal_mode", "wal")
-        connection.pragma("synchronous", "off")
-        if connection.pragma("user_version") != _VERSION:
-            connection.execute(_SCHEMA)
-        path.chmod(0o600)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+        return open_cache(path, _VERSION, _SCHEMA)
+    except (StoreError, LockedError):
+        return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -172,12 +173,10 @@ def _last_line(lines: Sequence[str]) -> int:
 
 def _same_revision(row: Given, desk: Desk) -> tuple[str | None, str]:
     """The text of the file as it was when the handle was given, and where it comes from if not from the disk."""
-    try:
+    with suppress(files.Skipped):  # gone, or no file any more: what is left of it may be in git or in the index
         raw = files.read_bytes(desk.root, row.path, limit=desk.limit).raw
         if files.content_hash(raw, desk.key) == row.content_hash:
             return _decoded(raw, desk.allow), ""
-    except files.Skipped:
-        pass  # gone, or no file any more: what is left of it may be in git or in the index
     earlier = _from_git(row, desk)
     if earlier is not None:
         return _decoded(earlier, desk.allow), "git"

@@ -26,7 +26,6 @@ DAMAGED_SUFFIX = ".damaged"
 _PAGE_CACHE_KIB = 16_384
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
-_CACHE_VERSION = 2
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
 """Times that opening is tried while others remove the file under our hands, or set up the same new one."""
@@ -174,43 +173,32 @@ def damage(path: Path) -> list[str]:
     return [] if found == ["ok"] else found
 
 
-_CACHE_SCHEMA = f"""
-BEGIN IMMEDIATE;
-DROP TABLE IF EXISTS extractions;
-CREATE TABLE extractions(
-    age INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, redacted INTEGER NOT NULL,
-    cleaned INTEGER NOT NULL, seal BLOB NOT NULL, text BLOB NOT NULL, extraction BLOB NOT NULL);
-PRAGMA user_version = {_CACHE_VERSION};
-COMMIT;
-"""
-
-
-def open_cache(path: Path) -> apsw.Connection:
-    """Open or create an extraction cache. One that is damaged or of another version is begun anew.
+def open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
+    """Open or create a cache file. One that is damaged or of another version is begun anew by `schema`.
 
     Raises LockedError and StoreError as `open_connection` does.
     """
     try:
         try:
-            return _open_cache(path)
+            return _open_cache(path, version, schema)
         except (*_DAMAGE, apsw.SQLError):
             remove_files(path)
-            return _open_cache(path)
+            return _open_cache(path, version, schema)
     except apsw.BusyError as error:
         raise LockedError(f"another process holds {path}: try again when it is done") from error
     except (apsw.Error, OSError) as error:
-        raise StoreError(f"cannot open the extraction cache {path}: {error}") from error
+        raise StoreError(f"cannot open the cache {path}: {error}") from error
 
 
-def _open_cache(path: Path) -> apsw.Connection:
+def _open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(CACHE_TIMEOUT_MS)
         connection.pragma("journal_mode", "wal")
         connection.pragma("synchronous", "off")
-        if connection.pragma("user_version") != _CACHE_VERSION:
-            connection.execute(_CACHE_SCHEMA)
+        if connection.pragma("user_version") != version:
+            connection.execute(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {version}; COMMIT;")
         path.chmod(_FILE_MODE)
     except BaseException:
         connection.close()
