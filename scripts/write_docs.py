@@ -3,7 +3,7 @@
     python scripts/write_docs.py [--check]
 
 docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
-docs/memory.md every choice. With `--check` nothing is written, and the exit status is 1 when a page differs from what
+docs/sources/memories.md every choice. With `--check` nothing is written, and the exit status is 1 when a page differs from what
 would be written.
 """
 
@@ -107,8 +107,8 @@ def vocabulary_table() -> str:
 
 
 def memory_page() -> str:
-    """docs/memory.md as it is, with new tables between the marks."""
-    text = (DOCS / "memory.md").read_text(encoding="utf-8")
+    """docs/sources/memories.md as it is, with new tables between the marks."""
+    text = (DOCS / "sources" / "memories.md").read_text(encoding="utf-8")
     before, _, rest = text.partition(VOCABULARY_BEGIN)
     _, _, after = rest.partition(VOCABULARY_END)
     return f"{before}{VOCABULARY_BEGIN}\n\n{vocabulary_table()}\n\n{VOCABULARY_END}{after}"
@@ -119,7 +119,7 @@ def main() -> int:
     pages = {
         DOCS / "cli.md": cli_page(),
         DOCS / "configuration.md": configuration_page(),
-        DOCS / "memory.md": memory_page(),
+        DOCS / "sources" / "memories.md": memory_page(),
     }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -1,0 +1,149 @@
+"""The commands and examples of the documentation run, in the order in which a reader meets them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel.cli.application import COMMANDS, run
+from tests.docs.pages import Command, Example, pages, steps
+from tests.docs.project import make_project, write_experiences, write_transcript
+
+NOT_RUN = ("cd ", "claude ", "code ", "docker ", "gh ", "make ", "pip ", "uv ", "uvx ")
+"""What the reader runs with other programs: they install, or need a network."""
+
+LONG_LIVED = ("satchel mcp", "satchel serve", "satchel proxy")
+"""What does not end by itself has tests of its own."""
+
+IDENTITY = re.compile(r"\b(?:(?:mem|exp|val)_\w+|(?:full|strategy|surprise|root_cause)_[0-9a-f]{6}|[0-9a-f]{8})\b")
+"""Identities that differ from run to run: what a page shows stands for what the command printed in its place."""
+
+EXTRA_PAGES = frozenset({"adapters.md"})
+"""Pages whose examples need packages that are installed apart."""
+
+
+class Reader:
+    """Follows one page in a folder of its own."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def follow(self, step: Command) -> None:
+        line = self._own(step.line)
+        code, out, err = _run(line)
+        assert code == 0, f"{step.place}: {line}\nexit {code}\n{err}\n{out}"
+        for shown, printed in zip(_named(step.shown), _named(out), strict=False):
+            self.known.setdefault(shown, printed)
+
+    def _own(self, line: str) -> str:
+        for shown, printed in self.known.items():
+            line = line.replace(shown, printed)
+        return line
+
+
+def _named(text: str) -> Iterator[str]:
+    """The identities in an output, each with the last column of its row."""
+    for line in text.splitlines():
+        for identity in IDENTITY.findall(line):
+            yield identity
+            yield re.split(r"\s{2,}", line.strip())[-1]
+
+
+def _run(line: str) -> tuple[int, str, str]:
+    """Run one line as a shell would: words, and a file on either side."""
+    words = shlex.split(line)
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    target = Path(words[words.index(">") + 1]) if ">" in words else None
+    source = Path(words[words.index("<") + 1]).read_text() if "<" in words else ""
+    arguments = words[1 : min((words.index(sign) for sign in "<>" if sign in words), default=None)]
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(source.encode()), encoding="utf-8")
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = run(arguments)
+    finally:
+        sys.stdin = before
+    written, said = _content(out), _content(err)
+    if target is not None:
+        target.write_text(written)
+    return code, written, said
+
+
+def _content(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    root = make_project(tmp_path)
+    write_transcript(tmp_path, root)
+    for name in [name for name in os.environ if name.startswith(("SATCHEL_", "XDG_", "CLAUDE"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "other-home"))
+    write_experiences(root, tmp_path / "experiences.jsonl")
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(root)
+    return Reader()
+
+
+def _is_ours(line: str) -> bool:
+    return line.startswith("satchel ") and "|" not in shlex.split(line) and not line.startswith(LONG_LIVED)
+
+
+@pytest.mark.parametrize("page", [path for path in pages() if path.name not in EXTRA_PAGES], ids=lambda path: path.name)
+def test_what_a_page_says_runs(page: Path, reader: Reader) -> None:
+    """Each command of satchel ends with 0, and each example runs as it stands."""
+    for step in steps(page):
+        if isinstance(step, Example):
+            _example(step)
+        elif _is_ours(step.line):
+            reader.follow(step)
+
+
+def _example(example: Example) -> None:
+    try:
+        exec(compile(example.code, example.place, "exec"), {"__name__": "example"})
+    except Exception as error:
+        error.add_note(example.place)
+        raise
+
+
+def test_every_command_on_a_page_is_run_or_left_out_by_name() -> None:
+    unknown = [
+        f"{step.place}: {step.line}"
+        for page in pages()
+        for step in steps(page)
+        if isinstance(step, Command)
+        and not _is_ours(step.line)
+        and not step.line.startswith((*NOT_RUN, *LONG_LIVED))
+        and "|" not in step.line
+    ]
+    assert not unknown, "\n".join(unknown)
+
+
+def test_every_command_of_the_program_is_on_a_page() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages() if path.name != "cli.md")
+    missing = [name for name in COMMANDS if f"satchel {name}" not in text]
+    assert not missing, f"no page says how to use {missing}"
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    broken = [
+        f"{page.name}: {target}"
+        for page in pages()
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert not broken, broken
