@@ -23,6 +23,7 @@ from typing import Any
 
 from satchel import __version__, files
 from satchel.clean import clean_text
+from satchel.file_contents import unwanted
 from satchel.index.walk import WalkOptions, walk
 from satchel.redact import redact
 
@@ -241,7 +242,7 @@ def tree_texts(root: Path) -> Iterator[tuple[str, str]]:
             decoded = files.decode(files.read_bytes(root, entry.path, limit=1_000_000).raw)
         except files.Skipped:
             continue
-        if decoded is not None and files.unwanted(entry.path, decoded[0]) is None:
+        if decoded is not None and unwanted(entry.path, decoded[0]) is None:
             yield entry.path, clean_text(decoded[0])[0]
 
 

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from satchel import Satchel
+from satchel.assemble.render.layout import NOTICE
+from satchel.envelope import context_envelope
+from satchel.file_contents import is_generated, is_minified, is_saved_answer, unwanted
 from satchel.files import (
     Skipped,
     SkipReason,
     decode,
     escape_name,
-    is_generated,
-    is_minified,
     is_odd_name,
     is_secret_file,
     read_text,
-    unwanted,
 )
+from satchel.testing import TinyRepository
 
 TEXT = "eins\nzwei é 漢\n\nvier\f\x85\u2028fünf\n"
 
@@ -212,3 +214,20 @@ def test_every_escaped_name_is_one_line_of_valid_text(name: str) -> None:
     shown = escape_name(name)
     assert not is_odd_name(shown)
     assert json.loads(json.dumps(shown).encode("utf-8")) == shown
+
+
+@pytest.mark.parametrize("layout", ["markdown", "xml", "plain", "json"])
+def test_a_saved_answer_is_known_in_every_format_and_never_answers(tmp_path: Path, layout: str) -> None:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.write({"retry.py": "def retry_after_failure():\n    return 2\n"})
+    with Satchel.open(repository.root, settings={"embed.provider": "off"}) as satchel:
+        context = satchel.assemble("retry after failure", format=layout)
+        assert context.text
+        assert is_saved_answer(context.text)
+        assert is_saved_answer(json.dumps(context_envelope(context, satchel.request("retry after failure"))))
+        repository.write({"docs/answer.md": context.text, "docs/notice.md": f"# Notes\n\nIt says: {NOTICE}\n"})
+        report = satchel.index()
+        assert report.skipped == {SkipReason.SAVED_ANSWER: 1}
+        assert {
+            hit.document.location.path for hit in satchel.search("retry after failure") if hit.document.location
+        } == {"retry.py"}

@@ -11,12 +11,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from satchel import files
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, file_candidates
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.relocate import Place, relocate
 from satchel.assemble.request import STALE_CHOICES
 from satchel.assemble.strategies import Strategy
+from satchel.file_contents import unwanted
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Span
@@ -145,7 +145,7 @@ class Freshener:
         if isinstance(found, Unreadable):
             elsewhere = self._find(stored)
             return elsewhere or _View(location.path, kind, None, reason=f"the file is {found.reason}")
-        reason = files.unwanted(found.path, found.text(1, len(found.lines)))
+        reason = unwanted(found.path, found.text(1, len(found.lines)))
         if reason is not None:
             return _View(location.path, kind, None, reason=f"the file is {reason}")
         old = self.store.parts(range(stored.first_document, stored.last_document + 1))

@@ -13,6 +13,7 @@ from typing import Any
 
 from satchel import files
 from satchel.clean import clean_text
+from satchel.file_contents import unwanted
 from satchel.index.extraction_cache import ExtractionCache
 from satchel.index.options import ReadingOptions
 from satchel.index.tick import tick
@@ -92,7 +93,7 @@ class Reader:
             path, content.size, content.mtime_ns, content.changed_ns if content.changed_ns < now else 0,
             content_hash=content.content_hash, lossy=content.lossy,
         )  # fmt: skip
-        reason = files.unwanted(path, content.text)
+        reason = unwanted(path, content.text)
         if reason is not None:
             reading.skipped = str(reason)
             return reading
