@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.errors import ContextAssemblyError, InvalidContextTypeError
     from satchel.searching import Searcher
+    from satchel.tools.aware import create_context_aware_tools
     from satchel.types import Context, ContextItem, Hit
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "as_blocks",
     "as_sources",
+    "create_context_aware_tools",
 ]
 
 _HOMES = {
@@ -52,6 +54,7 @@ _HOMES = {
     "Searcher": "searching",
     "as_blocks": "assemble.views",
     "as_sources": "assemble.views",
+    "create_context_aware_tools": "tools.aware",
 }
 
 

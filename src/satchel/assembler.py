@@ -128,6 +128,11 @@ class ContextAssembler(ResultAssembler):
             situation, context=self._contexts, judge=self._judge, max_tokens=max_tokens, **shown
         )
 
+    @property
+    def engine(self) -> Satchel | None:
+        """The engine that is asked, None where somebody else's searcher is, or while none was opened."""
+        return self._own if self._searcher is None else self._engine()
+
     def close(self) -> None:
         """Close the engine if it was opened here."""
         if self._own is not None:

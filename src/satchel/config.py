@@ -17,13 +17,16 @@ from typing import Any
 from satchel.clean import clean_field
 from satchel.errors import ConfigError
 from satchel.files import Skipped, SkipReason, read_bytes
-from satchel.settings import SETTINGS, Setting, Settings, attribute
+from satchel.setting import Setting
+from satchel.settings import SETTINGS, Settings, attribute
 from satchel.types import Failure
 
 __all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load_settings", "user_file"]
 
 PROJECT_FILE = ".satchel.toml"
 HOME_VARIABLE = "SATCHEL_HOME"
+HOOKS_VARIABLE = "SATCHEL_HOOKS"
+"""Switches editor hooks off where it is 0. It is looked at before any setting is read, so it is none."""
 
 LENSES_TABLE = "lenses"
 """The table of the user's file that holds lenses of their own; each is checked when it is asked for."""
@@ -196,7 +199,7 @@ class _Collected:
         for variable in sorted(name for name in environ if name.startswith("SATCHEL_") and environ[name]):
             if setting := known.get(variable):
                 self.set(setting, _from_text(setting, environ[variable]), variable)
-            elif variable.split("_")[1].lower() in _SECTIONS:
+            elif variable != HOOKS_VARIABLE and variable.split("_")[1].lower() in _SECTIONS:
                 self.note(f"unknown setting {variable} in the environment", _meant(variable, known))
 
 

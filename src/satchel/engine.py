@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from satchel import config, outside
 from satchel.assemble.read import FileLines
 from satchel.assemble.receipts.face import Receipts, check_question
-from satchel.assemble.request import AssembleRequest, parse_kinds, start_of_day
-from satchel.assemble.stream import Workbench, asker, assemble, safe_question
+from satchel.assemble.request import check_file_weights, parse_kinds, start_of_day
+from satchel.assemble.stream import Workbench, asker, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.foresight import Foresight
@@ -25,7 +25,7 @@ from satchel.graphs import Graphs
 from satchel.guided import Guided
 from satchel.index.build import build
 from satchel.index.difference import changed_files
-from satchel.index.lock import index_lock
+from satchel.index.lock import index_lock, thread_lock
 from satchel.index.options import BuildOptions, build_options
 from satchel.index.report import IndexReport, Progress, Quiet, VectorReport
 from satchel.index.vectors import Vectors, shelves
@@ -119,6 +119,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         self._executor: ThreadPoolExecutor | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
+        self._refreshing = threading.Lock()
         self._notes: tuple[Failure, ...] = ()
         self.is_vault = False
 
@@ -143,7 +144,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         folders = config.Folders.from_environment(variables)
         places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        index, key = places.index / INDEX_NAME, load_key(folders.state)
+        index, key = places.index / INDEX_NAME, load_key(folders.state, variables)
         vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
         opened = cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
         opened._environ = variables
@@ -179,7 +180,8 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
                     raise
                 self._store.settle()
                 report = self._build(progress, should_stop)
-        self._refreshed = time.monotonic()
+        if not report.interrupted:  # what was left undone is for the next question to do
+            self._refreshed = time.monotonic()
         self._notes = report.notes
         return report
 
@@ -207,7 +209,12 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         """Bring the index up to date before a question, unless that was just done. Returns what the answer must note.
 
         When another process is building right now, an index that was published before still answers, with a note.
+        Threads of this process wait for each other instead: what they are asked at the same time gets the same answer.
         """
+        with thread_lock(self._refreshing, should_stop) as is_ours:
+            return self._refresh(progress, should_stop) if is_ours else list(self._notes)
+
+    def _refresh(self, progress: Progress | None, should_stop: Callable[[], bool]) -> list[Failure]:
         if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self._lines.take_mismatches():
             return list(self._notes)
         published = self._is_published()
@@ -284,13 +291,14 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
             self.refresh()
         query = analyse(safe_question(question, self.settings.redact_allow))
         most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
+        signals = check_file_weights(self.settings.search_weights.items())
 
         def hits(store: Store, _: Sequence[Failure]) -> list[Hit]:
             with self.memory.snapshot() if self._has_memory() else nullcontext() as memory:
                 bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet)
+                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
                 allow = self.settings.redact_allow
                 return [outside.hit(hit, allow) for kind in asked for hit in ask(kind).hits[:limit]]
 
@@ -308,15 +316,12 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         """A packed context for a question.
 
         Options: `types` (context types, default all), `max_tokens`, `limit` (items a kind), `format`, `tokenizer`,
-        `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`,
+        `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
         `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`. Raises
         UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.request(question, **options)
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
-
-    def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
-        return self._with_bench(lambda bench, found: assemble(request, bench, tuple(dict.fromkeys((*notes, *found)))))
 
     def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
         """What `work` makes of one published state of index and memory, given what it has to note."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from satchel import __version__
+from satchel import __version__, outside
 from satchel.assemble.items import record_metadata
 from satchel.assemble.receipts.replay import request_data
 from satchel.assemble.request import AssembleRequest
@@ -28,6 +28,7 @@ def context_envelope(context: Context, request: AssembleRequest) -> dict[str, An
         "query": context.query,
         "text": context.text,
         "items": [_item(item) for item in context.items],
+        **_shown_before(context),
         "overflow": [_omission(omission) for omission in context.overflow],
         "usage": _usage(context.usage),
         "sources_used": dict(context.sources_used),
@@ -38,11 +39,12 @@ def context_envelope(context: Context, request: AssembleRequest) -> dict[str, An
 
 def graph_envelope(context: Context, request: GraphRequest) -> dict[str, Any]:
     """A graph context and the request that it answers, as plain JSON values."""
-    asked = asdict(request)
+    asked = asdict(request) | {"session": outside.line(request.session, len(request.session) + 1)}
     return {
         "query": context.query,
         "text": context.text,
         "items": [_item(item) for item in context.items],
+        **_shown_before(context),
         "overflow": [_omission(omission) for omission in context.overflow],
         "usage": _usage(context.usage),
         "sources_used": dict(context.sources_used),
@@ -89,7 +91,7 @@ def expanded_envelope(context: Context, handles: Sequence[str]) -> dict[str, Any
         "overflow": [_omission(omission) for omission in context.overflow],
         "usage": _usage(context.usage),
         "failures": [failure_data(failure) for failure in context.failures],
-        "meta": {"version": __version__},
+        "meta": {**context.meta, "version": __version__},
     }
 
 
@@ -169,6 +171,23 @@ def _omission(omission: Omission) -> dict[str, Any]:
         if omission.path
         else None,
     }
+
+
+def _shown_before(context: Context) -> dict[str, Any]:
+    """What the session has already, as a list; only where there is a session."""
+    if "session" not in context.meta:
+        return {}
+    rows = [
+        {
+            "id": one.id,
+            "source": one.source,
+            "title": one.title,
+            "handle": one.handle,
+            "location": {"path": one.path, "spans": [list(span) for span in one.spans]} if one.path else None,
+        }
+        for one in context.shown_before
+    ]
+    return {"shown_before": rows}
 
 
 def _place(location: Location | None, spans: Sequence[tuple[int, int]]) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ SatchelError                          carries the exit code of the command line
 |-- GitError                          git answered with an error
 |-- MissingExtraError                 an optional extra is not installed
 |-- ContextFileError                  a context file cannot be used; the message begins with file and line
+|-- ClientFileError                   a settings file of another program is broken, or holds what is not ours
 |-- JudgeError                        a language model gave no usable verdict
 |-- EmbeddingError                    texts could not be turned into vectors
 `-- ContextAssemblyError              a context could not be assembled
@@ -77,6 +78,10 @@ class EmbeddingError(SatchelError):
 
 class ContextFileError(SatchelError):
     """A context file cannot be used; the message begins with its path and, where one line is to blame, that line."""
+
+
+class ClientFileError(SatchelError):
+    """A settings file of another program cannot be used: broken, read-only, or with an entry that is not ours."""
 
 
 class JudgeError(SatchelError):

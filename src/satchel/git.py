@@ -180,8 +180,9 @@ def stream(
     *arguments: str,
     timeout: float = SILENCE_LIMIT,
     should_stop: Callable[[], bool] | None = None,
+    feed: bytes = b"",
 ) -> Iterator[Iterator[bytes]]:
-    """Run one of the allowed git commands and give its output in chunks while it runs.
+    """Run one of the allowed git commands and give its output in chunks while it runs. It reads `feed`.
 
     Leaving early kills git, and so does `should_stop`, which is asked while git is silent, too. Raises GitError when
     git cannot be started, stays silent for `timeout` seconds, or ends with an error; the last is known only at the
@@ -191,11 +192,13 @@ def stream(
     from tempfile import TemporaryFile
 
     command = _command(repository, arguments)
-    with TemporaryFile() as complaints:
+    with TemporaryFile() as complaints, TemporaryFile() as given:
+        given.write(feed)
+        given.seek(0)
         try:
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=given if feed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 # Not a folder of the repository: a PATH with an empty step would find its programs there.

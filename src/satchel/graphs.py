@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from satchel import config
 from satchel.assemble.read import FileLines, Unreadable
 from satchel.assemble.receipts.ledger import Given, HandleLedger
+from satchel.assemble.receipts.sessions import reference_handles, with_account
 from satchel.assemble.stream import Workbench
 from satchel.roots import Places
-from satchel.types import Context, Failure, Kind
+from satchel.types import Context, ContextItem, Failure, Kind
 
 if TYPE_CHECKING:
     from satchel.assemble.graph.cache import ContextCache
     from satchel.assemble.graph.request import GraphRequest
+    from satchel.assemble.receipts.session import Account
 
 Answer = TypeVar("Answer")
 
@@ -50,6 +52,14 @@ class Graphs:
             """Bring the index up to date; what an answer has to note."""
             ...
 
+        def account(self, session: str, state: str = "") -> Account | None:
+            """What a session has received."""
+            ...
+
+        def note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
+            """Add what was shown to the ledger of a session."""
+            ...
+
         @property
         def handles(self) -> HandleLedger:
             """The handles that answers about this root gave lately."""
@@ -77,35 +87,36 @@ class Graphs:
         """The context around a topic or a node id, over the relations of notes and code; `blend` adds other queries.
 
         Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
-        "json"), `include_fields`, `workspace` (the name that the answer shows), `tokenizer`, `now`. Raises UsageError
-        for impossible values. The text never has more than `max_tokens`.
+        "json"), `include_fields`, `workspace` (the name that the answer shows), `tokenizer`, `session`, `now`. Raises
+        UsageError for impossible values. The text never has more than `max_tokens`.
         """
         request = self.graph_request(query, blend=blend, **options)
         return self.graph_answer(request, self.refresh() if refresh else ())
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is: a former one while nothing has changed."""
-        context = self._with_bench(
-            lambda bench, found: self._graph_of(request, bench, tuple(dict.fromkeys((*notes, *found))))
-        )
-        self.handles.record(node_handles(context))
-        return context
+        account = self.account(request.session, request.ledger)
+        before = (*notes, *(account.failures if account is not None else ()))
+
+        def work(bench: Workbench, found: Sequence[Failure]) -> Context:
+            return self._graph_of(request, replace(bench, account=account), tuple(dict.fromkeys((*before, *found))))
+
+        context = self._with_bench(work)
+        self.handles.record([*node_handles(context), *reference_handles(context)])
+        return with_account(context, account, self.note_shown(request.session, account, context.items))
 
     def _graph_of(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
         from satchel.assemble.graph.plan import assemble_graph
 
         embedder = bench.embedder.id if bench.embedder is not None else ""
-        key = (request, bench.revision, embedder, self.ledger_state(), tuple(notes))
+        received = bench.account.meta["ledger"] if bench.account is not None else ""
+        key = (request, bench.revision, embedder, received, tuple(notes))
         known = self._graph_cache.get(key, self._is_as_shown)
         if known is not None:
             return replace(known, meta={**known.meta, "cached": True})
         context = assemble_graph(request, bench, notes)
         self._graph_cache.put(key, context)
         return context
-
-    def ledger_state(self) -> str:
-        """What this session received so far, as one value; empty while nothing keeps account of that."""
-        return ""
 
     @property
     def _graph_cache(self) -> ContextCache:

@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config, outside
 from satchel.assemble.pins import Pin
-from satchel.assemble.receipts.ledger import HandleLedger, handles_of
+from satchel.assemble.receipts.guides import with_guide_handles
+from satchel.assemble.receipts.ledger import Given, HandleLedger
+from satchel.assemble.receipts.replay import saved_request, settings_mark
+from satchel.assemble.receipts.sessions import reference_handles, with_account
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.assemble.situation import Guide, situation_context, situation_request
 from satchel.assemble.stream import MEMORY_KINDS, Workbench
-from satchel.errors import ConfigError
+from satchel.errors import ConfigError, UsageError
 from satchel.roots import Places
 from satchel.rules.situation import Situation, make_situation
 from satchel.store.protocol import Store
 from satchel.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
-from satchel.types import Context, Failure, Kind, Signal, Trust
+from satchel.types import Context, ContextItem, Failure, Kind, Signal, Trust
 
 if TYPE_CHECKING:
+    from satchel.assemble.receipts.session import Account
     from satchel.rules.applies import Applied
     from satchel.rules.check import Report
     from satchel.rules.gather import ActiveContext, Gathered, Guides
@@ -58,6 +62,16 @@ class Guided:
 
         def refresh(self) -> Any:
             """Bring the index up to date; what an answer has to note."""
+            ...
+
+        def account(
+            self, session: str, state: str = "", *, pins: Sequence[Pin] = (), is_kept: bool = True
+        ) -> Account | None:
+            """What a session has received."""
+            ...
+
+        def note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
+            """Add what was shown to the ledger of a session."""
             ...
 
         def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
@@ -104,7 +118,8 @@ class Guided:
         `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
         the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
         conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
-        `limit` and `now`, as in `assemble`. What is wrong with a file is a failure in the answer, with file and line.
+        `limit`, `session` and `now`, as in `assemble`. What is wrong with a file is a failure in the answer, with
+        file and line.
         """
         return self.situation_answer(situation, context=context, judge=judge, refresh=refresh, **options)[0]
 
@@ -119,20 +134,55 @@ class Guided:
         **options: Any,
     ) -> tuple[Context, AssembleRequest]:
         """`situation`, and the request that was made of it. `notes` are failures that happened before."""
+        moment = make_situation(situation, self.loaded.settings.redact_allow)
+        options.setdefault("limit", HISTORY_ITEMS)
+        request = make_request(moment.question, self.loaded.settings, options)
+        account = self.account(request.session, request.ledger, pins=request.pins)
+        before = [*notes, *(self.refresh() if refresh else ())]
+        answered, asked, handles = self._situated(moment, request, context, judge, before, account)
+        self.handles.record([*handles, *reference_handles(answered)])
+        return with_account(answered, account, self.note_shown(request.session, account, answered.items)), asked
+
+    def replayed_situation(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
+        """A saved situation (an envelope of `satchel situation --json`) once more: its rules are judged again, too.
+
+        Raises UsageError for a damaged envelope. Its handles lead nowhere.
+        """
+        meta, settings = saved["meta"], self.loaded.settings
+        if not isinstance(meta["situation"], Mapping):
+            raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
+        moment = make_situation(meta["situation"], settings.redact_allow)
+        plain, asked = make_request(moment.question, settings, {}), saved_request(saved)
+        # What the situation itself brought into the request, it brings again.
+        request = replace(asked, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        context = meta.get("context")
+        path = context if isinstance(context, str) else None
+        account = self.account(request.session, request.ledger, pins=request.pins, is_kept=False)
+        answered, asked, _ = self._situated(moment, request, path, None, notes, account)
+        return with_account(answered, account, ()), asked
+
+    def _situated(
+        self,
+        moment: Situation,
+        request: AssembleRequest,
+        context: str | None,
+        judge: Judge | None,
+        before: Sequence[Failure],
+        account: Account | None,
+    ) -> tuple[Context, AssembleRequest, list[Given]]:
+        """The answer to a request about a situation, what was asked in the end, and what its handles stand for."""
         from satchel.rules.gather import gather
         from satchel.rules.supply import Sources, supplied
 
         settings = self.loaded.settings
-        moment = make_situation(situation, settings.redact_allow)
-        options.setdefault("limit", HISTORY_ITEMS)
-        request = make_request(moment.question, settings, options)
-        before = [*notes, *(self.refresh() if refresh else ())]
+        before = [*before, *(account.failures if account is not None else ())]
         chosen, unusable = self._judging(judge)
         gathered = gather(
             self._guidance, context, moment, lambda asked: self._judged(asked, moment, chosen), request.now
         )
 
-        def packed(bench: Workbench, found: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
+        def packed(bench: Workbench, found: Sequence[Failure]) -> tuple[Context, AssembleRequest, list[Given]]:
+            bench = replace(bench, account=account)
             available = bench.kinds()
 
             def store_of(kind: Kind) -> Store | None:
@@ -145,16 +195,15 @@ class Guided:
             own = [(f"context:{key}#{number}", one.title, one.text) for number, (key, one) in enumerate(supply.own, 1)]
             guides = [*self._guides_of(gathered, moment), *(_own_guide(*row, settings.redact_allow) for row in own)]
             every = tuple(dict.fromkeys([*before, *found, *unusable, *gathered.notes, *supply.notes]))
-            meta = {"revision": bench.revision, **_meta(gathered, moment)}
+            meta = {"revision": bench.revision, "settings": settings_mark(settings), "context": context}
             asked = asked if kinds else replace(asked, query="")
-            return situation_context(asked, bench, guides, supply.hits, every, meta), asked
+            found_context = situation_context(asked, bench, guides, supply.hits, every, meta | _meta(gathered, moment))
+            files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
+            limit = settings.index_max_file_bytes
+            answered, handles = with_guide_handles(found_context, files, self.places.root, self._key, limit)
+            return answered, asked, handles
 
-        context_found, asked = self._with_bench(packed)
-        # A context is no stored document: its handle would lead nowhere.
-        stored = tuple(item for item in context_found.items if item.source != Kind.CONTEXT)
-        left_out = tuple(row for row in context_found.overflow if row.source != Kind.CONTEXT)
-        self.handles.record(handles_of(replace(context_found, items=stored, overflow=left_out)))
-        return context_found, asked
+        return self._with_bench(packed)
 
     async def asituation(self, situation: Mapping[str, Any] | Situation | None = None, **options: Any) -> Context:
         """`situation` as a coroutine."""
@@ -220,6 +269,7 @@ class Guided:
 
     def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
         """The situation itself, the instruction files that apply, and the active contexts, each with its texts."""
+        from satchel.rules.document import file_of
         from satchel.rules.wording import essentials, full_text, instruction_texts, one_line, title_of
 
         allow = self.loaded.settings.redact_allow
@@ -243,6 +293,7 @@ class Guided:
                     fields={
                         "path": active.context.path, "role": role, "distance": active.distance,
                         "wanted_by": active.wanted_by, "inheritance_chain": list(active.context.chain[:-1]),
+                        "file": file_of(active.context.path),
                     },
                     updated=active.context.updated,
                     origin=GUIDANCE_ORIGIN,
@@ -268,6 +319,7 @@ class Guided:
                         "role": "instructions",
                         "reason": row.reason,
                         "rank": row.rank,
+                        "file": row.instruction.stands_for or row.instruction.path,
                     },
                     origin=GUIDANCE_ORIGIN,
                 )

@@ -9,95 +9,17 @@ and shown anyway. What costs the user tokens, time, memory or trust is never saf
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any
 
+from satchel.setting import Setting
+from satchel.setting import setting as _setting
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, Kind
 
-Value = TypeVar("Value")
 
-LIST_LENGTH = 1_000
-"""Entries of a list setting: patterns are tried on every path, so more would be slow and is never meant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One row: what it means (with its unit), why the default is what it is, and which values are possible.
-
-    `type` is int, float, bool, str or tuple (of texts). `least` and `most` bound a number, `choices` a text;
-    `optional` admits None, written `auto`; the texts of a list with `patterns` are regular expressions.
-    """
-
-    key: str
-    type: type
-    default: Any
-    meaning: str
-    reason: str
-    safe: bool = False
-    least: float = -math.inf
-    most: float = math.inf
-    choices: tuple[str, ...] = ()
-    optional: bool = False
-    patterns: bool = False
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that sets it."""
-        return "SATCHEL_" + self.key.replace(".", "_").upper()
-
-    @property
-    def allowed(self) -> str:
-        """The possible values in words, for messages."""
-        if self.choices:
-            return f"{'a list of' if self.type is tuple else 'one of'} {', '.join(self.choices)}"
-        if self.type is bool:
-            return "true or false"
-        if self.type is tuple:
-            return f"a list of at most {LIST_LENGTH:,} {'regular expressions' if self.patterns else 'texts'}"
-        if self.type is str:
-            return "a text"
-        kind = "a whole number" if self.type is int else "a number"
-        return f"{kind} from {self.least:,} to {self.most:,}" + (", or auto" if self.optional else "")
-
-    def checked(self, value: object) -> Any:
-        """Return the value as the setting holds it. Raises ValueError for any other than the allowed ones."""
-        if self.optional and (value is None or value == "auto"):
-            return None
-        if self.type is tuple:
-            return self._checked_list(value)
-        if self.type is float and type(value) is int:
-            value = float(value)
-        if type(value) is not self.type:
-            raise ValueError(self.allowed)
-        if isinstance(value, int | float) and not self.least <= value <= self.most:  # NaN fails this as well
-            raise ValueError(self.allowed)
-        if self.choices and value not in self.choices:
-            raise ValueError(self.allowed)
-        return value
-
-    def _checked_list(self, value: object) -> tuple[str, ...]:
-        if not isinstance(value, list | tuple) or len(value) > LIST_LENGTH:
-            raise ValueError(self.allowed)
-        for entry in value:
-            if not isinstance(entry, str) or (self.choices and entry not in self.choices):
-                raise ValueError(self.allowed)
-            if self.patterns:
-                try:
-                    re.compile(entry)
-                except re.error as error:
-                    raise ValueError(f"{self.allowed}; {entry!r} has a mistake: {error}") from error
-        return tuple(value)
-
-
-def _setting(key: str, default: Value, meaning: str, reason: str, **bounds: Any) -> Value:
-    """A field with its row. The type is that of the default; a setting without one is an optional number."""
-    kind = float if default is None else type(default)
-    row = Setting(key, kind, default, meaning, reason, optional=default is None, **bounds)
-    return field(default=default, metadata={"row": row})
+_SIGNALS = "search_weights_"
 
 
 def _weight(kind: Kind, default: float) -> float:
@@ -108,6 +30,14 @@ def _weight(kind: Kind, default: float) -> float:
         "the shares of the first specification; what one type cannot fill goes to the others",
         safe=True, least=0.0, most=100.0,
     )  # fmt: skip
+
+
+def _signal(name: str, default: float) -> float:
+    meaning = f'weight of the signal "{name}" when files are ranked'
+    reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
+    return _setting(
+        f"search.weights.{name.replace(' ', '_')}", default, meaning, reason, safe=True, least=0.0, most=10.0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,12 +287,85 @@ class Settings:
         "a context is wanted before the work goes on; a small model answers in one",
         least=0.1, most=600.0,
     )  # fmt: skip
+    tools_deadline_s: float = _setting(
+        "tools.deadline_s", 2.0,
+        "seconds that a tool, or a server behind `satchel proxy`, waits for the context of a call before it goes without",
+        "a warm context takes a fiftieth; the first one of a large folder comes with the next call",
+        least=0.01, most=600.0,
+    )  # fmt: skip
+    session_keep_days: float = _setting(
+        "session.keep_days", 14.0,
+        "days after its last answer for which it is remembered what a session has received",
+        "a session that is resumed later begins with a summary, and is better off with full answers",
+        least=0.01, most=36_500.0,
+    )  # fmt: skip
     redact_allow: tuple[str, ...] = _setting(
         "redact.allow", (),
         "regular expressions of secrets that are no secrets",
         "never from a repository: it could switch redaction off, or stall it with a costly expression",
         patterns=True,
     )  # fmt: skip
+    serve_threads: int = _setting(
+        "serve.threads", 4,
+        "requests that `satchel serve` works on at once",
+        "an answer is mostly Python, of which one thread runs at a time; more of them only hold more memory",
+        least=1, most=64,
+    )  # fmt: skip
+    serve_waiting: int = _setting(
+        "serve.waiting", 256,
+        "requests that may wait for their turn; the next one is told to come again",
+        "at 20 ms a question the last one waits for some seconds, which a client still takes",
+        least=0, most=10_000,
+    )  # fmt: skip
+    serve_body_bytes: int = _setting(
+        "serve.body_bytes", 2_097_152,
+        "bytes that one request may send",
+        "the output of a failed command fits, and a full queue stays far from the memory of a small machine",
+        least=1_024, most=1_073_741_824,
+    )  # fmt: skip
+    hooks_enabled: bool = _setting(
+        "hooks.enabled", True,  # noqa: FBT003 - the column of defaults
+        "whether editor hooks answer",
+        "who set them up wants them; `satchel hook off` writes false",
+    )  # fmt: skip
+    hooks_start_tokens: int = _setting(
+        "hooks.start_tokens", 1_000,
+        "tokens of the brief at the start of a session; 0 gives none",
+        "paid for by every session, needed or not: as much as `satchel brief` takes by itself",
+        least=0, most=100_000,
+    )  # fmt: skip
+    hooks_prompt_tokens: int = _setting(
+        "hooks.prompt_tokens", 800,
+        "tokens of context with a prompt; 0 gives none",
+        "two or three places to begin with; an agent that wants more asks for it",
+        least=0, most=100_000,
+    )  # fmt: skip
+    hooks_failure_tokens: int = _setting(
+        "hooks.failure_tokens", 1_500,
+        "tokens of context after a command that failed; 0 gives none",
+        "as much as a premortem: it comes once for each failure",
+        least=0, most=100_000,
+    )  # fmt: skip
+    hooks_min_relevance: float = _setting(
+        "hooks.min_relevance", 0.45,
+        "relevance (0 to 1) below which nothing is shown with a short prompt; a long one needs less",
+        "nobody asked: 95 of 100 titles of real issues are answered, and 4 of 100 prompts about something else",
+        least=0.0, most=1.0,
+    )  # fmt: skip
+    hooks_capture: str = _setting(
+        "hooks.capture", "compaction",
+        "when a conversation is remembered: when the host shortens it, at the end of each one too, or never",
+        "what is about to be lost is worth keeping; the rest the host keeps by itself",
+        choices=("never", "compaction", "always"),
+    )  # fmt: skip
+    search_weights_best_part: float = _signal("best part", 1.0)
+    search_weights_top_three_parts: float = _signal("top three parts", 0.5)
+    search_weights_history: float = _signal("history", 1.0)
+    search_weights_whole_file: float = _signal("whole file", 0.5)
+    search_weights_name: float = _signal("name", 0.5)
+    search_weights_path_mention: float = _signal("path mention", 0.5)
+    search_weights_symbol_mention: float = _signal("symbol mention", 0.5)
+    search_weights_trace: float = _signal("trace", 1.0)
     ui_color: str = _setting(
         "ui.color", "auto",
         "whether messages have colours",
@@ -374,6 +377,12 @@ class Settings:
     def context_weights(self) -> Mapping[Kind, float]:
         """The weight of each kind."""
         return {kind: getattr(self, f"context_weights_{name}") for name, kind in CONTEXT_TYPES.items()}
+
+    @property
+    def search_weights(self) -> Mapping[str, float]:
+        """The weight of each signal of a file, by its name."""
+        names = [row.name for row in fields(self) if row.name.startswith(_SIGNALS)]
+        return {name.removeprefix(_SIGNALS).replace("_", " "): getattr(self, name) for name in names}
 
     def value(self, key: str) -> Any:
         """The value of a dotted key. Raises KeyError for an unknown one."""

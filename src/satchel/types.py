@@ -351,6 +351,22 @@ class Omission:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownBefore:
+    """Something that a session has received before and is not sent again: where it stands now, and its handle.
+
+    `spans` are the lines that it has of the file at `path`; a record has a `title`, kind first, and neither.
+    """
+
+    id: str
+    source: str
+    title: str
+    path: str = ""
+    spans: tuple[tuple[int, int], ...] = ()
+    handle: str = ""
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate."""
 
@@ -367,7 +383,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The answer: `text` is what was counted; the rest says what is in it and why."""
+    """The answer: `text` is what was counted; the rest says what is in it and why.
+
+    `shown_before` is what its session has already; where it is more than the text names, a number says how much more.
+    """
 
     query: str
     text: str
@@ -378,6 +397,7 @@ class Context:
     sources_used: Mapping[str, int] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+    shown_before: tuple[ShownBefore, ...] = ()
 
     @property
     def markdown(self) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.cli.commands.index import report_data, summary
-from satchel.cli.commands.search import hit_line
+from satchel.calls.lines import hit_line
 from satchel.cli.commands.status import freshness_text
 from satchel.cli.sizes import age_text, size_text
 from satchel.index.report import IndexReport

@@ -164,8 +164,9 @@ def make_project(folder: Path) -> Path:
     commit(
         root,
         "Delay each retry twice as long\n\nA linear wait hammered the server.\n",
-        {"shop/client.py": CLIENT, "tests/test_session.py": SESSION_TESTS},
+        {"shop/client.py": CLIENT.replace("= 0.5", "= 5.0"), "tests/test_session.py": SESSION_TESTS},
     )
+    commit(root, "Fix the first wait, which was ten times too long for an order\n", {"shop/client.py": CLIENT})
     commit(
         root,
         "Say how sessions are closed\n",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +15,14 @@ from markdown_it import MarkdownIt
 
 from satchel import Satchel
 from satchel.assemble import pack, stream
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.fit import SMALLEST_PIECE_TOKENS
 from satchel.assemble.page import Page
-from satchel.assemble.read import Lines
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section
+from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
+from satchel.assemble.worth import total_value
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.tokens import counter
@@ -48,25 +46,13 @@ class Assembly:
 
     @property
     def total_value(self) -> float:
-        """What the packer collects: value over a power of the cost, for each token that is shown of a candidate."""
-        return sum(
-            math.exp(candidate.density(COST_EXPONENT, COST_OFFSET)) * step_tokens(candidate, step, group.lines)
-            for section in self.sections
-            for group in section.groups.values()
-            for candidate, step in group.picks
-        )
+        """What the packer collects: see `satchel.assemble.worth`."""
+        return total_value(self.sections, shows_lines=self.request.show_code)
 
     @property
     def offered_tokens(self) -> float:
         """Estimated tokens of everything that could have been shown."""
         return sum(candidate.size for section in self.sections for candidate in section.candidates)
-
-
-def step_tokens(candidate: Candidate, step: Step, lines: Lines | None) -> float:
-    """Estimated tokens of what one step shows, at most those of the whole candidate."""
-    if lines is None:
-        return len(step.text) / CHARACTERS_PER_TOKEN
-    return min(sum(len(lines.text(*shown)) for shown in step.ranges) / CHARACTERS_PER_TOKEN, candidate.size)
 
 
 def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:

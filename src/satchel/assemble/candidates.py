@@ -106,11 +106,13 @@ class Candidate:
     out when first asked for, because most candidates are never looked at. A `pinned` candidate comes before all
     others, whatever it is worth. One with a `leader` (the imports that a function needs) is shown only beside it.
     `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
+    `body` is all that a record says, as far as it was given.
     """
 
     __slots__ = (
         "_make",
         "_steps",
+        "body",
         "document",
         "group",
         "hit",
@@ -138,6 +140,7 @@ class Candidate:
         self.pinned, self.leader = pinned, leader
         self.twins: list[Candidate] = []
         self.trust = Trust.DATA
+        self.body = ""
         location = hit.document.location
         self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
         self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
@@ -167,6 +170,15 @@ class Candidate:
             return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 
         self._make = lambda: [widened(step) for step in make()]
+
+    def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
+        """Show of each step only the ranges that `cut` leaves, about `size` tokens; a step without any is none."""
+        make, self._steps, self.size = self._make, None, size
+        self._make = lambda: [replace(step, ranges=left) for step in make() if (left := tuple(cut(step.ranges)))]
+
+    def keep(self, steps: Sequence[Step]) -> None:
+        """Show it in these ways only."""
+        self._steps = steps
 
     def density(self, exponent: float, offset: float) -> float:
         """Value over a power of the cost, both on the log scale."""
@@ -314,7 +326,7 @@ def record_candidate(hit: Hit, body: str, cap: int, shorter: str = "") -> Candid
     Its beginning ends with a note that says where all of it is. `shorter` is what says most of it in less space, and
     then its first line is the last step. The trailers of a commit are not shown; they stay searchable.
     """
-    body = without_trailers(body) if hit.document.kind is Kind.COMMIT else body
+    whole, body = body, without_trailers(body) if hit.document.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
     first = body.strip().split("\n", 1)[0]
     steps = []
@@ -327,7 +339,9 @@ def record_candidate(hit: Hit, body: str, cap: int, shorter: str = "") -> Candid
         first = shorter.split("\n", 1)[0]
     if first and first != body.strip():
         steps.append(Step(Detail.LINE, text=first))
-    return Candidate(hit, hit.score, min(size, cap), 0, lambda: steps)
+    candidate = Candidate(hit, hit.score, min(size, cap), 0, lambda: steps)
+    candidate.body = whole
+    return candidate
 
 
 def cut_note(document: Document) -> str:

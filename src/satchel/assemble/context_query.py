@@ -21,7 +21,7 @@ CONFIDENT_RESULTS = 5
 CONTEXT_LINES = 3
 """Lines before and after each entity, as the specification has it."""
 
-_TYPES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
+ENTITY_TYPES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def query_options(
         raise UsageError(f"limit is {limit!r}: give at least 1")
     asked = list(include_types)
     for name in asked:
-        if name not in CONTEXT_TYPES and name not in _TYPES:
-            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *_TYPES))}")
+        if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
+            raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
     return {
         "context_lines": CONTEXT_LINES,
         **options,
@@ -81,7 +81,7 @@ def query_options(
         "entity_limit": limit,
         "limit": limit,
         "types": [name for name in asked if name in CONTEXT_TYPES],
-        "roles": tuple(_TYPES[name] for name in asked if name in _TYPES),
+        "roles": tuple(ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES),
         "min_score": min_score,
         "max_tokens": max_tokens,
     }

@@ -69,6 +69,7 @@ class Seen:
 
     exact: dict[str, list[_Known]] = field(default_factory=dict)
     prose: list[_Known] = field(default_factory=list)
+    _texts: dict[Candidate, tuple[str, Marks | None]] = field(default_factory=dict)
 
     def forget(self, candidate: Candidate) -> None:
         """Note a candidate as another origin no more."""
@@ -83,10 +84,7 @@ class Seen:
 
         A text without a twin counts as admitted from now on.
         """
-        step = candidate.steps[0]
-        lines = section.lines.get(candidate.group)
-        text = step.text if lines is None else "".join(lines.text(start, end) for start, end in step.ranges)
-        folded, marks = _normalised(candidate.kind, text)
+        folded, marks = self._text(section, candidate)
         known = (row for row in self.exact.get(folded, ()) if row.is_shown and _may_be_twins(row.candidate, candidate))
         twin = next(known, None)
         if twin is None and marks is not None:
@@ -101,6 +99,16 @@ class Seen:
             if marks is not None:
                 self.prose.append(rows[-1])
         return False
+
+
+    def _text(self, section: Section, candidate: Candidate) -> tuple[str, Marks | None]:
+        known = self._texts.get(candidate)
+        if known is None:
+            step = candidate.steps[0]
+            lines = section.lines.get(candidate.group)
+            text = step.text if lines is None else "".join(lines.text(start, end) for start, end in step.ranges)
+            known = self._texts[candidate] = _normalised(candidate.kind, text)
+        return known
 
 
 def _normalised(kind: Kind, text: str) -> tuple[str, Marks | None]:

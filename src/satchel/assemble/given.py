@@ -205,6 +205,8 @@ class _Reader:
 
 def _get(thing: object, name: str) -> Any:
     """A value of a mapping or an attribute of an object, None where there is none."""
+    if type(thing) is dict:  # the usual case, and far cheaper to tell than a mapping
+        return thing.get(name)
     if thing is None or isinstance(thing, str | int | float):
         return None
     return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)

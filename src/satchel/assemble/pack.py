@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from satchel import outside
@@ -12,15 +12,17 @@ from satchel.assemble.fit import Fitter
 from satchel.assemble.links import linked
 from satchel.assemble.page import Page
 from satchel.assemble.plan import PLAIN, Plan
+from satchel.assemble.price import LEAST, Least
 from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
+from satchel.assemble.references import references_alone, with_references
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Kind, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Kind, ShownBefore, Trust, Usage, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,15 @@ def pack(
     marking: Marking,
     problems: Sequence[Failure],
     meta: Mapping[str, Any],
+    known: Sequence[ShownBefore] = (),
 ) -> Context:
-    """The second half of the stream, for candidates from anywhere: fit, render, receipt."""
+    """The second half of the stream, for candidates from anywhere: fit, render, receipt.
+
+    `known` is what the session has already and is only named.
+    """
     token_counter = counter(request.tokenizer)
-    return answer(
-        request, sections, fit(request, marking, sections, token_counter, problems), token_counter, problems, meta
-    )
+    fitted = fit(request, marking, sections, token_counter, problems, known=known)
+    return answer(request, sections, fitted, token_counter, problems, meta, known)
 
 
 def fit(
@@ -65,6 +70,7 @@ def fit(
     token_counter: TokenCounter,
     problems: Sequence[Failure],
     plan: Plan = PLAIN,
+    known: Sequence[ShownBefore] = (),
 ) -> Fitted:
     """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft."""
     rendering = RenderRequest(
@@ -84,11 +90,15 @@ def fit(
         has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
     )
 
+    alone = rendering
+    if known:
+        rendering = with_references(rendering, known, token_counter, request.max_tokens)
     if not sections:
-        return Fitted("", 0, ())
+        return _named_only(request, alone, known, token_counter) if known else Fitted("", 0, ())
     seen = Seen()
     page = Page(rendering, request.format, bench.key, token_counter)
     measure = page.shown_tokens if request.soft else page.tokens
+    aside = set_aside(sections)
     fitter = Fitter(
         token_counter,
         request.max_tokens,
@@ -97,11 +107,11 @@ def fit(
         page.item_content_tokens if request.soft else page.item_tokens,
         seen,
         shows_lines=request.show_code,
+        least=_least(request),
+        again=lambda: give_back(aside),
+        looks_back=True,
     )
-    aside = set_aside(sections)
     fitter.fit(sections)
-    if give_back(aside):
-        fitter.fit(sections)  # what came back may find room
 
     def written() -> tuple[str, list[ContextItem]]:
         text, items = page.text(sections)
@@ -115,8 +125,22 @@ def fit(
         text, items = written()
         used = token_counter.count(text)
     if not items or (used > request.max_tokens and not request.soft):
-        return Fitted("", 0, ())
+        return _named_only(request, alone, known, token_counter) if known else Fitted("", 0, ())
     return Fitted(text, used, tuple(items))
+
+
+def _least(request: AssembleRequest) -> Least | None:
+    """What a file and a range cost at least; places, other views and a soft budget have hardly a frame."""
+    is_usual = request.view is View.SECTIONS and request.show_code and not request.soft
+    return LEAST[request.format] if is_usual else None
+
+
+def _named_only(
+    request: AssembleRequest, rendering: RenderRequest, known: Sequence[ShownBefore], token_counter: TokenCounter
+) -> Fitted:
+    """The answer that has nothing new, or no room for it: what the session has already is named."""
+    summary = replace(rendering, truncated=False, summary="")
+    return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
 
 
 def answer(
@@ -126,8 +150,9 @@ def answer(
     token_counter: TokenCounter,
     problems: Sequence[Failure],
     meta: Mapping[str, Any],
+    known: Sequence[ShownBefore] = (),
 ) -> Context:
-    """The context of what was fitted, with what stayed out and what failed."""
+    """The context of what was fitted, with what stayed out, what the session has already, and what failed."""
     used_by_kind: dict[str, int] = {}
     for item in fitted.items:
         plural = Kind(item.source).plural
@@ -142,4 +167,5 @@ def answer(
         sources_used=used_by_kind,
         failures=outside.failures(problems),
         meta={**meta} | ({"redacted": redacted} if (redacted := marks(fitted.text)) else {}),
+        shown_before=tuple(known),
     )

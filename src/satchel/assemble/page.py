@@ -22,23 +22,24 @@ class Page:
         self._counter = counter
         self._known: dict[str, int] = {}
         self._written: dict[int, tuple[ContextItem, str]] = {}
+        self._made: dict[tuple[object, ...], ContextItem] = {}
 
     def text(self, sections: Sequence[Section]) -> tuple[str, list[ContextItem]]:
         """The rendered text and its items; both empty when nothing is shown."""
-        items = build_items(sections, self._key)
+        items = self._items(sections)
         return ("".join(self._parts(items)) if items else ""), items
 
     def tokens(self, sections: Sequence[Section]) -> int:
         """Tokens of the text as the sum over its parts: the exact count up to a token where two parts meet."""
-        return sum(self._count(part) for part in self._parts(build_items(sections, self._key)))
+        return sum(self._count(part) for part in self._parts(self._items(sections)))
 
     def item_tokens(self, group: Group) -> int:
         """Tokens of the item made of one group, with its frame."""
-        return self._count(self._write(build_item(group, self._key)))
+        return self._count(self._write(self._item(group)))
 
     def item_content_tokens(self, group: Group) -> int:
         """Tokens of what the item made of one group shows."""
-        return self._count(build_item(group, self._key).content)
+        return self._count(self._item(group).content)
 
     def exact_tokens(self, sections: Sequence[Section]) -> int:
         """Tokens of the text as a whole."""
@@ -46,7 +47,23 @@ class Page:
 
     def shown_tokens(self, sections: Sequence[Section]) -> int:
         """Tokens of what the items show, without any frame: what a soft budget is about."""
-        return sum(self._count(item.content) for item in build_items(sections, self._key))
+        return sum(self._count(item.content) for item in self._items(sections))
+
+    def _items(self, sections: Sequence[Section]) -> list[ContextItem]:
+        for section in sections:
+            for group in section.groups.values():
+                self._item(group)
+        return build_items(sections, self._key)
+
+    def _item(self, group: Group) -> ContextItem:
+        """The item of a group. What it shows it may have shown before, when another budget was tried."""
+        if group.item is None:
+            rows = ((id(one), id(step), *map(id, one.twins)) for one, step in group.picks)
+            state = (group.kind, group.key, group.title, *rows)
+            group.item = self._made.get(state)
+            if group.item is None:
+                self._made[state] = build_item(group, self._key)
+        return build_item(group, self._key)
 
     def _parts(self, items: Sequence[ContextItem]) -> list[str]:
         return list(render_parts(self._request, items, self._layout, self._write))

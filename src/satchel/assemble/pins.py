@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from satchel import files
 from satchel.assemble.candidates import Candidate, Step
@@ -127,7 +127,9 @@ def with_pins(
         if section is None:
             section = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
             found.append(section)
-        section.lines = {**section.lines, pin.candidate.group: pin.lines}
+        known = section.lines.get(pin.candidate.group)
+        lines = pin.lines if known is None else replace(pin.lines, sent=known.sent)
+        section.lines = {**section.lines, pin.candidate.group: lines}
         section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
     order = list(CONTEXT_TYPES.values())
     return sorted(found, key=lambda section: -1 if section.title else order.index(section.kind))

@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from satchel import files, outside
 from satchel.clean import clean_text
 from satchel.redact import redact
+from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline
 
 CACHED_FILES = 256
@@ -37,13 +38,33 @@ Range = tuple[int, int]
 class Lines:
     """The lines of one file, 0-based here, without line ends. `content_hash` is that of the bytes they came from.
 
-    `marks` say of each line how it differs from what was indexed; empty where none does.
+    `marks` say of each line how it differs from what was indexed; empty where none does. `sent` are the ranges that
+    the session has already: nothing shows them again.
     """
 
     path: str
     lines: tuple[str, ...]
     content_hash: str = ""
     marks: tuple[Freshness | None, ...] = ()
+    sent: tuple[Range, ...] = ()
+    counts: dict[tuple[str, int, int], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Tokens of ranges by tokenizer, first and last line: as long as a file is remembered each is counted once."""
+
+    sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Characters up to each line, worked out when first asked for."""
+
+    def characters(self, start: int, end: int) -> int:
+        """Characters of lines `start`..`end`, each with its line end."""
+        if not self.sizes:
+            self.sizes.extend(accumulate((len(line) + 1 for line in self.lines), initial=0))
+        return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
+
+    def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
+        """Tokens of lines `start`..`end` with their line ends, counted alone."""
+        known = self.counts.get((counter.name, start, end))
+        if known is None:
+            known = self.counts[counter.name, start, end] = counter.count(self.text(start, end))
+        return known
 
     def text(self, start: int, end: int) -> str:
         """Lines `start`..`end` (1-based, inclusive), each with its line end."""

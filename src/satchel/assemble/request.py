@@ -10,7 +10,9 @@ from typing import Any
 from satchel.assemble.pins import Pin, parse_pin
 from satchel.assemble.strategies import LADDER
 from satchel.assemble.strategies import strategy as find_strategy
+from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.search.code import FILE_WEIGHTS, FileWeights
 from satchel.search.filters import NO_FILTERS, Filters, parse_filters
 from satchel.search.strategies import SearchStrategy, parse_strategies
 from satchel.settings import Settings
@@ -40,6 +42,9 @@ SECONDS_A_DAY = 86_400
 MOST_CONTEXT_LINES = 100
 """Lines around a shown range; whoever wants more wants the file, which a pin shows."""
 
+LONGEST_SESSION = 500
+"""Characters of a session id: hosts give 36, and no honest one is near this."""
+
 STALE_CHOICES = ("mark", "withhold")
 """What becomes of text that its file has no more: it is shown and marked, or left out with a note."""
 
@@ -59,6 +64,8 @@ class AssembleRequest:
     the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
     `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
     `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
+    `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's
+    ledger to answer from, empty for the latest. `file_weights` are those signals of files whose weight is another one.
     """
 
     query: str
@@ -95,6 +102,9 @@ class AssembleRequest:
     filters: Filters = NO_FILTERS
     lead: Kind | None = None
     plan: str = ""
+    session: str = ""
+    ledger: str = ""
+    file_weights: FileWeights = ()
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
@@ -125,7 +135,9 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         filters=parse_filters(given.pop("filters", {})),
         deadline_seconds=settings.context_gather_deadline_s,
         weights=settings.context_weights,
+        file_weights=check_file_weights(settings.search_weights.items()),
         stale=check_stale(given.pop("stale", settings.context_stale)),
+        session=check_session(given.pop("session", "")),
     )
     if request.limit < 1:
         raise UsageError(f"limit is {request.limit}: give at least 1")
@@ -197,6 +209,29 @@ def check_stale(choice: str) -> str:
     if choice not in STALE_CHOICES:
         raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}")
     return choice
+
+
+def check_session(session: str) -> str:
+    """The id of a session without hidden characters; empty for none. Raises UsageError for one that is too long."""
+    if not isinstance(session, str):
+        raise UsageError(f"session is {session!r}: give the id of a session as text")
+    cleaned = clean_field(session, len(session) + 1)
+    if len(session) > LONGEST_SESSION:
+        raise UsageError(f"the session id has {len(session):,} characters: give at most {LONGEST_SESSION}")
+    if session.strip() and not cleaned:
+        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session")
+    return cleaned
+
+
+def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
+    """The weights of signals that differ from the usual ones. Raises ValueError for a signal that there is none of."""
+    given = {str(name): float(weight) for name, weight in weights}
+    unknown = given.keys() - FILE_WEIGHTS.keys()
+    if unknown:
+        raise ValueError(f"there is no signal {', '.join(sorted(unknown))}")
+    return tuple(
+        (name, given[name]) for name in FILE_WEIGHTS if given.get(name, FILE_WEIGHTS[name]) != FILE_WEIGHTS[name]
+    )
 
 
 def check_score(min_score: float | None) -> float | None:

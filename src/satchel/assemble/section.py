@@ -19,6 +19,19 @@ COST_OFFSET = 60.0
 measures the same on 296 issues; with 60 fewer one-line pieces stand between the ranges that answer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a section shows at one time, to come back to."""
+
+    candidates: tuple[Candidate, ...]
+    shown: frozenset[Candidate]
+    led: frozenset[Candidate]
+    groups: Mapping[str, Group]
+    tokens: int
+    taken: frozenset[int]
+    document_tokens: Mapping[str, int]
+
+
 @dataclass(slots=True)
 class Section:
     """The candidates of one kind, best first, and its share of the budget.
@@ -43,6 +56,28 @@ class Section:
     taken: set[int] = field(default_factory=set)
     document_tokens: dict[str, int] = field(default_factory=dict)
     """What is shown of each document so far, by id."""
+    _orders: dict[Candidate, tuple[bool, float, str, int]] = field(default_factory=dict)
+    _companions: dict[tuple[Candidate, int], Sequence[Candidate]] = field(default_factory=dict)
+    """What stands beside a step of a candidate, by the identity of the step."""
+
+    def choice(self) -> Choice:
+        """What is shown now."""
+        return Choice(
+            tuple(self.candidates),
+            frozenset(self.shown),
+            frozenset(self._led),
+            {key: group.copy() for key, group in self.groups.items()},
+            self.tokens,
+            frozenset(self.taken),
+            dict(self.document_tokens),
+        )
+
+    def choose(self, choice: Choice) -> None:
+        """Show what was shown then."""
+        self.candidates[:] = choice.candidates
+        self.shown, self._led, self.taken = set(choice.shown), set(choice.led), set(choice.taken)
+        self.groups = {key: group.copy() for key, group in choice.groups.items()}
+        self.tokens, self.document_tokens = choice.tokens, dict(choice.document_tokens)
 
     def add(self, candidate: Candidate, tokens: int) -> None:
         """Count the tokens of an admission, or with a negative number of its withdrawal."""
@@ -56,7 +91,10 @@ class Section:
         if self.companions is None or candidate.leader is not None or candidate in self._led:
             return
         self._led.add(candidate)
-        self.candidates += self.companions(candidate, step)
+        known = self._companions.get((candidate, id(step)))
+        if known is None:
+            known = self._companions[candidate, id(step)] = self.companions(candidate, step)
+        self.candidates += known
 
     def remaining(self) -> Iterator[tuple[int, Candidate]]:
         """Candidates that are not shown yet and could be, best first; companions last."""
@@ -69,34 +107,40 @@ class Section:
     def in_order(self) -> Iterator[tuple[int, Candidate]]:
         """`remaining` by density, with companions where they belong, also those that join on the way."""
         rows = list(self.remaining())
-        companions = [(*_order(candidate), index) for index, candidate in rows if candidate.leader is not None]
+        companions = [(*self._order(candidate), index) for index, candidate in rows if candidate.leader is not None]
         heapq.heapify(companions)
         known = len(self.candidates)
         for index, candidate in rows:
             if candidate.leader is not None:
                 continue
-            while companions and companions[0] < _order(candidate):
+            while companions and companions[0] < self._order(candidate):
                 *_, joined = heapq.heappop(companions)
                 yield joined, self.candidates[joined]
             yield index, candidate
             for joined in range(known, len(self.candidates)):
-                heapq.heappush(companions, (*_order(self.candidates[joined]), joined))
+                heapq.heappush(companions, (*self._order(self.candidates[joined]), joined))
             known = len(self.candidates)
         while companions:
             *_, joined = heapq.heappop(companions)
             yield joined, self.candidates[joined]
 
+    def _order(self, candidate: Candidate) -> tuple[bool, float, str, int]:
+        known = self._orders.get(candidate)
+        if known is None:
+            known = self._orders[candidate] = order(candidate)
+        return known
 
-def _order(candidate: Candidate) -> tuple[bool, float, str, int]:
+
+def density(candidate: Candidate) -> float:
+    """What a token of a candidate is worth: its value over a power of its size, on the log scale."""
+    return candidate.density(COST_EXPONENT, COST_OFFSET)
+
+
+def order(candidate: Candidate) -> tuple[bool, float, str, int]:
     """What is tried first: pins, then value over a power of the cost, ties by id and place."""
-    return (
-        not candidate.pinned,
-        -candidate.density(COST_EXPONENT, COST_OFFSET),
-        candidate.document.id,
-        candidate.place,
-    )
+    return not candidate.pinned, -density(candidate), candidate.document.id, candidate.place
 
 
 def by_density(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates in the order in which they are tried."""
-    return sorted(candidates, key=_order)
+    return sorted(candidates, key=order)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from satchel.assemble.candidates import Candidate, Range, Step
 from satchel.assemble.read import Lines
@@ -29,31 +30,59 @@ class Group:
     title: str = ""
     item: ContextItem | None = None
     """The item made of what is shown, kept until something is admitted or withdrawn."""
+    worth: float | None = None
+    """The value of what is shown, kept as long."""
+    documents: frozenset[str] | None = None
+    """The ids of what is shown, kept as long."""
+
+    def copy(self) -> Group:
+        """The same, to be changed apart."""
+        return replace(self, ranges=list(self.ranges), picks=list(self.picks))
+
+    def shows(self, identity: str) -> bool:
+        """Whether something of a document is shown."""
+        if self.documents is None:
+            self.documents = frozenset([candidate.document.id for candidate, _ in self.picks])
+        return identity in self.documents
 
     def added(self, step: Step) -> list[Range]:
         """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
         if not self.ranges:
-            return joined(step.ranges)
-        merged = joined([*self.ranges, *step.ranges])
+            return self._joined(step.ranges)
+        merged = self._joined([*self.ranges, *step.ranges])
         return subtract(merged, self.ranges)
+
+    def is_apart(self, ranges: Sequence[Range]) -> bool:
+        """Whether these ranges stand apart from all that is shown, so that they add what they would add alone."""
+        return all(
+            (position == 0 or self.ranges[position - 1][1] + 1 + JOIN_LINES < start)
+            and (position == len(self.ranges) or end + 1 + JOIN_LINES < self.ranges[position][0])
+            for start, end in ranges
+            for position in (bisect_left(self.ranges, (start, end)),)
+        )
 
     def new_markers(self, step: Step) -> int:
         """How many range markers the step adds; negative when it closes a gap."""
-        return len(joined([*self.ranges, *step.ranges])) - len(self.ranges)
+        return len(self._joined([*self.ranges, *step.ranges])) - len(self.ranges)
 
     def admit(self, candidate: Candidate, step: Step, tokens: int) -> None:
         """Show this step from now on."""
-        self.ranges = joined([*self.ranges, *step.ranges])
+        self.ranges = self._joined([*self.ranges, *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
-        self.item = None
+        self.item = self.worth = self.documents = None
 
     def withdraw(self, tokens: int) -> None:
         """Take the last admission back."""
         self.picks.pop()
-        self.ranges = joined([piece for _, step in self.picks for piece in step.ranges])
+        self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
         self.tokens -= tokens
-        self.item = None
+        self.item = self.worth = self.documents = None
+
+    def _joined(self, ranges: Sequence[Range]) -> list[Range]:
+        """The ranges as one shows them; a gap is not closed over lines that the session has."""
+        together = joined(ranges)
+        return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
 
 
 def joined(ranges: Sequence[Range]) -> list[Range]:

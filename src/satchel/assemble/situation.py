@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.fit import FILE_FRAME_TOKENS
@@ -20,6 +20,9 @@ from satchel.assemble.section import Section
 from satchel.assemble.stream import Workbench, found_sections, hit_candidates
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Hit, Kind, Signal, Trust
+
+if TYPE_CHECKING:
+    from satchel.assemble.receipts.session import Account
 
 HISTORY_SHARE = 0.35
 """Of the budget, what guides may not take while history has as much to say: guidance is why one asks, but without the
@@ -68,14 +71,19 @@ def situation_context(
     """
     history, failures = found_sections(request, bench) if request.query.strip() else ([], [])
     injected, unread = hit_candidates(hits, bench, request)
+    if bench.account is not None:
+        injected = [candidate for candidate in injected if bench.account.is_new(candidate)]
     sections = _with_records(history, injected, request)
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
+    if bench.account is not None:
+        pinned = [left for pin in pinned if (left := bench.account.sift_pin(pin)) is not None]
     sections = with_pins(sections, pinned, request.weights, request.limit)
     problems = [*notes, *failures, *unread, *unpinned]
     if len(guides) > MOST_GUIDES:
         problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
-    chosen = _guide_section(guides[:MOST_GUIDES], request, _need(sections))
-    return pack(request, [chosen, *sections] if chosen.candidates else sections, bench, tuple(problems), meta)
+    chosen = _guide_section(guides[:MOST_GUIDES], request, _need(sections), bench.account)
+    known = bench.account.references() if bench.account is not None else ()
+    return pack(request, [chosen, *sections] if chosen.candidates else sections, bench, tuple(problems), meta, known)
 
 
 def _need(sections: Sequence[Section]) -> float:
@@ -99,7 +107,7 @@ def _with_records(
     return [by_kind[kind] for kind in CONTEXT_TYPES.values() if kind in by_kind]
 
 
-def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float) -> Section:
+def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
     """The guides in their order, each from the fullest text on that the room left for guides admits."""
     count = counter(request.tokenizer).count
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
@@ -108,10 +116,15 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     for place, guide in enumerate(ordered):
         frame = FILE_FRAME_TOKENS + count(guide.title)
         steps = [Step(detail, text=text) for detail, text in zip(_details(len(guide.texts)), guide.texts, strict=True)]
-        sizes = [count(text) + frame for text in guide.texts]
+        candidate = _candidate(guide, steps, place)
+        if account is not None and not account.is_new(candidate):
+            continue
+        sizes = [count(step.text) + frame for step in candidate.steps]
         fitting = next((index for index, size in enumerate(sizes) if size <= room), len(sizes) - 1)
         room -= min(sizes[fitting], max(room, 0.0))
-        candidates.append(_candidate(guide, steps[fitting:], sizes[fitting], place))
+        candidate.keep(candidate.steps[fitting:])
+        candidate.size = sizes[fitting]
+        candidates.append(candidate)
     return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
 
 
@@ -120,7 +133,7 @@ def _details(count: int) -> list[Detail]:
     return [Detail.FULL, *[Detail.SIGNATURE] * (count - 2), Detail.LINE][:count] if count > 1 else [Detail.FULL]
 
 
-def _candidate(guide: Guide, steps: Sequence[Step], size: float, place: int) -> Candidate:
+def _candidate(guide: Guide, steps: Sequence[Step], place: int) -> Candidate:
     document = Document(
         id=guide.id,
         kind=Kind.CONTEXT,
@@ -133,8 +146,8 @@ def _candidate(guide: Guide, steps: Sequence[Step], size: float, place: int) -> 
     )
     # The value only orders what is shown, as the places already do: pins come before all that was found.
     hit = Hit(document, 1.0, -float(place), signals=guide.signals)
-    candidate = Candidate(hit, -float(place), size, 0, lambda: steps, pinned=True)
-    candidate.trust = guide.trust
+    candidate = Candidate(hit, -float(place), 0.0, 0, lambda: steps, pinned=True)
+    candidate.trust, candidate.body = guide.trust, guide.texts[0]
     return candidate
 
 

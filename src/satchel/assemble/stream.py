@@ -6,7 +6,7 @@ import fnmatch
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import outside
 from satchel.assemble.candidates import Candidate, record_candidate
@@ -41,6 +41,9 @@ from satchel.store.protocol import Store
 from satchel.tokens import counter
 from satchel.types import Context, Document, Failure, Hit, Kind
 from satchel.vocabulary import Axis
+
+if TYPE_CHECKING:
+    from satchel.assemble.receipts.session import Account
 
 CALIBRATED_FLOOR = 0.14
 """A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
@@ -79,6 +82,7 @@ class Workbench:
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
     `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
     `embedder` turns the question into a vector, to be compared with those of records; without it words answer alone.
+    `account` knows what the session has received already; without it everything is new.
     """
 
     store: Store
@@ -90,6 +94,7 @@ class Workbench:
     count_lines: CountLines | None = None
     changed_files: ListChanged | None = None
     embedder: Embedder | None = None
+    account: Account | None = None
 
     def store_of(self, kind: Kind) -> Store:
         """The store that holds a kind: what cannot be derived again lies in the memory file."""
@@ -132,7 +137,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     problems = (*notes, *failures, *absent, *unreadable, *unpinned)
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
-    fitted = fit(request, bench, sections, token_counter, problems, plan)
+    known = bench.account.references() if bench.account is not None else ()
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -150,7 +156,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "vectors": _vectors(gathered),
         "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
     }
-    return answer(request, sections, fitted, token_counter, problems, meta)
+    return answer(request, sections, fitted, token_counter, problems, meta, known)
 
 
 def found_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
@@ -228,7 +234,7 @@ def _asker(
         asked, known = (analyse(section.question), None) if section.question else (query, votes)
         found = search_kind(
             store, section.kind, asked, votes=known, candidates=candidates, likeness=likeness, silent=quiet,
-            filters=filters, now=request.now,
+            filters=filters, now=request.now, weights=request.file_weights,
         )  # fmt: skip
         return found if request.change is None else with_change(found, request.change, store, section.kind)
 
@@ -250,6 +256,10 @@ def _sections(
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
         candidates, lines, problems = _candidates(hits, bench, request, cap, asked, row.section.side)
         failures += problems
+        companions = import_lines(lines, bench.lines.outline) if request.imports else None
+        if bench.account is not None:
+            candidates, lines = bench.account.sift(candidates, lines, share)
+            companions = bench.account.sift_companions(companions, lines) if companions is not None else None
         if candidates:
             sections.append(
                 Section(
@@ -259,7 +269,7 @@ def _sections(
                     lines,
                     row.section.limit,
                     reserve=request.reserves.get(row.section.kind, 0),
-                    companions=import_lines(lines, bench.lines.outline) if request.imports else None,
+                    companions=companions,
                     title=row.section.title,
                 )
             )

@@ -60,18 +60,11 @@ class Supply:
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), companions=companions)
 
     def _imports(self) -> Callable[[Candidate, Step], list[Candidate]]:
-        offered: set[tuple[str, int]] = set()
-
         def companions(candidate: Candidate, step: Step) -> list[Candidate]:
             lines, outline = self.lines.get(candidate.group), self.outlines.get(candidate.group)
             if lines is None or outline is None:
                 return []
-            made = []
-            for start, end in binding(lines.lines, outline, step.ranges):
-                if (candidate.group, start) not in offered:
-                    offered.add((candidate.group, start))
-                    made.append(_import(candidate, lines, start, end))
-            return made
+            return [_import(candidate, lines, start, end) for start, end in binding(lines.lines, outline, step.ranges)]
 
         return companions
 

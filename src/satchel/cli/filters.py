@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 
 import click
 
+from satchel.calls.record_filters import check_filters
 from satchel.cli.moment import parse_moment
-from satchel.errors import UsageError
-from satchel.types import CONTEXT_TYPES, Kind
-from satchel.vocabulary import ACTIVE, FILTER_KINDS, Axis, Domain, MemoryCategory, OutcomeStatus, Strategy
+from satchel.vocabulary import ACTIVE, Axis, Domain, MemoryCategory, OutcomeStatus, Strategy
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,16 +58,9 @@ def given_filters(options: Mapping[str, Any], types: Iterable[str] = ()) -> dict
     for name in ("since", "until"):
         if name in given:
             given[name] = parse_moment(given[name], f"--{name}")
-    asked = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
-    for name in given if asked else ():
-        _check(name, asked)
+    check_filters(given, types, _option)
     return given
 
 
-def _check(name: str, asked: set[Kind]) -> None:
-    concerned = FILTER_KINDS[name]
-    if not concerned & asked:
-        option = "--tag" if name == "tags" else f"--{name.replace('_', '-')}"
-        said = ", ".join(sorted(kind.plural for kind in asked))
-        known = ", ".join(kind.plural for kind in CONTEXT_TYPES.values() if kind in concerned)
-        raise UsageError(f"{option} says nothing of {said}: it is for {known}")
+def _option(name: str) -> str:
+    return "--tag" if name == "tags" else f"--{name.replace('_', '-')}"

@@ -8,17 +8,47 @@ import sys
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
 
+HELP = frozenset({"-h", "--help"})
+PEOPLE = frozenset({"log", "on", "off"})
+"""What people ask of `satchel hook`; every other word behind it is an event that a host tells."""
+
 
 def main() -> int:
     """Run the command of this process and return its exit code."""
     # numpy's linear algebra would start a thread for each core, 10 ms and more for something no command uses.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if (event := hook_event(sys.argv[1:])) is not None:
+        return _answer_hook(event)
     try:
         from satchel.cli.application import run
 
         return run(sys.argv[1:])
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def hook_event(arguments: list[str]) -> list[str] | None:
+    """The arguments of `hook` where an event is told, None for any other command line; help is for people.
+
+    A host takes exit code 2 for a refusal, so an event is answered before anything that could end with one is loaded.
+    """
+    before: list[str] = []
+    while arguments and arguments[0].startswith("--"):
+        count = 1 if "=" in arguments[0] else 2
+        before, arguments = [*before, *arguments[:count]], arguments[count:]
+    if arguments[:1] != ["hook"] or HELP.intersection(arguments) or PEOPLE.intersection(arguments[1:]):
+        return None
+    return [*arguments[1:], *before]
+
+
+def _answer_hook(arguments: list[str]) -> int:
+    try:
+        from satchel.hooks.supervise import main as answer
+
+        return answer(arguments)
+    except BaseException as error:  # noqa: BLE001 - an installation that is broken must not stop a prompt
+        sys.stderr.write(f"satchel hook: {type(error).__name__}: {error}\n")
+        return 0
 
 
 if __name__ == "__main__":

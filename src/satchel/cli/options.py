@@ -96,5 +96,14 @@ def json_option(what: str) -> Callable[[Function], Function]:
     return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as one JSON object.")
 
 
+session_option = click.option(
+    "--session",
+    metavar="ID",
+    help="For whom: what this session received before is only named, unless it changed.",
+)
+"""For whom an answer is, as an agent's host names the session."""
+
+ALL_SHOWN_BEFORE = "this session has received all of it; `satchel expand HANDLE` shows it again"
+
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 """Gives a command the `Invocation` as its first argument."""

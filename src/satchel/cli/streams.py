@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from satchel.errors import SatchelError
+from satchel.wire import json_text as json_text
 
 if TYPE_CHECKING:
     from satchel.types import Failure
@@ -58,16 +58,6 @@ def write_json(value: Mapping[str, Any]) -> None:
     """Write one JSON object: indented on a terminal, on one line otherwise."""
     indent = _JSON_INDENT if is_terminal(sys.stdout) else None
     write_line(json_text(value, indent))
-
-
-def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
-    """A JSON object as text that can be written as UTF-8: letters as they are, unless one is half a surrogate pair."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent)
-    return text
 
 
 def flush() -> None:

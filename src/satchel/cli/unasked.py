@@ -9,6 +9,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.moment import parse_moment
+from satchel.cli.options import ALL_SHOWN_BEFORE, session_option
 from satchel.tokens import TOKENIZERS
 from satchel.types import Context, Format
 
@@ -28,6 +29,7 @@ def packing_options(function: Function) -> Function:
             click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens."),
             click.option("--handles", "show_handles", is_flag=True, default=None,
                          help="List at the end the handles of what is shown in part."),
+            session_option,
             click.option("--now", metavar="TIME",
                          help="The time to answer for: a date, a date with time, or epoch seconds."),
             click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed."),
@@ -45,7 +47,9 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def show(context: Context, why_empty: str, *, color: str, strict: bool) -> int:
     """Say on standard error why there is nothing and what failed; returns the exit code."""
-    if not context.items:
+    if not context.items and context.shown_before:
+        streams.note(ALL_SHOWN_BEFORE, color=color)
+    elif not context.items:
         needed = min((omission.budget for omission in context.overflow), default=0)
         budget = f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
         streams.note(budget if context.overflow else why_empty, color=color)
@@ -54,4 +58,4 @@ def show(context: Context, why_empty: str, *, color: str, strict: bool) -> int:
             streams.failure(failure, color=color)
     if not strict:
         return 0
-    return PARTLY_DONE if context.failures else 0 if context.items else NOTHING_FOUND
+    return PARTLY_DONE if context.failures else 0 if context.items or context.shown_before else NOTHING_FOUND

@@ -37,3 +37,8 @@ def warn(name: str, message: str, fix: str) -> Check:
 def fail(name: str, message: str, fix: str) -> Check:
     """It does not work."""
     return Check(name, Outcome.FAIL, message, fix)
+
+
+def check_data(check: Check) -> dict[str, str]:
+    """A finding as plain JSON values."""
+    return {"name": check.name, "outcome": check.outcome.value, "message": check.message, "fix": check.fix}

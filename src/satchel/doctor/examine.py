@@ -12,6 +12,7 @@ from pathlib import Path
 from satchel import config
 from satchel.doctor import file_system, folders, machine
 from satchel.doctor.check import Check, fail, warn
+from satchel.doctor.hooks import hooks
 from satchel.errors import ConfigError, NoIndexError
 
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
@@ -32,6 +33,7 @@ def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = o
         return
     yield from _run("folders", lambda: folders.folders(homes))
     yield from _one("file system", lambda: file_system.network(homes.cache))
+    yield from _one("hooks", lambda: hooks(homes))
     yield from _run("root", lambda: _of_root(path, root, homes, environ))
 
 

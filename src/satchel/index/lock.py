@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,6 +35,19 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def thread_lock(lock: threading.Lock, should_stop: Callable[[], bool]) -> Iterator[bool]:
+    """Hold a lock among the threads of this process while the block runs; false where it was to stop before that."""
+    is_ours = lock.acquire(timeout=_POLL_SECONDS)
+    while not is_ours and not should_stop():
+        is_ours = lock.acquire(timeout=_POLL_SECONDS)
+    try:
+        yield is_ours
+    finally:
+        if is_ours:
+            lock.release()
 
 
 def last_run(path: Path) -> float | None:

@@ -16,6 +16,8 @@ from satchel.rules.paths import resolved
 LONGEST_TEXT = 4_000
 """Characters of a task, an intent or an error. Both ends stay: an error may begin or end with its name."""
 
+_CUT = "\n…\n"
+
 MOST_FILES = 200
 MOST_TAGS = 50
 LONGEST_PARAMETERS = 1_500
@@ -119,8 +121,8 @@ def _text(name: str, value: object, allow: Sequence[str] = ()) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{name} of the situation is {value!r:.60}: give a text")
     text = outside.text(value, allow).strip()
-    half = LONGEST_TEXT // 2
-    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}\n…\n{text[-half:]}"
+    half = (LONGEST_TEXT - len(_CUT)) // 2  # so that what was cut once is not cut again
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}{_CUT}{text[-half:]}"
 
 
 def _texts(name: str, value: object) -> list[str]:

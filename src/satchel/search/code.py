@@ -8,6 +8,7 @@ per token loses 20 points of file@4k. All constants: docs/decisions/0002, from 2
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,9 @@ FILE_WEIGHTS = {
 """Weight of each normalised signal in F. Vectors are of prose only: r@5 rises from .66 to .69 on encyclopedia passages,
 from .69 to .78 and .75 to .79 on headings of two documentations, from .60 to .77 and .65 to .74 on questions in other
 words than theirs; half or twice the weights change that by a few points (benchmarks/results/prose.json)."""
+
+FileWeights = tuple[tuple[str, float], ...]
+"""Weights that replace those of `FILE_WEIGHTS`, by signal; `satchel eval --tune` finds them."""
 
 RANKED_FILES = 60
 RANKED_WINDOWS = 1500
@@ -70,7 +74,10 @@ MENTION_CEILING = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One value a unit of the lexicon; `value` is of windows, on the log scale, -inf where unranked."""
+    """One value a unit of the lexicon; `value` is of windows, on the log scale, -inf where unranked.
+
+    `weights` are those that the signals of files were summed with.
+    """
 
     scores: bm25.Scores
     file_score: FloatArray
@@ -79,6 +86,7 @@ class Ranking:
     value: FloatArray
     calls: FloatArray
     mentions: mentions.Mentions
+    weights: Mapping[str, float]
 
 
 def rank(
@@ -89,10 +97,12 @@ def rank(
     votes: history.Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
+    weights: FileWeights = (),
 ) -> Ranking:
     """Score all files and windows of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` says how near each document is to the question in meaning (0 for not at all), on any scale.
+    `similar` says how near each document is to the question in meaning (0 for not at all), on any scale. `weights`
+    replace those of the signals that they name.
     """
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
@@ -103,8 +113,9 @@ def rank(
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
+    weighted = FILE_WEIGHTS | dict(weights)
     for name, values in signals.items():
-        file_score += FILE_WEIGHTS[name] * values
+        file_score += weighted[name] * values
     file_score[demoted] *= SECONDARY_FACTOR
     file_score[~lexicon.live_bundle] = 0.0
     file_score = _by_maximum(file_score)
@@ -119,7 +130,7 @@ def rank(
     if similar is not None:
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
-    return Ranking(scores, file_score, signals, file_rank, value, support, found)
+    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted)
 
 
 def _silenced(

@@ -43,13 +43,15 @@ class Standing:
 
     Signals are shares, 0 to 1: `tier` (experiences), `importance` (memories), `support` (values: how many experiences
     they rest on), `recency`, `failed` (experiences that were falsified), `match` (of the words, in parts of the best
-    match), `domain` and `strategy` (values: the share of their experiences that is of the named one).
+    match), `domain` and `strategy` (values: the share of their experiences that is of the named one). With `last` only
+    the newest records are looked at, and their times order them: of a long history the rest is not even read.
     """
 
     weights: Mapping[str, float]
     words: str = ""
     domain: str = ""
     strategy: str = ""
+    last: bool = False
 
     def relevance(self, shares: Mapping[str, float]) -> float:
         """The weighted mean of the signals, 0 to 1."""
@@ -69,11 +71,13 @@ def known_records(
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Bundle, dict[str, float]]] = []
-    for bundle in _shelf(store, kind, lexicon).meant(filters):
+    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).meant(filters)
+    for bundle in every:
         if admitted.admits(bundle, ""):
             shares = _shares(bundle, standing, matches.get(bundle.id, 0.0), now)
             ranked.append((-standing.relevance(shares), bundle.key, bundle, shares))
-    ranked.sort(key=lambda row: row[:2])
+    if not standing.last:
+        ranked.sort(key=lambda row: row[:2])
     hits: list[Hit] = []
     for start in range(0, len(ranked), PORTION):
         portion = ranked[start : start + PORTION]
@@ -113,6 +117,13 @@ def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
         cached = lexicon.cache[_Shelf, kind] = _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
     assert isinstance(cached, _Shelf)
     return cached
+
+
+def _newest(store: Store, kind: Kind, most: int) -> list[Bundle]:
+    """The newest records of a kind, newest first."""
+    ids = store.newest(kind, most)
+    found = store.bundles(ids)
+    return [found[identity] for identity in ids if identity in found]
 
 
 def _grouped(bundles: Sequence[Bundle], name: str) -> dict[str, list[Bundle]]:

@@ -43,13 +43,14 @@ def search_kind(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
+    weights: code.FileWeights = (),
 ) -> SearchResult:
     """Rank the documents of one kind. A question without meaningful terms finds nothing.
 
     `votes` are those of the commits for this question; give the same object for every kind to compute them once.
     `candidates` counts windows of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
-    take no part.
+    take no part. `weights` are those of `code.rank`.
     """
     lexicon = store.lexicon(kind)
     if not lexicon.document_count or not query.terms:
@@ -63,7 +64,7 @@ def search_kind(
     if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
         similar = similar_documents(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness)
+    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
     hits = tuple(_file_hits(store, kind, lexicon, ranking, candidates, similar))
     if similar is None:
         return SearchResult(hits, ranking.scores.missing)
@@ -118,7 +119,7 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
 def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
     """What speaks for a file, shared by all of its hits."""
     found = [(name, float(values[bundle])) for name, values in ranking.file_signals.items()]
-    rows = [Signal(name, round(value, 4), code.FILE_WEIGHTS[name]) for name, value in found if value > 0]
+    rows = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in found if value > 0]
     rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
     rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
     return tuple(rows)

@@ -28,11 +28,17 @@ class FileStanding:
 
 
 def file_standing(
-    query: Query, store: Store, kind: Kind, path: str, votes: Votes, likeness: Likeness | None = None
+    query: Query,
+    store: Store,
+    kind: Kind,
+    path: str,
+    votes: Votes,
+    likeness: Likeness | None = None,
+    weights: code.FileWeights = (),
 ) -> FileStanding:
     """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
 
-    `likeness` is that of `search_kind`, for kinds that are compared by meaning too.
+    `likeness` is that of `search_kind`, for kinds that are compared by meaning too, `weights` those of `code.rank`.
     """
     lexicon = store.lexicon(kind)
     bundle = store.bundle(kind, path)
@@ -40,13 +46,13 @@ def file_standing(
         return FileStanding(0, 0, 0.0, ())
     similar = similar_documents(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = code.rank(query, store, lexicon, kind, votes, similar=nearness)
+    ranking = code.rank(query, store, lexicon, kind, votes, similar=nearness, weights=weights)
     position = int(np.flatnonzero(lexicon.columns.bundle_id == bundle.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
     values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
-    signals = [Signal(name, round(value, 4), code.FILE_WEIGHTS[name]) for name, value in values if value > 0]
+    signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
     signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), code.VALUE_FILE))
     relevance = float(ranking.scores.bundle_matched[position])
     if similar is not None:

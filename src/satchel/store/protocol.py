@@ -87,6 +87,9 @@ class Store(Protocol):
     def bundle(self, kind: Kind, key: str) -> Bundle | None:
         """The bundle with this key."""
 
+    def newest(self, kind: Kind, most: int) -> list[int]:
+        """Ids of the visible bundles of a kind that were made last, at most so many, the newest first; ties by key."""
+
     def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Ids of the bundles with these keys; unknown keys are left out."""
 

@@ -6,18 +6,23 @@ Everything here is counted. Numbers that depend on the count come in as argument
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from satchel.assemble.graph.fields import field_lines
 from satchel.assemble.graph.nodes import node_of
+from satchel.assemble.references import LINES_SHARE, within_room
 from satchel.assemble.render.json import dumped
 from satchel.assemble.render.labels import quote
-from satchel.assemble.render.layout import NOTICE
+from satchel.assemble.render.layout import NOTICE, reference_lines
 from satchel.assemble.render.markdown import fenced
 from satchel.clean import clean_field
-from satchel.types import ContextItem, Detail, Format
+from satchel.tokens import TokenCounter
+from satchel.types import ContextItem, Detail, Format, ShownBefore
+
+HEAD_TOKENS = 250
+"""What head and foot take at most, beside references alone; what is left of it stays unused."""
 
 QUERY_SHOWN = 120
 """Characters of a query in the title."""
@@ -35,7 +40,10 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The request as the answer repeats it. `now` is in seconds; `embeddings` says whether vectors took part."""
+    """The request as the answer repeats it. `now` is in seconds; `embeddings` says whether vectors took part.
+
+    `shown_before` names what the session has already, line by line.
+    """
 
     query: str
     workspace: str
@@ -46,11 +54,19 @@ class Frame:
     backend: str
     embeddings: bool
     warnings: tuple[str, ...] = ()
+    shown_before: tuple[str, ...] = ()
 
     @property
     def assembled_at(self) -> str:
         """The time of the request: `2026-02-22T18:30:00Z`."""
         return f"{datetime.fromtimestamp(self.now, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def with_shown_before(frame: Frame, known: Sequence[ShownBefore], counter: TokenCounter, *, is_all: bool) -> Frame:
+    """The frame with as many references as have room beside nodes, or as there is room for where `is_all` there is."""
+    room = (frame.budget - HEAD_TOKENS) if is_all else frame.budget * LINES_SHARE
+    lines = within_room(known, counter, room)
+    return replace(frame, shown_before=reference_lines(lines, len(known) - len(lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +124,14 @@ class MarkdownWriter:
         body = "\n".join(part for part in (item.content, *fields) if part)
         return f"## {_titled(node['name'], node['tags'])}\n{about}\n{fenced(item, body)}\n\n"
 
-    def tail(self, frame: Frame, overflow: Sequence[Overflow], numbers: Numbers) -> str:  # noqa: ARG002 - as JSON
-        """The names of what was not shown."""
+    def tail(self, frame: Frame, overflow: Sequence[Overflow], numbers: Numbers) -> str:
+        """What was shown before, and the names of what was not shown."""
+        before = "".join(f"Shown before: {line}\n" for line in frame.shown_before)
         if not overflow:
-            return f"*and {numbers.summarised} more nodes*" if numbers.summarised else "---"
+            return before + (f"*and {numbers.summarised} more nodes*" if numbers.summarised else "---")
         lines = [f"- {_titled(one.name, one.tags)} ({one.score:.2f})" for one in overflow]
         more = numbers.summarised - len(overflow)
-        return "\n".join(["## Also related", *lines, *([f"- and {more} more"] if more > 0 else [])])
+        return before + "\n".join(["## Also related", *lines, *([f"- and {more} more"] if more > 0 else [])])
 
 
 def _titled(name: str, tags: Sequence[str]) -> str:
@@ -162,6 +179,8 @@ class JsonWriter:
         }
         if frame.warnings:
             meta["warnings"] = list(frame.warnings)
+        if frame.shown_before:
+            meta["shownBefore"] = list(frame.shown_before)
         return f'{{"meta":{dumped(meta)},"nodes":['
 
     def node(self, item: ContextItem) -> str:

@@ -12,12 +12,12 @@ from satchel.assemble.graph.fields import shown_fields, without_fields
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.score import Rating
 from satchel.assemble.graph.walk import Walk
-from satchel.assemble.read import FileLines, Unreadable
+from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.keys import handle
 from satchel.search.documents import document_id, document_of
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
-from satchel.types import Detail, Document, Failure, Hit, Kind, Role
+from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role
 
 MIN_NODE_TOKENS = 50
 """A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""
@@ -125,7 +125,9 @@ class Nodes:
         total = rated.rating.total
         hit = Hit(shown, total, total, signals=rated.rating.signals)
         body = self._body(part, bundle, has_file=document.location is not None)
-        return Candidate(hit, total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown))
+        candidate = Candidate(hit, total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown))
+        candidate.body = body
+        return candidate
 
     def path(self, rated: Rated) -> list[dict[str, str]]:
         """The way to a node as in the answer: one entry a hop, each with the node that it leads to."""
@@ -138,6 +140,15 @@ class Nodes:
             }
             for hop in rated.walk.path(rated.row)
         ]
+
+    def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
+        """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""
+        part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
+        if bundle.kind not in (Kind.CODE, Kind.DOC):
+            return None
+        text = tuple(self._texts[bundle.id].split("\n"))
+        marks = (Freshness.STALE,) * len(text) if self._is_stale(bundle) else ()
+        return Lines(bundle.key, text, bundle.content_hash, marks), (part.start, part.end)
 
     def _body(self, part: StoredPart, bundle: Bundle, *, has_file: bool) -> str:
         text = self._texts[bundle.id]

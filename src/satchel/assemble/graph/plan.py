@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import outside
-from satchel.assemble.graph.frame import Frame, Overflow, writer_of
+from satchel.assemble.candidates import Candidate
+from satchel.assemble.graph.frame import Frame, Overflow, with_shown_before, writer_of
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.nodes import Nodes, Rated
 from satchel.assemble.graph.page import NODE_FRAME_TOKENS, SUMMARY_BUDGET, GraphPage, fitted_page
@@ -25,7 +26,10 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.tokens import counter
-from satchel.types import Context, Failure, Kind, Signal, Usage
+from satchel.types import Context, Failure, Kind, ShownBefore, Signal, Usage
+
+if TYPE_CHECKING:
+    from satchel.assemble.receipts.session import Account
 
 BACKEND = "sqlite"
 """What answers call the store: the specification has the name of what was read there."""
@@ -65,16 +69,19 @@ def assemble_graph(
     nodes = Nodes(bench.store, bench.lines, request, bench.allow)
     best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
     section = _section(best, nodes, request)
+    rest, known = _sifted(section, best, explored, nodes, request, bench.account)
     noted = _unique(notes, (one for done in explored for one in done.failures), nodes.notes)
     failures = outside.failures(noted, bench.allow)
     warnings = [outside.line(one, allow=bench.allow) for one in _warnings(request, explored, failures, bool(rated))]
-    frame = _frame(request, explored, warnings)
+    token_counter = counter(request.tokenizer)
+    frame = with_shown_before(_frame(request, explored, warnings), known, token_counter, is_all=not rest)
     names = [
         Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
-        for one in best
+        for one in rest
     ]
-    token_counter = counter(request.tokenizer)
-    page = GraphPage(frame, writer_of(request.format), bench.key, token_counter, names, len(rated))
+    page = GraphPage(
+        frame, writer_of(request.format), bench.key, token_counter, names, len(rated) - len(best) + len(rest)
+    )
     fitted, named = fitted_page(page, section) if rated else (Fitted("", 0, ()), [])
     timings = {
         "walk_ms": round((walked - started) * 1000, 2),
@@ -89,6 +96,7 @@ def assemble_graph(
         overflow=omissions([section], fitted.used) if rated else (),
         sources_used=_used(fitted.items),
         failures=failures,
+        shown_before=known,
         meta={
             **_meta(request, explored, warnings),
             "reached": len(rated),
@@ -108,6 +116,31 @@ def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Sect
     if sum(candidate.size + NODE_FRAME_TOKENS for candidate in section.candidates) < request.max_tokens:
         nodes.cap = request.max_tokens  # there is room for all of them, however long one is
     return section
+
+
+def _sifted(
+    section: Section,
+    best: Sequence[Rated],
+    explored: Sequence[Explored],
+    nodes: Nodes,
+    request: GraphRequest,
+    account: Account | None,
+) -> tuple[Sequence[Rated], tuple[ShownBefore, ...]]:
+    """The nodes that the session lacks or asked for by their id, which are the candidates then, and what it has."""
+    if account is None or request.max_tokens < SUMMARY_BUDGET:
+        return best, ()
+    asked = {
+        row for one in explored if one.is_named for row, reached in one.walk.reached.items() if not reached.distance
+    }
+    kept: list[tuple[Rated, Candidate]] = []
+    spent = 0.0
+    for one, candidate in zip(best, section.candidates, strict=True):
+        spent += candidate.size + NODE_FRAME_TOKENS
+        is_referred = spent <= request.max_tokens and one.row not in asked
+        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in asked:
+            kept.append((one, candidate))
+    section.candidates = [candidate for _, candidate in kept]
+    return [one for one, _ in kept], account.references()
 
 
 def _frame(request: GraphRequest, explored: Sequence[Explored], warnings: Sequence[str]) -> Frame:

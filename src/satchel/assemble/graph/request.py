@@ -8,7 +8,7 @@ from typing import Any
 
 from satchel.assemble.graph.lenses import DEFAULT_LENS, LEAST_DEPTH, MOST_DEPTH, Lens, find_lens
 from satchel.assemble.question import safe_question
-from satchel.assemble.request import check_budget, start_of_day
+from satchel.assemble.request import check_budget, check_session, start_of_day
 from satchel.errors import UsageError
 from satchel.settings import Settings
 from satchel.tokens import counter
@@ -25,7 +25,7 @@ class GraphRequest:
     """Topics or node ids to start from, and how to walk, weigh and write. Build it with `make_graph_request`.
 
     `depth` is in steps. `workspace` is the name of what is asked, as answers show it. `now` is in seconds;
-    `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk.
+    `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
     """
 
     queries: tuple[str, ...]
@@ -40,6 +40,8 @@ class GraphRequest:
     max_nodes: int
     hub_nodes: int
     deadline_seconds: float
+    session: str = ""
+    ledger: str = ""
 
     @property
     def query(self) -> str:
@@ -73,6 +75,7 @@ def make_graph_request(
         max_nodes=settings.graph_max_nodes,
         hub_nodes=settings.graph_hub_nodes,
         deadline_seconds=settings.graph_deadline_s,
+        session=check_session(given.pop("session", "")),
     )
     if given:
         raise UsageError(f"unknown option {', '.join(sorted(given))} of a graph context")

@@ -12,13 +12,24 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
-from satchel.assemble.request import LARGEST_BUDGET, AssembleRequest, check_budget, make_request, parse_format
-from satchel.assemble.stream import MEMORY_KINDS, safe_question
+from satchel.assemble.receipts.sessions import Sessions, reference_handles, with_account
+from satchel.assemble.request import (
+    LARGEST_BUDGET,
+    AssembleRequest,
+    check_budget,
+    check_session,
+    make_request,
+    parse_format,
+)
+from satchel.assemble.stream import MEMORY_KINDS, Workbench, assemble, safe_question
+from satchel.clean import clean_field
 from satchel.errors import UsageError
-from satchel.types import Context, Failure, Kind
+from satchel.types import Context, ContextItem, Failure, Kind
 
 if TYPE_CHECKING:
+    from satchel.assemble.pins import Pin
     from satchel.assemble.receipts.replay import Replay
+    from satchel.assemble.receipts.session import Account
     from satchel.assemble.receipts.why import Standing
     from satchel.config import Settings
     from satchel.embed.protocol import Embedder
@@ -73,20 +84,54 @@ class Engine(Protocol):
     def explained(self, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
         """The same answer with budgets that were tried."""
 
+    def expand(
+        self,
+        handles: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        format: str | None = None,  # noqa: A002 - the name of the option
+        tokenizer: str | None = None,
+        session: str = "",
+    ) -> Context:
+        """What handles stand for."""
+
     def store_of(self, kind: Kind) -> Store:
         """The store that holds a kind."""
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
         """What is being changed."""
 
-    def _answer(self, request: AssembleRequest, notes: Sequence[Failure]) -> Context:
-        """The answer to a request from the index as it is."""
+    def account(
+        self,
+        session: str,
+        state: str = "",
+        *,
+        pins: Sequence[Pin] = (),
+        is_kept: bool = True,
+        shows_lines: bool = True,
+    ) -> Account | None:
+        """What a session has received."""
+
+    def note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
+        """Add what was shown to the ledger of a session."""
+
+    def replays_tree(self, saved: Mapping[str, Any]) -> bool:
+        """Whether a replay looks at the tree first."""
+
+    def replayed_situation(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
+        """A saved situation once more."""
+
+    def _marked(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
+        """The answer with the settings that shaped it."""
+
+    def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
+        """What `work` makes of one published state of index and memory."""
 
     def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
         """What `work` makes of one published state."""
 
 
-class Receipts:
+class Receipts(Sessions):
     """Methods about answers that were given, or could be given."""
 
     def request(self: Engine, question: str, **options: Any) -> AssembleRequest:
@@ -112,13 +157,27 @@ class Receipts:
 
     def answer(self: Engine, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
-        context = self.unrecorded(request, notes)
-        self.handles.record(handles_of(context))
-        return context
+        account = self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
+        context = self._marked(request, notes, account)
+        self.handles.record([*handles_of(context), *reference_handles(context)])
+        return with_account(context, account, self.note_shown(request.session, account, context.items))
 
     def unrecorded(self: Engine, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """`answer` without a trace: its handles lead nowhere. For questions that are asked only to learn something."""
-        context = self._answer(request, notes)
+        account = self.account(
+            request.session, request.ledger, pins=request.pins, is_kept=False, shows_lines=request.show_code
+        )
+        return with_account(self._marked(request, notes, account), account, ())
+
+    def _marked(self: Engine, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
+        """The answer from the index as it is, with the settings that shaped it."""
+        failed = account.failures if account is not None else ()
+
+        def work(bench: Workbench, found: Sequence[Failure]) -> Context:
+            problems = tuple(dict.fromkeys((*notes, *failed, *found)))
+            return assemble(request, replace(bench, account=account), problems)
+
+        context = self._with_bench(work)
         return replace(context, meta={**context.meta, "settings": settings_mark(self.settings)})
 
     def expand(
@@ -128,8 +187,11 @@ class Receipts:
         max_tokens: int | None = None,
         format: str | None = None,  # noqa: A002 - the name of the option
         tokenizer: str | None = None,
+        session: str = "",
     ) -> Context:
         """The whole of what these handles stand for, from the revision that the answer came from.
+
+        It is asked for, so a `session` gets it in any case, and is not sent it again afterwards.
 
         What changed since and is left nowhere becomes a failure that says where it stands now. Raises UsageError for
         a handle that was not given lately, or by another root.
@@ -154,7 +216,25 @@ class Receipts:
             layout=parse_format(format or settings.context_format),
         )
         self.handles.record([*fresh, *handles_of(context)])
-        return context
+        account = self.account(check_session(session))
+        failed = [] if account is None else [*account.failures]
+        return with_account(context, account, [*failed, *self.note_shown(session, account, context.items)])
+
+    def document(self: Engine, identity: str, **options: Any) -> Context:
+        """The whole of a document by its id: a file, a part of one, or a record. Options as in `expand`.
+
+        Raises UsageError for an id that nothing indexed or remembered here has.
+        """
+        from satchel.assemble.receipts.documents import given_for
+        from satchel.assemble.receipts.expand import Desk
+
+        settings = self.settings
+        desk = Desk(self.places.root, self._key, settings.index_max_file_bytes, settings.redact_allow, self.store_of)
+        given = given_for(identity, desk)
+        if given is None:
+            raise UsageError(f"there is no document {clean_field(identity)!r} here: `satchel search` shows ids")
+        self.handles.record([given])
+        return self.expand([given.handle], **options)
 
     def explained(self: Engine, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
         """The same answer with budgets that were tried in place of estimates, for the first `most` omissions.
@@ -166,7 +246,8 @@ class Receipts:
         chosen = sorted(context.overflow, key=lambda row: (row.budget, row.id))[:most]
 
         def ask(budget: int) -> Context:
-            return self.unrecorded(replace(request, max_tokens=budget))
+            # The session has received this very answer by now: the others are as of before.
+            return self.unrecorded(replace(request, max_tokens=budget, ledger=context.meta.get("ledger", "")))
 
         tried = dict(zip(chosen, admitting(chosen, request.max_tokens, ask, LARGEST_BUDGET), strict=True))
         overflow = tuple(tried.get(row, row) for row in context.overflow)
@@ -188,16 +269,26 @@ class Receipts:
     def replay(self: Engine, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
         """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
 
-        Raises UsageError for anything else than a saved context.
+        A saved situation is asked as one. Raises UsageError for anything else than a saved context.
         """
         from satchel.assemble.receipts.replay import Replay, differences, saved_request
 
+        refresh = refresh and self.replays_tree(saved)
+        if "situation" in (saved.get("meta") or {}):
+            context, request = self.replayed_situation(saved, self.refresh() if refresh else ())
+            return Replay(request, context, differences(saved, context))
         request = saved_request(saved)
         context = self.unrecorded(request, self.refresh() if refresh else ())
         explained = saved["meta"].get("explained")
         if isinstance(explained, int):
             context = self.explained(request, context, most=explained)
         return Replay(request, context, differences(saved, context))
+
+    def replays_tree(self, saved: Mapping[str, Any]) -> bool:
+        """Whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
+        from satchel.assemble.receipts.replay import is_of_the_tree
+
+        return is_of_the_tree(saved)
 
     def about_change(
         self: Engine, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True

@@ -7,14 +7,13 @@ newest last. It holds no text: ids, paths, line numbers and keyed hashes only.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from satchel import logs
+from satchel.assemble.receipts.line_file import LineFile
 from satchel.types import Context, Kind
 
 MOST_BYTES = 4_000_000
@@ -67,7 +66,7 @@ class HandleLedger:
     """The file of one root. Several processes may write and read it at once."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = LineFile(path)
 
     def record(self, given: Sequence[Given]) -> None:
         """Remember these handles. Where the folder cannot be written, a line in the log says so, and nothing fails."""
@@ -75,13 +74,9 @@ class HandleLedger:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in Given.__slots__])}\n" for row in given)
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._locked():
-                size = self._append(lines.encode("ascii"))
-                if size > MOST_BYTES:
-                    self._forget()
+            self._file.append(lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
         except OSError as error:
-            logs.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
+            logs.warning("handles not remembered", path=str(self._file.path), reason=error.strerror or str(error))
 
     def find(self, handles: Iterable[str]) -> Mapping[str, Given]:
         """What these handles were last given for; unknown ones are left out."""
@@ -94,44 +89,8 @@ class HandleLedger:
 
     def _rows(self) -> Iterator[Given]:
         """All rows, oldest first. A line that a crash cut in two is passed over."""
-        try:
-            raw = self._path.read_bytes()
-        except FileNotFoundError:
-            return
-        for line in raw.split(b"\n"):
+        for line in self._file.read().split(b"\n"):
             with contextlib.suppress(ValueError, TypeError):
                 handle, kind, identity, path, name, content_hash, ranges = json.loads(line)
                 spans = tuple((int(start), int(end)) for start, end in ranges)
                 yield Given(handle, Kind(kind), identity, path, name, content_hash, spans)
-
-    def _append(self, raw: bytes) -> int:
-        """Write at the end; returns the size of the file."""
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, raw)
-            return os.fstat(descriptor).st_size
-        finally:
-            os.close(descriptor)
-
-    def _forget(self) -> None:
-        """Keep the newest half, whole lines."""
-        kept = self._path.read_bytes()[-KEPT_BYTES:].partition(b"\n")[2]
-        unfinished = self._path.with_suffix(f".{os.getpid()}")
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, kept)
-        finally:
-            os.close(descriptor)
-        unfinished.replace(self._path)
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the folder's lock; it goes with the process, however that ends."""
-        descriptor = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            # Some network file systems have no locks; a line written during a pruning may then be lost.
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from hashlib import blake2b
 from typing import Any
 
-from satchel import __version__
+from satchel import __version__, outside
+from satchel.assemble import brief, premortem
 from satchel.assemble.pins import parse_pin
-from satchel.assemble.request import AssembleRequest, check_budget, check_score, parse_kinds
+from satchel.assemble.request import AssembleRequest, check_budget, check_file_weights, check_score, parse_kinds
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.search.filters import filters_data, parse_filters
@@ -43,6 +44,8 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
                 data["change"] = change_data(value) if value is not None else None
             case "filters":
                 data["filters"] = filters_data(value)
+            case "session":
+                data["session"] = outside.line(value, len(value) + 1) if value else ""
             case _:
                 data[field.name] = _plain(value)
     return data
@@ -77,18 +80,22 @@ def request_from(data: Mapping[str, Any]) -> AssembleRequest:
         ) from None
 
 
+_CHECKED: Mapping[str, Callable[[Any], Any]] = {
+    "max_tokens": check_budget,
+    "min_score": check_score,
+    "filters": parse_filters,
+    "file_weights": check_file_weights,
+}
+
+
 def _field(name: str, value: Any, default: Any) -> Any:
+    if name in _CHECKED:
+        return _CHECKED[name](value)
     match name:
-        case "max_tokens":
-            return check_budget(value)
-        case "min_score":
-            return check_score(value)
         case "weights" | "reserves":
             return {CONTEXT_TYPES[plural]: amount for plural, amount in value.items()}
         case "change":
             return change_from(value) if value is not None else None
-        case "filters":
-            return parse_filters(value)
         case "lead":
             return Kind(value) if value is not None else None
     if isinstance(value, list):
@@ -130,7 +137,17 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
     request = meta.get("request") if isinstance(meta, Mapping) else None
     if not isinstance(request, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
         raise UsageError("this is no saved context: save one with `satchel context QUESTION --json > FILE`")
-    return request_from(request)
+    if "lens" in request:
+        raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
+    asked = request_from(request)
+    return replace(asked, ledger=str(saved["meta"].get("ledger", ""))) if asked.session else asked
+
+
+def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
+    """Whether the index was brought up to date for a saved answer: what only memory answers is not told by the tree."""
+    meta = saved.get("meta")
+    request = meta.get("request") if isinstance(meta, Mapping) else None
+    return not isinstance(request, Mapping) or request.get("plan") not in {premortem.PLAN, brief.PLAN}
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
@@ -139,6 +156,7 @@ def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
     found = [
         _moved("version of satchel", meta.get("version"), __version__),
         _moved("store revision", meta.get("revision"), context.meta.get("revision")),
+        _moved("ledger of the session", meta.get("ledger"), context.meta.get("ledger")),
         *_settings(meta.get("settings") or {}, context.meta.get("settings") or {}),
         *_items(saved["items"], context),
         _failures(saved.get("failures") or [], context),

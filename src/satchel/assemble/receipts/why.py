@@ -175,12 +175,20 @@ def _standing(
 ) -> Standing:
     query, votes = search.query, search.votes
     likeness = scores(store, target.kind, search.meaning)
-    hits = search_kind(store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness).hits
+    hits = search_kind(
+        store,
+        target.kind,
+        query,
+        votes=votes,
+        candidates=EVERYTHING,
+        likeness=likeness,
+        weights=request.file_weights,
+    ).hits
     own = [hit for hit in hits if _is_of(hit, target)]
     best = own[0] if own else None
     shown = _shown(target, best, context.items)
     if target.path:
-        file = file_standing(query, store, target.kind, target.path, votes, likeness)
+        file = file_standing(query, store, target.kind, target.path, votes, likeness, request.file_weights)
     else:
         rank = hits.index(best) + 1 if best is not None else 0
         file = FileStanding(rank, len(hits), 0.0, ())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
 
-from satchel.assemble.render.labels import quote
+from satchel.assemble.render.labels import quote, quoted
 from satchel.assemble.render.records import record_title
 from satchel.assemble.render.request import RenderRequest
-from satchel.types import CONTEXT_TYPES, DATA_NOTICE, ContextItem, Detail, Failure, Kind, Omission, View
+from satchel.types import CONTEXT_TYPES, DATA_NOTICE, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
 
 NOTICE = f"{DATA_NOTICE}."
 
@@ -25,6 +26,11 @@ ALSO_SHOWN = 5
 
 QUERY_SHOWN = 200
 """Characters: a longer question is somebody's whole report, which would be paid for twice."""
+
+NO_HANDLE = "-"
+"""Stands for the handle of what cannot be asked for again: a situation is what the caller said."""
+
+_PLACE_END = re.compile(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
 
 _GROUP_TITLES = {
     "code": "Relevant Code",
@@ -76,11 +82,20 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One line of the footer: its name in structured formats, its label in text, and its entries."""
+    """One line of the footer: its name in structured formats, its label in text, and its entries.
+
+    With `is_listed` every entry has a line of its own.
+    """
 
     key: str
     label: str
     entries: tuple[str, ...]
+    is_listed: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What stands behind the label, line by line."""
+        return self.entries if self.is_listed else ("; ".join(self.entries),)
 
 
 def notice(request: RenderRequest) -> str:
@@ -143,6 +158,12 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
         Note("sources", "Sources", _source_entries(items) if request.show_sources else ()),
         Note("also", "Also at", _also_entries(items)),
         Note("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
+        Note(
+            "shown_before",
+            "Shown before",
+            reference_lines(request.shown_before, request.shown_before_more),
+            is_listed=True,
+        ),
         Note("omitted", "Left out", tuple(map(_omission_entry, request.overflow))),
         Note("failures", "Failed", tuple(map(_failure_entry, request.failures))),
         Note("counts", "Items", _type_counts(items) if request.tokenizer else ()),
@@ -160,7 +181,7 @@ def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The notes as lines of text, each with the line break before it."""
-    return "".join(f"\n{note.label}: {'; '.join(note.entries)}" for note in notes(request, items))
+    return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
 
 
 def _source_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
@@ -201,6 +222,19 @@ def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
         if not file_path(item) and item.detail is not Detail.FULL and item.handle
     ]
     return (*cuts, *records)
+
+
+def reference_lines(known: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
+    """A line for each, and one for the number of those that are not named."""
+    return (*map(shown_before_entry, known), *((f"and {more} more",) if more else ()))
+
+
+def shown_before_entry(one: ShownBefore) -> str:
+    """What a session has already, and the handle that gives it again: `src/a.py:10-40,60-71 a2b3c4d5`."""
+    if one.path:
+        return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
+    # A title that ends as a place does cannot be taken for one in quotes.
+    return f"{quoted(one.title) if _PLACE_END.search(one.title) else quote(one.title)} {one.handle or NO_HANDLE}"
 
 
 def _omission_entry(omission: Omission) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from satchel.assemble.render.labels import RANGE_LINE, LineRange, read_freshness, read_piece, read_ranges, unquote
+from satchel.assemble.render.layout import NO_HANDLE
 from satchel.assemble.render.plain import NO_NONCE
 from satchel.types import Detail, Format, Freshness, Kind, Piece, View
 
@@ -25,6 +26,9 @@ _RECORD = re.compile(r"\*\*(\w+)\*\*(?: (.*))?", re.DOTALL)
 _CODE_SPAN = re.compile(r"\A`([0-9a-f]{7,40})`(?= |\Z)")
 _DETAIL_MARK = re.compile(r" ?\((window|signature|line)\)\Z")
 _FENCE = re.compile(r"(`{3,})([^`]*)", re.DOTALL)
+_SHOWN_BEFORE = "Shown before: "
+_MORE = re.compile(r"and \d+ more")
+_PLACE = re.compile(r"(.+):(\d+-\d+(?:,\d+-\d+)*)", re.ASCII | re.DOTALL)
 _PLAIN_SECTION = re.compile(r"=== (.+) ===", re.DOTALL)
 _PLAIN_ITEM = re.compile(r"(===+) (file |places )?(.*) (\S+)", re.DOTALL)
 
@@ -42,6 +46,41 @@ class ParsedItem:
     title: str
     pieces: tuple[Piece, ...]
     nonce: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedReference:
+    """What a rendered context names as shown before: the lines of a file, or a record by its title (no path)."""
+
+    path: str
+    ranges: tuple[tuple[int, int], ...]
+    title: str
+    handle: str
+
+
+def parse_references(text: str, format: Format) -> list[ParsedReference]:  # noqa: A002 - the name of the option
+    """The references to what was shown before, in their order; without those that are only counted."""
+    match format:
+        case Format.JSON:
+            found = json.loads(text) if text else {}
+            entries = found.get("context", {}).get("shown_before") or found.get("meta", {}).get("shownBefore", ())
+        case Format.XML:
+            root = ElementTree.fromstring(text or "<context/>")  # noqa: S314 - as above
+            entries = [element.text or "" for element in root.iterfind("shown_before")]
+        case _:
+            # What items show stands above the footer, which has no empty line.
+            tail = text.rpartition("\n\n")[2].split("\n")
+            entries = [line.removeprefix(_SHOWN_BEFORE) for line in tail if line.startswith(_SHOWN_BEFORE)]
+    return [_reference(entry) for entry in entries if not _MORE.fullmatch(entry)]
+
+
+def _reference(entry: str) -> ParsedReference:
+    place, _, written = entry.rpartition(" ")
+    handle = "" if written == NO_HANDLE else written
+    found = _PLACE.fullmatch(place)
+    if found is None:
+        return ParsedReference("", (), unquote(place), handle)
+    return ParsedReference(unquote(found[1]), tuple((one.start, one.end) for one in read_ranges(found[2])), "", handle)
 
 
 def parse(text: str, format: Format, view: View = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002 - the name of the option

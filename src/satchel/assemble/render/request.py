@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from satchel.types import Failure, Kind, Omission, View
+from satchel.types import Failure, Kind, Omission, ShownBefore, View
 
 DEFAULT_TITLE = "Context"
 
@@ -20,7 +20,8 @@ class RenderRequest:
     With a `tokenizer` (its name as the footer shows it) the footer also says how many items there are of each type.
     `query` appears in JSON only, and only if it is short. `lead` is the kind whose section comes first; with
     `has_guidance` the notice says that records titled Guidance are to be followed. `title` stands above everything;
-    with `based_on` the footer counts only what is shown of that kind: `Based on 3 past experiences`.
+    with `based_on` the footer counts only what is shown of that kind: `Based on 3 past experiences`. `shown_before` are
+    the references to what a session has already, a line each, and `shown_before_more` the number of those not named.
     """
 
     query: str = ""
@@ -38,3 +39,5 @@ class RenderRequest:
     has_guidance: bool = False
     title: str = DEFAULT_TITLE
     based_on: Kind | None = None
+    shown_before: tuple[ShownBefore, ...] = ()
+    shown_before_more: int = 0

@@ -48,7 +48,9 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """What there is to note, the counts, and the end of the root element."""
-    lines = "".join(f"<{note.key}>{escaped('; '.join(note.entries))}</{note.key}>\n" for note in notes(request, items))
+    lines = "".join(
+        f"<{note.key}>{escaped(line)}</{note.key}>\n" for note in notes(request, items) for line in note.lines
+    )
     return f"{lines}<footer>{counts_line(request, items)}</footer>\n</context>"
 
 

@@ -11,7 +11,15 @@ from satchel.cli import streams
 from satchel.cli.change import UNASKED, change_options, separated
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import (
+    ALL_SHOWN_BEFORE,
+    HELP_OPTIONS,
+    Invocation,
+    common_options,
+    json_option,
+    pass_invocation,
+    session_option,
+)
 from satchel.cli.question import read_question
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
@@ -55,6 +63,7 @@ PARTLY_DONE = 3
 @click.option("--soft", is_flag=True, default=None, help="Count what is shown, not its frame: the text may exceed.")
 @click.option("--reserve", "reserves", metavar="TYPE=N", multiple=True, help="Tokens that a type gets in any case.")
 @click.option("--min-score", type=float, metavar="X", help="Least relevance of an item, 0 to 1.")
+@session_option
 @click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
 @click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
 @click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed.")
@@ -132,6 +141,8 @@ def why_empty(context: Context) -> str:
     """Why an answer holds nothing, and what to do about it."""
     if not any(is_meaningful(word) for word in words(context.query)):
         return "nothing to look for: the question has only words that occur everywhere; name a thing or a behaviour"
+    if context.shown_before:
+        return ALL_SHOWN_BEFORE
     if context.overflow:
         needed = min(omission.budget for omission in context.overflow)
         return f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
@@ -143,4 +154,4 @@ def why_empty(context: Context) -> str:
 def _strict_code(context: Context) -> int:
     if context.failures:
         return PARTLY_DONE
-    return 0 if context.items else NOTHING_FOUND
+    return 0 if context.items or context.shown_before else NOTHING_FOUND

@@ -28,6 +28,7 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
 
     Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
     """
+    from satchel.doctor.check import check_data
     from satchel.doctor.examine import examine
 
     checks = []
@@ -36,13 +37,7 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
         if not as_json:
             streams.write_line(check_text(check, colored=streams.wants_color(sys.stdout, invocation.color)))
     if as_json:
-        streams.write_json(
-            {
-                "checks": [
-                    {"name": c.name, "outcome": c.outcome.value, "message": c.message, "fix": c.fix} for c in checks
-                ]
-            }
-        )
+        streams.write_json({"checks": [check_data(check) for check in checks]})
     return FAILED if any(check.outcome == "fail" for check in checks) else 0
 
 

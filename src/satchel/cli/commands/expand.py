@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation, session_option
 from satchel.cli.session import opened
 from satchel.tokens import TOKENIZERS
 from satchel.types import Format
@@ -20,6 +20,7 @@ NOTHING_FOUND = 1
 @click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
 @click.option("--format", "format_", type=click.Choice([layout.value for layout in Format]), help="How it is written.")
 @click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
+@session_option
 @json_option("what was found, with the handles of what did not fit,")
 @common_options
 @pass_invocation
@@ -30,6 +31,7 @@ def command(
     max_tokens: int | None,
     format_: str | None,
     tokenizer: str | None,
+    session: str | None,
     as_json: bool,
 ) -> int:
     """Show all of what a handle stands for.
@@ -39,7 +41,9 @@ def command(
     Ends with 1 if nothing can be shown.
     """
     with opened(invocation) as satchel:
-        context = satchel.expand(handles, max_tokens=max_tokens, format=format_, tokenizer=tokenizer)
+        context = satchel.expand(
+            handles, max_tokens=max_tokens, format=format_, tokenizer=tokenizer, session=session or ""
+        )
         if as_json:
             from satchel.envelope import expanded_envelope
 

@@ -10,11 +10,11 @@ from typing import IO, TYPE_CHECKING, Any, TextIO
 
 import click
 
+from satchel.calls.records import experience_json, experience_line, experience_text
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
-from satchel.cli.records import experience_json, experience_line, experience_text
 from satchel.cli.session import opened
 from satchel.vocabulary import (
     ACTIVE,

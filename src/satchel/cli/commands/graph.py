@@ -10,7 +10,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation, session_option
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.tokens import TOKENIZERS
@@ -31,6 +31,7 @@ NOTHING_FOUND = 1
 @click.option("--include-fields/--no-include-fields", default=None, help="Show the fields of nodes (the default).")
 @json_option("the context with its nodes, signals, overflow and usage")
 @click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
+@session_option
 @click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
 @click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
 @click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed.")

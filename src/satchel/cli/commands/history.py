@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel.calls.state import unread_commits
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
@@ -17,10 +18,9 @@ from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_o
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.cli.table import Column, plain_lines
-from satchel.types import Failure, Kind
+from satchel.types import Failure
 
 if TYPE_CHECKING:
-    from satchel.engine import Satchel
     from satchel.search.changes import Author, FileChurn, FileHistory
 
 DEFAULT_LIMIT = 20
@@ -86,7 +86,7 @@ def command(
         else:
             history = satchel.file_history(below, limit=limit, refresh=False)
             data, lines = asdict(history), history_lines(history)
-        notes = [*notes, *bounded(satchel)]
+        notes = [*notes, *unread_commits(satchel)]
     _show(data, lines, notes, invocation.color, as_json=as_json)
     return 0
 
@@ -111,14 +111,6 @@ def below_root(path: str, root: Path) -> str:
     if path and os.path.lexists(here) and here.is_relative_to(root):
         return here.relative_to(root).as_posix()
     return path
-
-
-def bounded(satchel: Satchel) -> list[Failure]:
-    """Says that older commits exist that are not indexed, or may."""
-    most = satchel.settings.index_commits
-    if satchel.store.kinds().get(Kind.COMMIT, 0) < most:
-        return []
-    return [Failure("commits", f"only the newest {most:,} commits are indexed", "raise index.commits to look further")]
 
 
 def history_lines(history: FileHistory) -> list[str]:

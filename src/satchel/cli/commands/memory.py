@@ -8,19 +8,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from satchel.calls.records import (
+    forgotten_data,
+    found_json,
+    memory_json,
+    memory_line,
+    memory_text,
+    remark_line,
+    stored_data,
+)
 from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.filters import MEMORY_FILTERS, filter_options, given_filters
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.question import read_question
-from satchel.cli.records import memory_json, memory_line, memory_text, remark_json, remark_line
 from satchel.cli.session import opened
 from satchel.errors import UsageError
 from satchel.vocabulary import DEFAULT_IMPORTANCE, MemoryCategory, Provenance
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import FoundMemory, Memory, Remark, Remembered
+    from satchel.learn.entries import Memory, Remark, Remembered
 
 DEFAULT_LIMIT = 20
 """Rows: what fits on a screen."""
@@ -84,8 +92,7 @@ def remember(invocation: Invocation, text: Sequence[str], *, as_json: bool, **op
 
 def _say_stored(stored: Remembered, *, as_json: bool, color: str) -> None:
     if as_json:
-        similar = [_found_json(found) for found in stored.similar]
-        streams.write_json({"memory": memory_json(stored.memory), "similar": similar})
+        streams.write_json(stored_data(stored))
         return
     streams.write_line(stored.memory.id)
     for found in stored.similar:
@@ -111,7 +118,7 @@ def search(invocation: Invocation, /, question: Sequence[str], *, limit: int, as
     with opened(invocation) as satchel:
         found = satchel.memories.search(text, limit=limit, **filters)
     if as_json:
-        streams.write_json({"memories": [_found_json(row) for row in found]})
+        streams.write_json({"memories": [found_json(row) for row in found]})
         return 0
     for row in found:
         streams.write_line(memory_line(row.memory, f"{row.score:.2f}"))
@@ -241,9 +248,7 @@ def _asked(chosen: Sequence[Memory], said: Sequence[Remark], color: str) -> bool
 def _say_forgotten(chosen: Sequence[Memory], said: Sequence[Remark], *, done: bool, as_json: bool, color: str) -> None:
     ids = [*(memory.id for memory in chosen), *(remark.id for remark in said)]
     if as_json:
-        conversations = [remark_json(remark) for remark in said]
-        memories = [memory_json(memory) for memory in chosen]
-        streams.write_json({"forgotten": done, "memories": memories, "conversations": conversations})
+        streams.write_json(forgotten_data(chosen, said, done=done))
     elif not ids:
         streams.note("nothing was chosen, nothing is forgotten", color=color)
     elif done:
@@ -252,7 +257,3 @@ def _say_forgotten(chosen: Sequence[Memory], said: Sequence[Remark], *, done: bo
         streams.say(f"forgot {len(ids)}", color=color)
     else:
         streams.note(f"nothing was forgotten: add --yes to forget these {len(ids)}", color=color)
-
-
-def _found_json(found: FoundMemory) -> dict[str, Any]:
-    return {**memory_json(found.memory), "score": round(found.score, 4)}

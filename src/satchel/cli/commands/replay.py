@@ -31,12 +31,13 @@ MOST_BYTES = 200_000_000
 def command(invocation: Invocation, file: Path, *, refresh: bool, as_json: bool) -> int:
     """Ask a saved question again and name what differs.
 
-    FILE is what `satchel context QUESTION --json` printed. Prints the text of the answer, which is the same byte for
-    byte unless something differs: the version, the index, a setting, a file. Ends with 1 if so.
+    FILE is what `satchel context QUESTION --json` printed; a situation, a brief and a premortem are replayed as well.
+    Prints the text of the answer, which is the same byte for byte unless something differs: the version, the index, a
+    setting, a file. Ends with 1 if so.
     """
     saved, indent = read_saved(file)
     with Interrupt() as interrupt, opened(invocation) as satchel:
-        if refresh:
+        if refresh and satchel.replays_tree(saved):
             refresh_first(satchel, interrupt, invocation.color)
         if interrupt.requested():
             return interrupt.exit_code

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from satchel.clean import clean_field
+from satchel.calls.lines import hit_line
 from satchel.cli import streams
 from satchel.cli.filters import filter_options, given_filters
 from satchel.cli.interrupt import Interrupt
@@ -16,9 +16,6 @@ from satchel.cli.question import read_question
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.types import CONTEXT_TYPES
-
-if TYPE_CHECKING:
-    from satchel.types import Hit
 
 DEFAULT_LIMIT = 10
 """Of each type: what fits on a screen."""
@@ -71,14 +68,3 @@ def command(
     for failure in notes:
         streams.failure(failure, color=invocation.color)
     return 0
-
-
-def hit_line(hit: Hit) -> str:
-    """`src/a.py:10-20  0.83  C.method`, the way editors and terminals link places; a record has its id first."""
-    document = hit.document
-    location = document.location
-    if location is None:
-        return f"{clean_field(document.id)}  {hit.relevance:.2f}  {clean_field(document.title)}"
-    title = clean_field(document.title)
-    place = f"{clean_field(location.path)}:{location.start_line}-{location.end_line}  {hit.relevance:.2f}"
-    return place if title == location.path else f"{place}  {title}"

@@ -10,7 +10,15 @@ import click
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import (
+    ALL_SHOWN_BEFORE,
+    HELP_OPTIONS,
+    Invocation,
+    common_options,
+    json_option,
+    pass_invocation,
+    session_option,
+)
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.errors import UsageError
@@ -39,6 +47,7 @@ PARTLY_DONE = 3
     "--format", "format_", type=click.Choice([format_.value for format_ in Format]), help="How the context is written."
 )
 @click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
+@session_option
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error what applies and why.")
 @click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
 @click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
@@ -88,7 +97,7 @@ def command(
             streams.failure(failure, color=invocation.color)
     if strict and context.failures:
         return PARTLY_DONE
-    return NOTHING_FOUND if strict and not context.items else 0
+    return NOTHING_FOUND if strict and not (context.items or context.shown_before) else 0
 
 
 def situation_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -113,6 +122,7 @@ def engine_options(options: dict[str, Any]) -> dict[str, Any]:
         "limit": options["limit"],
         "format": options["format_"],
         "tokenizer": options["tokenizer"],
+        "session": options["session"],
         "now": parse_moment(options["now"]) if options["now"] is not None else None,
     }
     return {name: value for name, value in renamed.items() if value is not None}
@@ -136,6 +146,8 @@ def why_lines(context: Context) -> list[str]:
 
 def why_empty(context: Context) -> str:
     """Why there is nothing, and what to do about it."""
+    if context.shown_before:
+        return ALL_SHOWN_BEFORE
     if context.overflow:
         needed = min(omission.budget for omission in context.overflow)
         return f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"

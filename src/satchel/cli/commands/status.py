@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel.calls.state import status_data, vector_state
 from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
@@ -52,43 +53,6 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
     return 0
 
 
-def status_data(status: Status) -> dict[str, Any]:
-    """The state as plain JSON values."""
-    held, fresh = status.statistics, status.freshness
-    return {
-        "root": str(status.root),
-        "index": str(status.index),
-        "revision": status.revision,
-        "building": status.building,
-        "documents": dict(held.documents),
-        "bundles": dict(held.bundles),
-        "hidden": dict(held.hidden),
-        "languages": dict(held.languages),
-        "edges": dict(held.edges),
-        "windows": dict(held.windows),
-        "definitions": held.definitions,
-        "text_bytes": held.text_bytes,
-        "redacted": held.redacted,
-        "cleaned": held.cleaned,
-        "sizes": dict(status.sizes),
-        "freshness": {
-            "is_fresh": fresh.is_fresh,
-            "checked": fresh.checked,
-            "new": fresh.new,
-            "changed": fresh.changed,
-            "gone": fresh.gone,
-            "head": fresh.head,
-            "indexed_head": fresh.indexed_head,
-        },
-        "skipped": dict(status.skipped),
-        "broken_links": {
-            "count": status.broken_links,
-            "examples": [{"note": note, "link": link} for note, link in status.broken_examples],
-        },
-        "failures": [{"source": f.source, "message": f.message, "hint": f.hint} for f in status.failures],
-    }
-
-
 def status_lines(status: Status, now: float) -> list[str]:
     """The state as lines: a label, then the values, most first."""
     held = status.statistics
@@ -123,14 +87,6 @@ def removed_text(redacted: int, cleaned: int) -> str:
     """What was taken out of texts before they were stored, empty if nothing was."""
     found = (("secrets", redacted), ("hidden characters", cleaned))
     return ", ".join(f"{name} {count:,}" for name, count in found if count)
-
-
-def vector_state(vectors: VectorReport, embedder: str | None) -> dict[str, Any]:
-    """The embedder, and for each kind how many documents have a vector of it, of how many."""
-    kinds = {kind.plural: {"done": done, "total": total} for kind, (done, total) in vectors.counts.kinds.items()}
-    failure = vectors.failure
-    said = None if failure is None else {"message": failure.message, "hint": failure.hint}
-    return {"embedder": embedder, "kinds": kinds, "failure": said}
 
 
 def vector_line(vectors: VectorReport, embedder: str | None) -> str:

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel.calls.records import minute, safe
+from satchel.calls.value_data import grouping_json, member_json, proposal_json, validation_json, value_json
 from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 from satchel.cli.progress import watch
 from satchel.cli.question import read_question
-from satchel.cli.records import minute, safe
 from satchel.cli.session import opened
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
-    from satchel.learn.lessons import Grouping, Member, Proposal, Validation, Value
+    from satchel.learn.lessons import Grouping, Validation, Value
 
 SHOWN_MEMBERS = 10
 """Of a group, on a screen; `--json` gives all."""
@@ -195,47 +196,6 @@ def grouping_lines(grouping: Grouping) -> list[str]:
     return [head, *(f"  {found.id}  {len(found.members)}" for found in grouping.clusters)]
 
 
-def grouping_json(grouping: Grouping) -> dict[str, Any]:
-    """The groups of an axis as plain values."""
-    return {
-        "axis": grouping.axis,
-        "label": grouping.label,
-        "entries": grouping.entries,
-        "reason": grouping.reason,
-        "clusters": [
-            {"id": found.id, "size": len(found.members), "members": list(found.members)} for found in grouping.clusters
-        ],
-    }
-
-
-def member_json(member: Member) -> dict[str, Any]:
-    """A member as plain values."""
-    return {"id": member.id, "text": safe(member.text), "similarity": round(member.similarity, 4), "tier": member.tier}
-
-
-def proposal_json(proposal: Proposal) -> dict[str, Any]:
-    """A proposal as plain values."""
-    return {
-        "cluster": proposal.cluster.id,
-        "size": len(proposal.cluster.members),
-        "text": safe(proposal.text),
-        "member": proposal.member,
-        "validation": None if proposal.validation is None else validation_json(proposal.validation),
-    }
-
-
-def validation_json(found: Validation) -> dict[str, Any]:
-    """Distances as plain values."""
-    return {
-        "is_inside": found.is_inside,
-        "candidate_distance": round(found.distance, 4),
-        "mean": round(found.mean, 4),
-        "std": round(found.deviation, 4),
-        "threshold": round(found.threshold, 4),
-        "similarity": round(found.similarity, 4),
-    }
-
-
 def validation_line(found: Validation) -> str:
     """`inside: distance 0.236, at most 0.452 (mean 0.380 + half of 0.144)`."""
     verdict = "inside" if found.is_inside else "outside"
@@ -243,23 +203,6 @@ def validation_line(found: Validation) -> str:
         f"{verdict}: distance {found.distance:.3f}, at most {found.threshold:.3f} "
         f"(mean {found.mean:.3f} + half of {found.deviation:.3f})"
     )
-
-
-def value_json(value: Value) -> dict[str, Any]:
-    """A value as plain values."""
-    return {
-        "id": value.id,
-        "text": safe(value.text),
-        "axis": value.axis,
-        "cluster_id": value.cluster_id,
-        "cluster_size": value.cluster_size,
-        "similarity_to_centroid": value.similarity_to_centroid,
-        "member_ids": list(value.member_ids),
-        "domains": dict(value.domains),
-        "strategies": dict(value.strategies),
-        "label": value.label,
-        "created": minute(value.created),
-    }
 
 
 def value_lines(value: Value) -> list[str]:

@@ -142,6 +142,12 @@ class SqliteReader:
         with self._decoding():
             return _bundle(rows[0]) if rows else None
 
+    def newest(self, kind: Kind, most: int) -> list[int]:
+        """Ids of the visible bundles of a kind that were made last, at most so many, the newest first; ties by key."""
+        seen, given = self._in_sight()
+        sql = f"SELECT id FROM bundles WHERE kind = ? AND {seen} ORDER BY created DESC, key LIMIT ?"
+        return [row[0] for row in self._rows(sql, (kind, *given, most))]
+
     def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Ids of the bundles with these keys; unknown keys are left out."""
         sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"

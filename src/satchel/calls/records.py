@@ -9,7 +9,9 @@ from satchel import outside
 from satchel.clean import clean_field
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import Experience, Memory, Remark
+    from collections.abc import Sequence
+
+    from satchel.learn.entries import Experience, FoundMemory, Memory, Remark, Remembered
 
 LINE_CHARACTERS = 100
 """Of a text on a line of a list."""
@@ -53,6 +55,11 @@ def memory_json(memory: Memory) -> dict[str, Any]:
     return _plain(memory_data(memory))
 
 
+def found_json(found: FoundMemory) -> dict[str, Any]:
+    """A memory with how well it fits, 0 to 1."""
+    return {**memory_json(found.memory), "score": round(found.score, 4)}
+
+
 def memory_text(memory: Memory) -> str:
     """A memory with everything about it, one fact a line, then what it says."""
     rows = [
@@ -80,6 +87,17 @@ def remark_json(remark: Remark) -> dict[str, Any]:
     return _plain(
         {"id": remark.id, "title": remark.title, "created_at": minute(remark.created), "origin": remark.origin}
     )
+
+
+def stored_data(stored: Remembered) -> dict[str, Any]:
+    """A new memory, and what says nearly the same, as plain values."""
+    return {"memory": memory_json(stored.memory), "similar": [found_json(found) for found in stored.similar]}
+
+
+def forgotten_data(chosen: Sequence[Memory], said: Sequence[Remark], *, done: bool) -> dict[str, Any]:
+    """What was forgotten, or would be, as plain values."""
+    memories_gone = [memory_json(memory) for memory in chosen]
+    return {"forgotten": done, "memories": memories_gone, "conversations": [remark_json(remark) for remark in said]}
 
 
 def experience_line(experience: Experience) -> str:

@@ -1,0 +1,169 @@
+"""What showing something costs: an estimate that steers, and a bound below which it never costs.
+
+The lines of a file are counted once and remembered with the file; what a step adds to what is shown of its file is
+worked out once for each state of that file. So asking again, at another budget, costs a look into a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from satchel.assemble.candidates import Candidate, Range, Step
+from satchel.assemble.section import Section
+from satchel.assemble.shown import Group
+from satchel.tokens import TokenCounter
+from satchel.types import Detail, Format
+
+FILE_FRAME_TOKENS = 14
+"""Heading, fences and nonce of one file besides its path, as measured on rendered contexts; an upper estimate."""
+
+RANGE_TOKENS = 8
+"""One more range in a file: its numbers, its name and the line between ranges; an upper estimate."""
+
+LEAST_REMARK_TOKENS = 6
+"""`# 2 lines left out (3-4)` in any language."""
+
+MERGED_TOKENS = 2
+"""A text may cost this much less inside another one than alone: tokens merge at both of its ends."""
+
+MERGED_ESTIMATE = 6
+"""The same where tokens are estimated: the factor, and rounding up for every text that is counted alone."""
+
+LABEL_TOKENS = 8
+"""What is shown of a document loses its label (`signature of Reader.next`) when all of it is shown; a longer name only
+makes the bound a few tokens too high."""
+
+MOST_CHARACTERS_A_TOKEN = 40
+"""More characters a token, over some lines, have only rulers and white space; what is longer need not be counted."""
+
+CLOSED_GAP_TOKENS = 24
+"""At most so much falls away where two ranges become one: a range, a name of the usual length, a line between."""
+
+
+DETAIL_TOKENS = 2
+"""`signature of` and `line of` in the plainest layout."""
+
+_DECLARING = frozenset({Detail.SIGNATURE, Detail.LINE})
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """Tokens below which a layout shows nothing: another file besides its path, another record, a further range.
+
+    By `merged` a text may cost less inside another one than alone; where line ends are escaped that is more.
+    """
+
+    file: int = 4
+    record: int = 8
+    range: int = 2
+    merged: int = MERGED_TOKENS
+
+
+LEAST: Mapping[Format, Least] = {
+    Format.MARKDOWN: Least(file=10, range=3),
+    Format.PLAIN: Least(file=16, range=7),
+    Format.XML: Least(file=20, range=12),
+    Format.JSON: Least(file=22, range=9, merged=5),
+}
+"""What 7,000 admissions of generated answers cost at least was 11, 17, 23 and 25 tokens a file besides its path, and
+4, 8, 13 and 10 a range."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a step adds to a state of its file: line ranges and their characters, range markers (negative where a gap
+    closes)."""
+
+    added: tuple[Range, ...]
+    markers: int
+    characters: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Prices:
+    """The costs of one request. Without `shows_lines` a file costs its places only."""
+
+    counter: TokenCounter
+    least_frame: Least = field(default_factory=Least)
+    shows_lines: bool = True
+    _changes: dict[tuple[int, tuple[Range, ...]], _Change | None] = field(default_factory=dict)
+    _texts: dict[str, int] = field(default_factory=dict)
+
+    slack: int = field(init=False)
+    """So much less may a text cost inside another one than alone."""
+
+    def __post_init__(self) -> None:
+        self.slack = self.least_frame.merged if self.counter.exact else MERGED_ESTIMATE
+
+    def upper(self, section: Section, candidate: Candidate, step: Step, characters_per_token: float) -> int | None:
+        """Upper estimate of what the step adds to the text; None when it adds nothing."""
+        group = section.groups.get(candidate.group)
+        frame = 0 if group is not None else FILE_FRAME_TOKENS + self._count(candidate.group)
+        if not step.ranges:
+            return frame + self._count(step.text)
+        change = self._change(section, candidate, step, group)
+        if change is None:
+            return None
+        cost = frame + max(change.markers, 0) * RANGE_TOKENS
+        if not self.shows_lines:
+            return cost
+        return cost + sum(int(count / characters_per_token) + 1 for count in change.characters)
+
+    def least(self, section: Section, candidate: Candidate, step: Step, most: int) -> int | None:
+        """Lower bound of what the step adds to the text; None where it is over `most` or adds nothing."""
+        group = section.groups.get(candidate.group)
+        if not step.ranges:
+            least = self.least_frame.record + len(step.text) // MOST_CHARACTERS_A_TOKEN
+            if least > most:
+                return None
+            least = self.least_frame.record + self._count(step.text) - self.slack
+            return max(least, 1) if least <= most else None
+        change = self._change(section, candidate, step, group)
+        if change is None:
+            return None
+        least = self._least_frame(candidate, step, change, group)
+        if self.shows_lines:
+            if least + sum(change.characters) / MOST_CHARACTERS_A_TOKEN - self.slack > most:
+                return None
+            lines = section.lines[candidate.group]
+            least += sum(lines.tokens(self.counter, start, end) - self.slack for start, end in change.added)
+            least += len(step.remarks) * LEAST_REMARK_TOKENS
+        return max(least, 1) if least <= most else None
+
+    def least_item(self, candidate: Candidate) -> int:
+        """Tokens below which no item is shown, whatever it shows of the candidate."""
+        return self.least_frame.record if candidate.document.location is None else self.least_frame.file
+
+    def _least_frame(self, candidate: Candidate, step: Step, change: _Change, group: Group | None) -> int:
+        if group is not None:
+            ranges = change.markers * (self.least_frame.range if change.markers > 0 else CLOSED_GAP_TOKENS)
+            return ranges + self._least_label(candidate, step, change, group)
+        further = max(change.markers - 1, 0) * self.least_frame.range
+        return self.least_frame.file + max(self._count(candidate.group) - self.slack, 1) + further
+
+    def _least_label(self, candidate: Candidate, step: Step, change: _Change, group: Group) -> int:
+        """`signature of NAME` beside a declaration that stands alone: it is written unless more of the same is shown."""
+        document = candidate.document
+        if group.shows(document.id):
+            return -LABEL_TOKENS
+        if candidate.leader is not None or step.detail not in _DECLARING or change.markers != len(change.added):
+            return 0
+        return max(self._count(document.title) + DETAIL_TOKENS - self.slack, 0)
+
+    def _change(self, section: Section, candidate: Candidate, step: Step, group: Group | None) -> _Change | None:
+        is_apart = group is None or group.is_apart(step.ranges)
+        key = (id(step), () if group is None or is_apart else tuple(group.ranges))
+        if key not in self._changes:
+            lines = section.lines[candidate.group]
+            target = Group(candidate.kind, candidate.group, lines) if group is None or is_apart else group
+            added = tuple(target.added(step))
+            characters = tuple([lines.characters(start, end) for start, end in added])
+            self._changes[key] = _Change(added, target.new_markers(step), characters) if added else None
+        return self._changes[key]
+
+    def _count(self, text: str) -> int:
+        known = self._texts.get(text)
+        if known is None:
+            known = self._texts[text] = self.counter.count(text)
+        return known

@@ -1,0 +1,322 @@
+"""What a session has received already, and what that leaves of the candidates for its next answer.
+
+Of a file, lines that were shown are left out wherever they stand now, as long as they read the same; of a record, what
+was shown of it, until it says something else or more of it can be shown. What is left out because of that is referred
+to in one line each, if it is good enough that it would have been shown.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Range, Step
+from satchel.assemble.items import build_item
+from satchel.assemble.pins import Pin, Pinned
+from satchel.assemble.read import Lines, around
+from satchel.assemble.receipts.session_file import Ledger, Row, SentLines
+from satchel.assemble.render.records import record_title
+from satchel.assemble.section import by_density
+from satchel.assemble.shown import Group, joined, subtract
+from satchel.keys import handle
+from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
+
+MUCH_MORE = 2
+"""A record of which a part was shown is shown again only if there is room for this many times as much, or for all."""
+
+LEAST_MOVED_LINES = 3
+"""Fewer lines are not looked for elsewhere in a file that changed: `return None` stands in many places."""
+
+DIGEST_BYTES = 8
+FIRST_LINE_BYTES = 4
+
+
+@dataclass(slots=True)
+class _Referred:
+    """A reference in the making: the lines of a file that the session has, or a record."""
+
+    reference: ShownBefore
+    ranges: list[Range]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The ranges of a file that the session has. It is not `is_complete` where something reads otherwise now."""
+
+    lines: Lines
+    ranges: list[Range]
+    is_complete: bool = True
+
+
+@dataclass(slots=True)
+class Account:
+    """One answer to a session: what it may leave out, and what it showed. Lives as long as the answer is made.
+
+    `session` is its id as it may be shown, `ledger` what the session received before. `failures` say what is wrong with
+    the ledger. Lines of `pins` are asked for, and shown again. Without `shows_lines` the answer names places of files,
+    and places that were named count as shown.
+    """
+
+    session: str
+    key: bytes
+    ledger: Ledger
+    failures: tuple[Failure, ...] = ()
+    pins: tuple[Pin, ...] = ()
+    shows_lines: bool = True
+    _lines: dict[str, list[SentLines]] = field(default_factory=dict)
+    _records: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _digests: dict[str, str] = field(default_factory=dict)
+    _found: dict[str, _Known] = field(default_factory=dict)
+    _referred: dict[str, _Referred] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for row in self.ledger.rows:
+            if row.places and self.shows_lines:
+                continue
+            if row.lines:
+                self._lines.setdefault(row.key, []).extend(row.lines)
+            if row.digest:
+                known = self._records.get(row.digest, ("", 0))[1]
+                self._records[row.digest] = (row.key, -1 if -1 in (known, row.length) else max(known, row.length))
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """What the answer says of it: the session, and the state of its ledger that the answer depends on."""
+        return {"session": self.session, "ledger": self.ledger.state}
+
+    def sift(
+        self, candidates: Sequence[Candidate], lines: Mapping[str, Lines], room: float
+    ) -> tuple[list[Candidate], dict[str, Lines]]:
+        """The candidates without what the session has, and the lines with the ranges of them that it has.
+
+        What would have been among the first `room` tokens is referred to.
+        """
+        kept: list[Candidate] = []
+        known_lines = dict(lines)
+        spent = 0.0
+        for candidate in by_density(candidates):
+            spent += candidate.size
+            if candidate.document.location is None:
+                left = self._record(candidate, is_referred=spent <= room)
+            else:
+                known = self._known(candidate, lines[candidate.group])
+                if known.ranges and known_lines[candidate.group] is lines[candidate.group]:
+                    known_lines[candidate.group] = replace(lines[candidate.group], sent=tuple(known.ranges))
+                left = self._part(candidate, known, is_referred=spent <= room)
+            if left:
+                kept.append(candidate)
+        return kept, known_lines
+
+    def sift_companions(
+        self, make: Callable[[Candidate, Step], Sequence[Candidate]], lines: Mapping[str, Lines]
+    ) -> Callable[[Candidate, Step], list[Candidate]]:
+        """What stands beside a candidate, without what the session has; of that nobody needs to be told."""
+
+        def left(candidate: Candidate, step: Step) -> list[Candidate]:
+            made = [(one, lines[one.group]) for one in make(candidate, step)]
+            return [one for one, own in made if self._part(one, _Known(own, list(own.sent)), is_referred=False)]
+
+        return left
+
+    def sift_pin(self, pin: Pinned) -> Pinned | None:
+        """What is left of what a rule pins, None where the session has all of it."""
+        group = pin.candidate.group
+        kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
+        return replace(pin, lines=lines[group]) if kept else None
+
+    def is_new(self, candidate: Candidate) -> bool:
+        """Whether the session lacks a record, or some of it; what it has is left out and referred to."""
+        return self._record(candidate, is_referred=True)
+
+    def sift_node(self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool) -> bool:
+        """Whether the session lacks a node of a graph, which may stand at a `place` in a file."""
+        if place is not None:
+            lines, span = place
+            known = self._ranges(f"{candidate.kind}:{lines.path}", lines)
+            if known.ranges and not _left([span], known):
+                if is_referred:
+                    self._refer_to_lines(
+                        candidate.kind, lines.path, known, subtract([span], subtract([span], known.ranges))
+                    )
+                return False
+        return self._record(candidate, is_referred=is_referred)
+
+    def references(self) -> tuple[ShownBefore, ...]:
+        """What was left out because the session has it, in the order in which it would have been tried."""
+        return tuple(
+            replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
+            for one in self._referred.values()
+        )
+
+    def rows(self, items: Iterable[ContextItem]) -> list[Row]:
+        """The items of the answer as rows of the ledger."""
+        rows = []
+        for item in items:
+            if item.location is not None and item.spans:
+                shown = tuple(self._sent_piece(piece) for piece in item.pieces if _is_shown(piece, item.spans))
+                rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
+                continue
+            length = -1 if item.detail is Detail.FULL else len(item.content)
+            said = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
+            rows += [Row(item.id, one, length) for one in sorted(said) or [self.digest(item.content)]]
+            rows += self._node_row(item)
+        return rows
+
+    def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
+        """A keyed hash of a text, of one that its file has no more another one. Line ends at its ends do not count."""
+        person = b"satchel stale" if stale else b"satchel sent"
+        said = text.strip("\n").encode("utf-8", "surrogatepass")
+        return blake2b(said, key=self.key, digest_size=size, person=person).hexdigest()
+
+    def _sent_piece(self, piece: Piece) -> SentLines:
+        """A piece is a definition or a part of one, so what is not edited still counts as shown after an edit."""
+        return self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
+
+    def _sent(self, text: str, span: Range, *, stale: bool) -> SentLines:
+        first = self.digest(text.partition("\n")[0], size=FIRST_LINE_BYTES)
+        return SentLines(*span, self.digest(text, stale=stale), first)
+
+    def _node_row(self, item: ContextItem) -> list[Row]:
+        """A node that is all of a part of a file, as lines of that file: the next answer may be about the file."""
+        place = item.metadata.get("node", {}).get("location")
+        if place is None or item.detail is not Detail.FULL or Kind(item.source) is Kind.NOTE:
+            return []
+        start, _, end = place["lines"].partition("-")
+        stale = "freshness" in item.metadata["node"]
+        return [
+            Row(
+                f"{item.source}:{place['file']}", lines=(self._sent(item.content, (int(start), int(end)), stale=stale),)
+            )
+        ]
+
+    def _known(self, candidate: Candidate, lines: Lines) -> _Known:
+        """The ranges of a candidate's file that the session has and that nobody asked for."""
+        known = self._ranges(f"{candidate.kind}:{candidate.group}", lines)
+        asked = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
+        return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
+
+    def _ranges(self, key: str, lines: Lines) -> _Known:
+        """The ranges of a file that read as they did when they were shown, wherever they stand now."""
+        found = self._found.get(key)
+        if found is None or found.lines is not lines:
+            sent = dict.fromkeys(self._lines.get(key, ()))
+            there = [place for one in sent if (place := self._place(one, lines)) is not None]
+            found = self._found[key] = _Known(lines, merged(there), len(there) == len(sent))
+        return found
+
+    def _place(self, sent: SentLines, lines: Lines) -> Range | None:
+        if self._reads(sent, sent.start, lines):
+            return sent.start, sent.end
+        height = sent.end - sent.start
+        if height + 1 < LEAST_MOVED_LINES:
+            return None
+        firsts = self._firsts(lines)
+        places = [start for start in firsts.get(sent.first, ()) if self._reads(sent, start, lines)]
+        return (places[0], places[0] + height) if len(places) == 1 else None
+
+    def _reads(self, sent: SentLines, start: int, lines: Lines) -> bool:
+        end = start + sent.end - sent.start
+        if end > len(lines.lines):
+            return False
+        stale = Freshness.STALE in lines.marks[start - 1 : end]
+        return self.digest(lines.text(start, end), stale=stale) == sent.digest
+
+    def _firsts(self, lines: Lines) -> Mapping[str, list[int]]:
+        """The lines of a file by their hash."""
+        found: dict[str, list[int]] = {}
+        for number, line in enumerate(lines.lines, 1):
+            found.setdefault(self.digest(line, size=FIRST_LINE_BYTES), []).append(number)
+        return found
+
+    def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
+        """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
+        location = candidate.document.location
+        assert location is not None
+        if not known.ranges:
+            return True
+        is_led = candidate.leader is not None  # then it stands elsewhere than its document
+        if not is_led and all(end < location.start_line or location.end_line < start for start, end in known.ranges):
+            return True
+        least = 0 if is_led else SLIVER_TOKENS
+        whole = merged(candidate.steps[0].ranges)
+        left = _left(whole, known, least)
+        if left == whole:
+            return True
+        if is_referred:
+            shared = subtract(whole, subtract(whole, known.ranges))
+            self._refer_to_lines(candidate.kind, candidate.group, known, shared)
+        if left:
+            size = min(candidate.size, _tokens(left, known.lines))
+            candidate.trim(lambda ranges: _left(ranges, known, least), size)
+        return bool(left)
+
+    def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
+        """Leave out of a record what the session has of it. Returns whether anything is left."""
+        identity = candidate.document.id
+        digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
+        key, length = self._records.get(digest, ("", 0))
+        if not key:
+            return True
+        left = [
+            step
+            for step in candidate.steps
+            if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= MUCH_MORE * length)
+        ]
+        if left:
+            candidate.keep(left)
+            return True
+        if is_referred and identity not in self._referred:
+            self._referred[identity] = _Referred(_record_reference(candidate), [])
+        return False
+
+    def _refer_to_lines(self, kind: Kind, group: str, known: _Known, ranges: Sequence[Range]) -> None:
+        """Name these lines, with the few between them that the session has as well."""
+        key, lines = f"{kind}:{group}", known.lines
+        made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
+        row = self._referred.setdefault(key, _Referred(made, []))
+        together = joined(merged([*row.ranges, *ranges]))
+        row.ranges = subtract(together, subtract(together, known.ranges))
+
+
+def merged(ranges: Sequence[Range]) -> list[Range]:
+    """The union of line ranges in order; what only touches is one range, and no gap is closed."""
+    return around(ranges, 0, sys.maxsize)
+
+
+def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) -> list[Range]:
+    """What is new of some ranges: those that have a word in them, none where they have less than `least` tokens.
+
+    Where something that was shown has changed, any of it may be what changed, and stays.
+    """
+    whole = merged(ranges)
+    left = subtract(whole, known.ranges)
+    if left == whole or not known.is_complete:
+        return left
+    said = [(start, end) for start, end in left if any(map(str.isalnum, known.lines.text(start, end)))]
+    return said if _tokens(said, known.lines) >= least else []
+
+
+def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
+    """Whether a piece shows lines, and is no remark of ours in their place."""
+    return any(start <= piece.start and piece.end <= end for start, end in spans)
+
+
+def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
+    return sum(len(lines.text(start, end)) for start, end in ranges) / CHARACTERS_PER_TOKEN
+
+
+def _handle(one: _Referred) -> str:
+    """The name of the lines of a reference, from first to last; not that of an item, which means the whole file."""
+    row = one.reference
+    return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))
+
+
+def _record_reference(candidate: Candidate) -> ShownBefore:
+    group = Group(candidate.kind, candidate.group, None)
+    group.admit(candidate, candidate.steps[0], 0)
+    item = build_item(group, b"")
+    # What guides without a file, as the situation itself does, has nothing behind it.
+    is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.document.fields
+    return ShownBefore(item.id, item.source, record_title(item), handle=item.handle if is_stored else "")

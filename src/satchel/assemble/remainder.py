@@ -1,0 +1,163 @@
+"""The last tokens: what still fits is shown, checked on the rendered text, until nothing does.
+
+Always what costs least comes next. That order does not depend on how much is left, so with more budget the same is
+shown and more; and when the cheapest does not fit, nothing does. What something costs is worked out lazily: a bound
+below which it never costs is known from a table, and only what is first by its bound is rendered and counted.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.draft import Draft
+from satchel.assemble.price import Prices
+from satchel.assemble.section import Section
+from satchel.assemble.shown import Group
+
+SMALLEST_PIECE_TOKENS = 6
+"""Nothing useful is cheaper than this: below it the search for something that fits ends."""
+
+Measure = Callable[[Sequence[Section]], int]
+"""Renders what the sections show and counts its tokens, everything included."""
+
+Weigh = Callable[[Group], int]
+"""Tokens of one item with its frame."""
+
+Place = tuple[int, int, int]
+"""Section, candidate and step by their numbers: what is tried first among equals."""
+
+_Entry = tuple[int, bool, Place, int, Candidate, Step]
+"""What it costs, whether that was counted, its place, the state of its item that this is about, and what it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """How costs are found out: by a table, by rendering one item, by counting the whole text."""
+
+    prices: Prices
+    quick: Measure
+    exact: Measure
+    weigh: Weigh
+    _growths: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    def total(self, sections: Sequence[Section], limit: int) -> int:
+        """Tokens of the text: exact where they come near the limit, else at most a few too many or too few."""
+        used = self.quick(sections)
+        return used if used + 2 * self.prices.slack <= limit else self.exact(sections)
+
+    def is_too_large(self, section: Section, candidate: Candidate, step: Step, room: int) -> bool:
+        """Whether a step is known to make its item, as it is now, grow by more than there is room for."""
+        return self._growths.get(_state(section, candidate, step), 0) > room + 2 * self.prices.slack
+
+    def grown(
+        self, draft: Draft, section: Section, index: int, candidate: Candidate, step: Step, least: int
+    ) -> int | None:
+        """Show a step; returns what its item grew by, None where it says what is shown already and is only named."""
+        group = section.groups.get(candidate.group)
+        state = _state(section, candidate, step)
+        before = self.weigh(group) if group is not None else 0
+        if not draft.admit(section, index, candidate, step, least):
+            return None
+        grown = self.weigh(section.groups[candidate.group]) - before
+        self._growths[state] = grown
+        return grown
+
+
+def _state(section: Section, candidate: Candidate, step: Step) -> tuple[int, ...]:
+    """A step and the item that it would be shown in."""
+    group = section.groups.get(candidate.group)
+    return (id(step), *(id(shown) for _, shown in group.picks)) if group is not None else (id(step),)
+
+
+def named(draft: Draft, gauge: Gauge, candidate: Candidate, used: int, limit: int) -> int:
+    """The tokens of the text that now names a candidate beside its twin; where that is too much it does not."""
+    after = gauge.total(draft.sections, limit)
+    if after <= limit:
+        return after
+    draft.twins.forget(candidate)
+    return used
+
+
+def fill_up(draft: Draft, gauge: Gauge, used: int, limit: int) -> int:
+    """Show what costs least, again and again, until nothing fits; returns the exact tokens of the text."""
+    return _Remainder(draft, gauge, used, limit).filled() if limit - used >= SMALLEST_PIECE_TOKENS else used
+
+
+class _Remainder:
+    """One filling up. `_states` counts how often an item changed: what was found out about it before is void then."""
+
+    def __init__(self, draft: Draft, gauge: Gauge, used: int, limit: int) -> None:
+        self._draft, self._gauge, self._used, self._limit = draft, gauge, used, limit
+        self._states: dict[tuple[int, str], int] = {}
+        self._heap: list[_Entry] = []
+
+    def filled(self) -> int:
+        for number in range(len(self._draft.sections)):
+            self._heap += self._entries(number)
+        heapq.heapify(self._heap)
+        while self._heap and self._limit - self._used >= SMALLEST_PIECE_TOKENS:
+            cost, is_counted, place, state, candidate, step = heapq.heappop(self._heap)
+            section = self._draft.sections[place[0]]
+            if not self._is_open(section, place, state, candidate):
+                continue
+            if self._used + cost > self._limit + 2 * self._gauge.prices.slack:
+                break
+            if not is_counted:
+                self._try(section, place, state, candidate, step, cost)
+            elif self._admitted(section, place[1], candidate, step, cost):
+                self._changed(place[0], candidate)
+        return self._used
+
+    def _is_open(self, section: Section, place: Place, state: int, candidate: Candidate) -> bool:
+        if place[1] in section.taken or self._states.get((place[0], candidate.group), 0) != state:
+            return False
+        return candidate.group in section.groups or len(section.groups) < section.item_limit
+
+    def _admitted(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
+        """Show what is first by what its item grows; the whole text has the last word."""
+        self._gauge.grown(self._draft, section, index, candidate, step, cost)
+        after = self._gauge.total(self._draft.sections, self._limit)
+        if after > self._limit:
+            self._draft.take_back()
+            return False
+        self._used = after
+        return True
+
+    def _try(self, section: Section, place: Place, state: int, candidate: Candidate, step: Step, least: int) -> None:
+        """Find out what its item grows by, and put it back in its turn if it fits."""
+        draft, gauge = self._draft, self._gauge
+        if gauge.is_too_large(section, candidate, step, self._limit - self._used):
+            return
+        grown = gauge.grown(draft, section, place[1], candidate, step, least)
+        if grown is None:
+            self._used = named(draft, gauge, candidate, self._used, self._limit)
+            return
+        draft.take_back()
+        if self._used + grown <= self._limit + 2 * gauge.prices.slack:
+            heapq.heappush(self._heap, (grown, True, place, state, candidate, step))
+
+    def _changed(self, number: int, candidate: Candidate) -> None:
+        """Everything in the same item costs something else now; what was counted elsewhere still holds."""
+        key = (number, candidate.group)
+        self._states[key] = self._states.get(key, 0) + 1
+        for entry in self._entries(number, candidate.group):
+            heapq.heappush(self._heap, entry)
+
+    def _entries(self, number: int, group: str | None = None) -> Iterator[_Entry]:
+        """What may fit of a section, or of one item of it, each with the bound of its cost."""
+        section = self._draft.sections[number]
+        prices, room = self._gauge.prices, self._limit - self._used
+        full = len(section.groups) >= section.item_limit
+        for index, candidate in section.remaining():
+            if group is not None and candidate.group != group:
+                continue
+            if candidate.group not in section.groups and (full or prices.least_item(candidate) > room):
+                continue
+            state = self._states.get((number, candidate.group), 0)
+            for position, step in enumerate(candidate.steps_within(room)):
+                least = prices.least(section, candidate, step, room)
+                if least is not None:
+                    yield least, False, (number, index, position), state, candidate, step

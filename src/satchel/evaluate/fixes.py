@@ -1,0 +1,202 @@
+"""Small fixes of a history as questions with known answers: the message asks, the lines that it changed are right.
+
+What says nothing about finding code is left out and counted: merges, reverts, releases and bumps, formatting, moves,
+changes of tests or generated files alone, changes of many places, and messages that say too little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from satchel import outside
+from satchel.errors import UsageError
+from satchel.git import Repository, run
+from satchel.sources.code.languages import kind_of, language_of
+from satchel.sources.commits import Commit, read_commits
+from satchel.sources.roles import file_role
+from satchel.text import is_meaningful, words
+from satchel.types import Kind
+
+COMMITS_READ = 5_000
+"""How far back fixes are looked for: code of ten years ago says little about asking today."""
+
+MOST_FILES = 5
+MOST_LINES = 100
+"""Source files and changed lines of a small fix; what is larger has several answers, and no budget holds them."""
+
+FEWEST_WORDS = 4
+"""Meaningful words of a message; `fix bug` asks nothing."""
+
+MOST_CHARACTERS = 2_000
+"""Of a message, as a question: longer ones are pasted discussions."""
+
+LONGEST_SUBJECT = 100
+
+_FIX = re.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bug\w*|hotfix|resolve[sd]?|correct(?:s|ed|ly)?|repair\w*|broken?|breaks?|crash\w*|"
+    r"regression|wrong\w*|incorrect\w*|mistake\w*|invalid|missing|fail(?:s|ed|ure|ing)?|error\w*|exception|leak\w*|"
+    r"race|deadlock|hang(?:s|ing)?|overflow\w*|prevent\w*|avoid\w*|handle[sd]?|properly|don'?t|no longer|instead of)\b",
+    re.IGNORECASE,
+)
+_REVERT = re.compile(r"^(?:revert|reapply|back ?out)\b|^this reverts commit", re.IGNORECASE | re.MULTILINE)
+_RELEASE = re.compile(
+    r"^(?:\[?release\]?|bump|prepare|upgrade|pin|unpin|v?\d+(?:\.\d+)+\b|version\b|changelog|"
+    r"(?:chore|build|ci|deps?)\b[^:]*:)|\bbump(?:s|ed)? \S+ (?:from|to)\b|^update\b.*\b(?:depend|requirement|to v?\d)",
+    re.IGNORECASE,
+)
+_FORMATTING = re.compile(
+    r"^(?:style|docs?|format|refactor)(?:\([^)]*\))?:|\b(?:typos?|spelling|whitespace|re-?format\w*|lint\w*|pep ?8|"
+    r"black|isort|ruff|prettier|gofmt|rustfmt|clang-format|rename[sd]?|copyright)\b",
+    re.IGNORECASE,
+)
+_TRAILER = re.compile(
+    r"^\s*(?:[A-Z][A-Za-z-]+-[Bb]y|Change-Id|Closes|Fixes|Refs?|Resolves|See|Issue|Bug|PR-URL|Reviewed-on)\b[:\s]"
+    r"[^a-z]*(?:\S+@\S+|#\d+|https?:\S+|\S*\d\S*)?.{0,40}$",
+    re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"^\s*(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by:.*$", re.IGNORECASE | re.MULTILINE
+)
+_NUMBER = re.compile(r"\(?(?:\b[Gg][Hh]-|#)\d+\)?")
+_PREFIX = re.compile(r"^\s*(?:bug ?fix|hot ?fix|fix)(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A question with its answer. `gold` are the line ranges at the parent that the fix changed, by path.
+
+    Where it only added lines, the line before them stands for the place. `time` is in seconds.
+    """
+
+    sha: str
+    parent: str
+    time: float
+    subject: str
+    question: str
+    gold: Mapping[str, tuple[tuple[int, int], ...]]
+
+    @property
+    def names_a_file(self) -> bool:
+        """Whether the question has the name of a changed file in it: such questions are easier."""
+        text = self.question.lower()
+        return any(path.rpartition("/")[2].lower() in text for path in self.gold)
+
+
+@dataclass(slots=True)
+class Mined:
+    """What was found: usable fixes, newest first, how many commits were looked at, and why the others are no use."""
+
+    fixes: list[Fix] = field(default_factory=list)
+    commits: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def mine(
+    repository: Repository, *, limit: int, since: float = 0.0, should_stop: Callable[[], bool] | None = None
+) -> Mined:
+    """The newest usable fixes of the history before HEAD. Raises GitError, and UsageError for an impossible limit."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1")
+    mined = Mined()
+    parents = _parents(repository)
+    for commit in _commits(repository, should_stop):
+        if commit.time < since:
+            continue
+        if len(mined.fixes) >= limit:
+            break
+        mined.commits += 1
+        parent = parents.get(commit.sha, ())
+        reason = "merge" if len(parent) > 1 else "no parent" if not parent else unusable(commit)
+        fix = None if reason else _fix(repository, commit, parent[0])
+        if isinstance(fix, Fix):
+            mined.fixes.append(fix)
+        else:
+            mined.left_out[reason or fix or ""] += 1
+    return mined
+
+
+def _commits(repository: Repository, should_stop: Callable[[], bool] | None) -> Iterator[Commit]:
+    return read_commits(repository, limit=COMMITS_READ, merges=True, should_stop=should_stop)
+
+
+def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
+    """The parents of each commit; of a shallow history the oldest ones have none."""
+    listed = run(repository, "rev-list", "--parents", f"-n{COMMITS_READ}", "HEAD", "--").decode("ascii")
+    rows = (line.split() for line in listed.splitlines())
+    return {row[0]: tuple(row[1:]) for row in rows if row}
+
+
+def unusable(commit: Commit) -> str:
+    """Why the message or the files of a commit say that it is no use, empty where they do not."""
+    subject = commit.subject
+    if _REVERT.search(commit.message):
+        return "revert"
+    if _RELEASE.search(subject):
+        return "release or bump"
+    if _FORMATTING.search(subject):
+        return "formatting or wording"
+    if commit.renames:
+        return "moves files"
+    sources = [path for path in commit.files if is_source(path)]
+    if not sources:
+        return "no source file"
+    if len(sources) > MOST_FILES or commit.file_count > len(commit.files):
+        return "many files"
+    if not _FIX.search(commit.message):
+        return "no fix"
+    return "" if _says_enough(question_of(commit.message)) else "says too little"
+
+
+def _says_enough(question: str) -> bool:
+    return len({word for word in words(question) if is_meaningful(word)}) >= FEWEST_WORDS
+
+
+def is_source(path: str) -> bool:
+    """Whether a file is code that somebody wrote and ships: no test, example, document or generated file."""
+    return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
+
+
+def question_of(message: str) -> str:
+    """The message as a question: without `fix:`, issue numbers and trailers, cleaned and redacted."""
+    text = _NUMBER.sub("", _TRAILER.sub("", _SIGNED.sub("", _PREFIX.sub("", message))))
+    lines = [line.rstrip() for line in outside.text(text).strip().split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
+
+
+def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
+    """The fix, or why it is none."""
+    patch = run(repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent, commit.sha)
+    gold, changed = changed_lines(patch)
+    gold = {path: ranges for path, ranges in gold.items() if is_source(path)}
+    if not gold:
+        return "only new files"
+    if changed > MOST_LINES:
+        return "many lines"
+    subject = outside.line(question_of(commit.subject) or commit.subject, LONGEST_SUBJECT)
+    return Fix(commit.sha, parent, commit.time, subject, question_of(commit.message), gold)
+
+
+def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
+    """Of a patch without context: the old line ranges by path, and the lines changed in source files.
+
+    New files and those whose name git has to quote are left out.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    path, changed = "", 0
+    removed = added = 0  # lines of the hunk that are still to come: they may look like anything
+    for line in patch.split(b"\n"):
+        if removed or added:
+            removed, added = removed - line.startswith(b"-"), added - line.startswith(b"+")
+        elif line.startswith(b"--- "):
+            name = line[4:].removesuffix(b"\t")
+            path = name[2:].decode("utf-8", "replace") if name.startswith(b"a/") else ""
+        elif hunk := _HUNK.match(line):
+            start, removed, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+            if path:
+                found.setdefault(path, []).append((max(start, 1), max(start + removed - 1, start, 1)))
+                changed += removed + added if is_source(path) else 0
+    return {path: tuple(ranges) for path, ranges in found.items()}, changed

@@ -1,0 +1,147 @@
+"""The work tree of an earlier commit in a folder of its own, made from git's objects; the user's files are not touched.
+
+The folder is a repository too: it borrows the objects of the real one, and its HEAD is the commit. So an index of it
+knows the history up to there and nothing of what came later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from satchel.errors import GitError
+from satchel.git import Repository, stream
+from satchel.sources.blobs import Entry, tree_entries
+
+_REGULAR = frozenset({"100644", "100755", "100664"})
+"""Modes of files. Links and submodules are not written: an index leaves them out as well."""
+
+_SHA256_LENGTH = 64
+
+_SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+
+
+class Snapshot:
+    """A folder that holds one commit after the other; going to a near one writes only what differs."""
+
+    def __init__(self, folder: Path, repository: Repository, *, most_bytes: int) -> None:
+        self.folder = folder
+        self._repository = repository
+        self._most_bytes = most_bytes
+        self._blobs: dict[str, str] = {}
+        self._made = False
+
+    def move_to(self, commit: str, should_stop: Callable[[], bool] | None = None) -> None:
+        """Make the folder hold this commit. Raises GitError, OSError. After a stop it may hold anything."""
+        if not self._made:
+            self._make(commit)
+        entries = tree_entries(self._repository, commit)
+        wanted = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
+        for path in self._blobs.keys() - wanted.keys():
+            (self.folder / path).unlink(missing_ok=True)
+            del self._blobs[path]
+        changed = {path: blob for path, blob in wanted.items() if self._blobs.get(path) != blob}
+        places: dict[str, list[str]] = {}
+        for path, blob in changed.items():
+            places.setdefault(blob, []).append(path)
+        for blob, content in contents(self._repository, places, should_stop):
+            for path in places[blob]:
+                self._write(path, content)
+                self._blobs[path] = blob
+        (self.folder / ".git" / "HEAD").write_text(f"{commit}\n")
+
+    def _make(self, commit: str) -> None:
+        git = self.folder / ".git"
+        (git / "objects" / "info").mkdir(parents=True)
+        (git / "refs").mkdir()
+        (git / "HEAD").write_text(f"{commit}\n")
+        objects = os.fsencode(self._repository.common_dir.resolve() / "objects")
+        (git / "objects" / "info" / "alternates").write_bytes(objects + b"\n")
+        (git / "config").write_text(_SHA256_CONFIG if len(commit) == _SHA256_LENGTH else "")
+        shallow = self._repository.common_dir / "shallow"
+        if self._repository.shallow:
+            (git / "shallow").write_bytes(shallow.read_bytes())
+        self._made = True
+
+    def _write(self, path: str, content: bytes) -> None:
+        """Put a file in place; what is in its way (a folder that was a file before) goes first."""
+        target = self.folder / path
+        if len(content) > self._most_bytes:
+            target.unlink(missing_ok=True)
+            return
+        for above in reversed(target.relative_to(self.folder).parents[:-1]):
+            if (self.folder / above).is_file():
+                (self.folder / above).unlink()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.is_dir():
+            _remove_folder(target)
+        target.write_bytes(content)
+
+
+def _is_file(path: str, entry: Entry) -> bool:
+    """Whether to write it. A tree from elsewhere may name places that no work tree has."""
+    parts = path.split("/")
+    is_odd = any(part in ("", ".", "..") or part.lower().rstrip(" .") == ".git" for part in parts)
+    return entry.mode in _REGULAR and not is_odd and "\0" not in path
+
+
+def _remove_folder(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder)
+
+
+def contents(
+    repository: Repository, blobs: Iterable[str], should_stop: Callable[[], bool] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Each blob with its bytes, from one process; those that a partial clone lacks are left out. Raises GitError."""
+    wanted = list(blobs)
+    if not wanted:
+        return
+    feed = "".join(f"{blob}\n" for blob in wanted).encode("ascii")
+    with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
+        reader = _Reader(chunks)
+        for blob in wanted:
+            head = reader.line()
+            if head is None:
+                return
+            if head.endswith(b" missing"):
+                continue
+            size = int(head.rpartition(b" ")[2])
+            content = reader.take(size + 1)
+            if len(content) <= size:
+                return
+            yield blob, content[:size]
+        if reader.line() is not None:
+            raise GitError("git cat-file said more than it was asked")
+
+
+class _Reader:
+    """Lines and counted bytes of a stream of chunks."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._chunks = iter(chunks)
+        self._rest = b""
+
+    def line(self) -> bytes | None:
+        """The next line without its end, None at the end."""
+        while b"\n" not in self._rest:
+            chunk = next(self._chunks, b"")
+            if not chunk:
+                return None
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def take(self, count: int) -> bytes:
+        """The next bytes, fewer only at the end."""
+        parts, missing = [], count
+        for chunk in chain([self._rest], self._chunks):
+            parts.append(chunk[:missing])
+            self._rest = chunk[missing:]
+            missing -= len(parts[-1])
+            if not missing:
+                break
+        return b"".join(parts)

@@ -1,0 +1,133 @@
+"""Work that a hook starts and does not wait for: bringing an index up to date, and keeping a conversation.
+
+It runs in a process of its own that survives the hook and holds nothing of the host's: no streams, no folder, no
+session. One at a time for each root; whoever comes meanwhile leaves a mark, and the one at work looks again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: the index lock alone keeps two runs apart
+    fcntl = None  # type: ignore[assignment]
+
+REFRESH, CAPTURE = "refresh", "capture"
+
+NICENESS = 10
+"""The session comes first: an index that is a second later is not missed."""
+
+MOST_ROUNDS = 20
+"""Runs of one process: each is due because something changed during the one before."""
+
+WAIT_SECONDS = 60.0
+"""For another process that builds the same index, such as a question that somebody asks."""
+
+
+def start(words: Sequence[str], state: Path) -> None:
+    """Run `words` in a process that nobody waits for. Raises OSError where none can be started."""
+    import subprocess
+
+    # Neither the current folder nor that of a script may bring in modules of its own: both belong to whoever wrote
+    # the repository.
+    command = [sys.executable, "-P", "-m", "satchel.hooks.background", *words]
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=state,
+        start_new_session=True,
+        close_fds=True,
+    )
+
+
+def refresh(root: Path, state: Path, name: str) -> bool:
+    """Have the index of a root brought up to date behind our back; returns whether a process was started for it.
+
+    `name` is that of the index. Where one is at work already, it will look once more.
+    """
+    mark = _mark(state, name)
+    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.touch()
+    with _alone(mark) as is_alone:
+        if not is_alone:
+            return False
+    start([REFRESH, os.fspath(root)], state)
+    return True
+
+
+def capture(root: Path, transcript: str, state: Path) -> None:
+    """Have a transcript remembered behind our back."""
+    start([CAPTURE, os.fspath(root), transcript], state)
+
+
+def _mark(state: Path, name: str) -> Path:
+    return state / "hooks" / "refresh" / name
+
+
+@contextlib.contextmanager
+def _alone(mark: Path) -> Iterator[bool]:
+    """Whether no other process works for this root; until the block ends, none begins."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(mark.with_name(f"{mark.name}.lock"), flags, 0o600)
+    try:
+        yield _is_taken(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def run(words: Sequence[str]) -> int:
+    """Do the work of one background process: `refresh ROOT`, or `capture ROOT TRANSCRIPT`."""
+    from satchel.engine import Satchel
+
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    task, root, *rest = words
+    with Satchel.open(root, root=root, settings={"embed.provider": "off"}) as satchel:
+        if task == CAPTURE:
+            satchel.import_transcripts(rest)
+            return 0
+        mark = _mark(satchel.places.state, satchel.places.index.name)
+        for _ in range(MOST_ROUNDS):
+            with _alone(mark) as is_alone:
+                if not is_alone:
+                    return 0
+                while mark.exists():
+                    mark.unlink()
+                    satchel.index(wait_seconds=WAIT_SECONDS)
+            # Whoever left a mark after the last look, and before the lock was free, relies on this process.
+            if not mark.exists():
+                return 0
+    return 0
+
+
+def main(words: Sequence[str]) -> int:
+    """`run`; what goes wrong stands in the hook log, since nobody looks at this process."""
+    try:
+        return run(words)
+    except BaseException as error:  # noqa: BLE001 - the last stop of a process that nobody waits for
+        from satchel.hooks.worker import log_failure
+
+        log_failure(["background", *words[:1]], f"{type(error).__name__}: {error}", 0.0)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

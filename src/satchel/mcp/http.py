@@ -1,0 +1,75 @@
+"""The same server over streamable HTTP, as an ASGI application to mount at `/mcp`.
+
+served = mcp_app(engine)
+Starlette(routes=[Route("/mcp", served.app)], lifespan=...)    # which enters `served.running()`
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp
+
+from satchel.mcp.process import END_SECONDS
+from satchel.mcp.running import Desk
+from satchel.mcp.server import build
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+"""Values of Host by default, on any port."""
+
+MOST_SESSIONS = 200
+"""Of clients of the older protocol, which has sessions; each holds a stream and some tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """The application, and what has to run around it. It can be run once; the engine stays open."""
+
+    app: ASGIApp
+    _manager: StreamableHTTPSessionManager
+    _desk: Desk
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve while the block runs; at its end everything that is at work is asked to stop."""
+        async with self._manager.run():
+            try:
+                yield
+            finally:
+                self._desk.stop()
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._desk.wait, END_SECONDS)
+
+
+def mcp_app(
+    engine: Satchel,
+    hosts: Iterable[str] = LOOPBACK_HOSTS,
+    origins: Iterable[str] | None = None,
+    *,
+    body_bytes: int | None = None,
+) -> Mounted:
+    """The server around an engine that somebody else closes.
+
+    `hosts` are the values of Host that are taken, `:*` for any port; `origins` those of Origin, by default the hosts
+    with `http://` before them. `body_bytes` is the most that one request may send.
+    """
+    desk, known = Desk(lambda: engine), sorted(hosts)
+    allowed = [f"http://{host}" for host in known] if origins is None else sorted(origins)
+    manager = StreamableHTTPSessionManager(
+        app=build(desk),
+        security_settings=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True, allowed_hosts=known, allowed_origins=allowed
+        ),
+        max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
+        max_sessions=MOST_SESSIONS,
+    )
+    return Mounted(StreamableHTTPASGIApp(manager), manager, desk)

@@ -1,0 +1,170 @@
+"""A server in front of another one: `satchel proxy -- COMMAND` adds context to the results of the tools you choose.
+
+It reads and writes lines, not messages of one version of the protocol: what it does not know passes untouched. It ends
+with whichever side ends first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+
+from satchel.errors import SatchelError
+from satchel.mcp.proxy_child import FIRST_SIGNAL_CODE, Child
+from satchel.mcp.proxy_context import ProxyContexts
+from satchel.mcp.proxy_lines import Output, lines
+from satchel.mcp.proxy_relay import Relay
+
+END_SECONDS = 2.8
+"""From the end of one side to the end of the proxy: a client that restarts its servers waits 3 s at most."""
+
+GRACE_SECONDS = 1.5
+"""Of it, for a server to end by itself when the client has gone, or after the signal that was meant for us."""
+
+FORCE = ((signal.SIGTERM, 0.5), (signal.SIGKILL, 0.3))
+"""What follows, with the seconds after each. The rest is for what the server said last to be passed on."""
+
+LEAST_DRAIN_SECONDS = 0.1
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+CLIENT, SERVER = "client", "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipes:
+    """The descriptors of the client's side, and of notes."""
+
+    client_in: int = 0
+    client_out: int = 1
+    notes: int = 2
+
+
+class Notes:
+    """Lines for standard error, each kind once."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.output = Output(descriptor)
+        self._guard = threading.Lock()
+        self._said: set[str] = set()
+
+    def say(self, text: str) -> None:
+        """Say something that was not said before."""
+        with self._guard:
+            if text in self._said:
+                return
+            self._said.add(text)
+        self.output.write([f"satchel proxy: {text}\n".encode("utf-8", "replace")])
+
+
+def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyContexts, is_ending: threading.Event,
+              pipes: Pipes | None = None) -> int:  # fmt: skip
+    """Relay until one side ends; returns the server's exit code, or 128 and the number of the signal that ended us.
+
+    Raises UsageError where the command cannot be run. Signals are handled where this is the main thread.
+    """
+    sides = pipes or Pipes()
+    notes = Notes(sides.notes)
+    output = Output(sides.client_out)
+    relay = Relay(output, notes.output, globs, contexts.enriched, contexts.deadline_seconds, notes.say)
+    ends: queue.SimpleQueue[str | int] = queue.SimpleQueue()
+    with _signals(ends.put):
+        child = Child(command)
+        relay.prepare(lambda: _prepared(contexts, notes))
+        reader = threading.Thread(target=_from_server, args=(child, relay, ends.put), daemon=True)
+        threads = [
+            reader,
+            threading.Thread(target=_from_client, args=(sides.client_in, child, relay, ends.put), daemon=True),
+            threading.Thread(target=_until_end, args=(child, ends.put), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        first = ends.get()
+        until = time.monotonic() + END_SECONDS
+        is_ending.set()
+        code = _ended(first, ends, child)
+        reader.join(max(until - time.monotonic(), LEAST_DRAIN_SECONDS))
+        relay.settle(max(until - time.monotonic(), LEAST_DRAIN_SECONDS))
+        if not reader.is_alive():
+            child.close()
+        return code
+
+
+def _ended(first: str | int, ends: queue.SimpleQueue[str | int], child: Child) -> int:
+    """See to it that the server ends, after one side has."""
+    if isinstance(first, int):
+        child.end(((first, GRACE_SECONDS), *FORCE))
+        return FIRST_SIGNAL_CODE + first
+    if first == CLIENT:
+        with contextlib.suppress(queue.Empty):
+            ends.get(timeout=GRACE_SECONDS)
+    return child.end(FORCE)
+
+
+def _from_client(descriptor: int, child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
+    """Pass the lines of the client on until it ends; then the server hears the end as well."""
+    server = Output(child.input)
+    for line in lines(descriptor):
+        if isinstance(line, bytes):
+            relay.sees(line)
+        if not server.write([line] if isinstance(line, bytes) else line):
+            return  # the server does not listen any more: it is about to end
+    child.close_input()
+    tell(CLIENT)
+
+
+def _from_server(child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
+    """Pass the lines of the server on until it ends or nobody reads."""
+    for line in lines(child.output):
+        if not (relay.passes(line) if isinstance(line, bytes) else relay.passes_long(line)):
+            tell(CLIENT)
+            return
+
+
+def _until_end(child: Child, tell: Callable[[str], None]) -> None:
+    child.wait()
+    tell(SERVER)
+
+
+def _prepared(contexts: ProxyContexts, notes: Notes) -> None:
+    try:
+        contexts.prepare()
+    except (SatchelError, OSError) as error:
+        notes.say(f"no context: {type(error).__name__}: {error}")
+
+
+@contextlib.contextmanager
+def _signals(tell: Callable[[int], None]) -> Iterator[None]:
+    """While the block runs, signals are told; one that the process was started to ignore stays ignored."""
+
+    def handle(number: int, _: FrameType | None) -> None:
+        tell(number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.signal(number, handle)
+        for number in _SIGNALS
+        if is_main and signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def has_standard_streams() -> bool:
+    """Whether there is a client to talk to: both of its pipes are open."""
+    try:
+        os.fstat(0)
+        os.fstat(1)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,156 @@
+"""Operations of a synchronous engine on an event loop: in threads, with progress, and stopped when nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+from anyio import to_thread
+from mcp.server.context import ServerRequestContext
+
+from satchel.calls.operation import Answered, Operation
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+THREADS = 8
+"""Calls at work at once: more would only share the same interpreter, and hold more memory."""
+
+REPORT_SECONDS = 0.1
+"""Between two messages about progress: a client draws no faster, and a large tree has thousands of steps."""
+
+Context = ServerRequestContext[Any, Any]
+Result = TypeVar("Result")
+
+
+class Desk:
+    """The engine of this server, opened when first needed, and the calls that are at work."""
+
+    def __init__(self, open_engine: Callable[[], Satchel]) -> None:
+        self._open = open_engine
+        self._engine: Satchel | None = None
+        self._guard = threading.Lock()
+        self._idle = threading.Condition()
+        self._working = 0
+        self._ending = threading.Event()
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    def engine(self) -> Satchel:
+        """The engine. Raises what opening it raises."""
+        with self._guard:
+            if self._engine is None:
+                self._engine = self._open()
+            return self._engine
+
+    async def run(self, context: Context, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
+        """The answer of an operation, with its progress told to whoever asked for that."""
+        async with telling(context) as reporter:
+
+            def work(should_stop: Callable[[], bool]) -> Answered:
+                engine = self.engine()
+                answered = operation.run(engine, arguments, reporter, should_stop)
+                engine.start_embedding()  # from the first answer on: vectors must not delay it
+                return answered
+
+            return await self.in_thread(work)
+
+    async def in_thread(self, work: Callable[[Callable[[], bool]], Result]) -> Result:
+        """What `work` returns. It is told to stop when the request is cancelled or the server ends."""
+        stop = threading.Event()
+        self._limiter = self._limiter or anyio.CapacityLimiter(THREADS)
+
+        def counted() -> Result:
+            with self._idle:
+                self._working += 1
+            try:
+                return work(lambda: stop.is_set() or self._ending.is_set())
+            finally:
+                with self._idle:
+                    self._working -= 1
+                    self._idle.notify_all()
+
+        try:
+            return await to_thread.run_sync(counted, abandon_on_cancel=True, limiter=self._limiter)
+        finally:
+            stop.set()
+
+    def stop(self) -> None:
+        """Ask everything that runs to stop."""
+        self._ending.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for what runs; returns whether it ended in time."""
+        with self._idle:
+            return self._idle.wait_for(lambda: not self._working, seconds)
+
+    def close(self, seconds: float) -> bool:
+        """Stop what runs and close the engine. Returns False, with the engine still open, where that took too long."""
+        self.stop()
+        is_idle = self.wait(seconds)
+        with self._guard:
+            if is_idle and self._engine is not None:
+                self._engine.close()
+                self._engine = None
+        return is_idle
+
+
+class Reporter:
+    """A `Progress` that says how far it is in numbers that only grow. It is called from the thread that works."""
+
+    def __init__(self, tell: Callable[[int, str], None]) -> None:
+        self._tell = tell
+        self._steps = 0
+        self._phase, self._done, self._total = "", 0, 0
+        self._told = 0.0
+
+    def phase(self, name: str, total: int) -> None:
+        """A phase of `total` steps starts."""
+        self._phase, self._done, self._total = name, 0, total
+        self._steps += 1
+        self._say()
+
+    def advance(self, count: int) -> None:
+        """So many steps are done."""
+        self._done += count
+        self._steps += count
+        if time.monotonic() - self._told >= REPORT_SECONDS:
+            self._say()
+
+    def _say(self) -> None:
+        self._told = time.monotonic()
+        self._tell(self._steps, f"{self._phase}: {self._done:,} of {self._total:,}" if self._total else self._phase)
+
+
+@asynccontextmanager
+async def telling(context: Context) -> AsyncIterator[Reporter | None]:
+    """A reporter whose words arrive at the client before the block ends; None where nobody wants to know.
+
+    Neither side waits for the other: a client that reads slowly must not hold up an index that others wait for.
+    """
+    if not context.meta or "progress_token" not in context.meta:
+        yield None
+        return
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue()
+
+    def tell(steps: int, message: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the server ended, and nobody listens
+            loop.call_soon_threadsafe(waiting.put_nowait, (steps, message))
+
+    async def forward() -> None:
+        while (row := await waiting.get()) is not None:
+            await context.session.report_progress(float(row[0]), None, row[1])
+
+    forwarding = asyncio.ensure_future(forward())
+    try:
+        yield Reporter(tell)
+        loop.call_soon(waiting.put_nowait, None)  # behind what the thread said last
+        await forwarding
+    finally:
+        forwarding.cancel()

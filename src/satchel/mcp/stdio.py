@@ -1,0 +1,65 @@
+"""`satchel mcp`: the server for one client that started it, over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcp.server.lowlevel import Server
+
+from satchel.mcp.lines import Lines
+from satchel.mcp.process import END_SECONDS, LAST_SECONDS, Parent, Pipes, end_after
+from satchel.mcp.running import Desk
+from satchel.mcp.server import build
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
+"""Set by the host for the servers that it starts: for whom answers are, so that nothing is sent twice."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, str] = os.environ) -> bool:
+    """Serve until the client has closed its side or has gone. Returns whether the engine could be closed in time."""
+    gc.freeze()  # what is loaded by now stays: looking through it again and again would cost every answer
+    gc.enable()
+    desk = Desk(open_engine)
+    last: list[threading.Timer] = []
+    try:
+        server = build(desk, environ.get(SESSION_VARIABLE, ""))
+        asyncio.run(_serve(server, pipes, lambda: last.append(end_after(LAST_SECONDS))))
+        return desk.close(END_SECONDS)
+    finally:
+        for timer in last:
+            timer.cancel()
+
+
+async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) -> None:
+    loop = asyncio.get_running_loop()
+    lines = Lines(pipes.source, pipes.sink)
+    carrying = asyncio.ensure_future(lines.serve())
+    serving = asyncio.ensure_future(server.run(lines.incoming, lines.outgoing, server.create_initialization_options()))
+    ended = asyncio.Event()
+    parent = Parent(lambda: loop.call_soon_threadsafe(ended.set))
+    parent.watch()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, ended.set)
+    waiting = asyncio.ensure_future(ended.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        ending()
+        if serving.done():
+            await carrying  # what was said last has arrived
+            await serving
+    finally:
+        parent.stop()
+        for task in (serving, carrying, waiting):
+            task.cancel()
+        await asyncio.gather(serving, carrying, waiting, return_exceptions=True)

@@ -1,0 +1,132 @@
+// An answer: how much of the budget it used, what is in it, and what stayed out.
+
+import { button, byId, element, replace } from "./dom.js";
+import { budgetBar, sections, treemap } from "./budget.js";
+import { changeList, differences } from "./changes.js";
+import { itemCard } from "./item.js";
+import { leftOut } from "./leftout.js";
+import { announce, empty, failures, keepingFocus } from "./notice.js";
+import { standingForm } from "./standing.js";
+import { change, state } from "./state.js";
+import { icon, meter } from "./why.js";
+import { count, many, percent } from "./words.js";
+
+const COPIED_MILLISECONDS = 2000;
+
+/** Show an answer. `former` is the one to the same question with another budget, or null; `acts` act on items. */
+export function showAnswer(answer, former, acts) {
+  const rows = former ? differences(former, answer) : [];
+  const place = byId("answer");
+  const parts = [
+    usageLine(answer, rows, former),
+    failures(answer.failures),
+    element(
+      "div",
+      { class: "answer-columns" },
+      element("aside", { class: "side", "aria-label": "Budget and what stayed out" }, tokensPanel(answer), outPanel(answer, acts)),
+      element("div", { class: "packed" }, packed(answer, acts)),
+    ),
+  ];
+  keepingFocus(place, () => replace(place, parts));
+}
+
+function usageLine({ usage, items, sources_used: used }, rows, former) {
+  const sources = Object.keys(used ?? {}).length;
+  return element(
+    "div",
+    { class: "usage" },
+    element(
+      "p",
+      { class: "usage-text", id: "usage-text", tabindex: "-1", data: { focus: "" } },
+      element("strong", { class: "figure" }, count(usage.used)),
+      ` of ${count(usage.limit)} tokens`,
+      element("span", { class: "told" }, ` ${percent(usage.utilization)} by ${usage.tokenizer}, ${usage.exact ? "exact" : "an estimate"}; ${many(items.length, "item")} from ${many(sources, "source")}`),
+    ),
+    meter(usage.utilization, "budget-meter"),
+    rows.length || former ? changeList(rows, former) : null,
+  );
+}
+
+function packed(answer, acts) {
+  if (!answer.items.length && !answer.text) {
+    return empty("Nothing here is relevant to that.", "Try other words or more kinds; what stayed out is listed beside.");
+  }
+  return [element("div", { class: "packed-head" }, views(), copyButton(answer)), state().raw ? raw(answer) : rendered(answer, acts)];
+}
+
+function views() {
+  const one = (label, isRaw) =>
+    button(label, () => change({ raw: isRaw }), { class: "choice", "aria-pressed": String(state().raw === isRaw), data: { raw: String(isRaw), act: `raw-${isRaw}` } });
+  return element("div", { class: "choices", role: "group", "aria-label": "How the context is shown" }, one("Rendered", false), one("As sent", true));
+}
+
+function copyButton(answer) {
+  const label = element("span", {}, "Copy");
+  const copy = async () => {
+    const isCopied = await copied(answer.text);
+    label.textContent = isCopied ? "Copied" : "Select it by hand";
+    announce(isCopied ? `Copied ${many(answer.usage.used, "token")}` : "The browser does not let pages copy: the text is shown, select it by hand");
+    if (!isCopied) {
+      change({ raw: true });
+    }
+    window.setTimeout(() => {
+      label.textContent = "Copy";
+    }, COPIED_MILLISECONDS);
+  };
+  return button([icon("copy"), label], copy, { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the context as it is sent" });
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false; // refused, or no clipboard in this browser: the text is shown instead
+  }
+}
+
+function raw(answer) {
+  return element("pre", { class: "raw", tabindex: "0", role: "region", "aria-label": "The context as it is sent" }, answer.text);
+}
+
+function rendered(answer, acts) {
+  return sections(answer.items).map((section) =>
+    element(
+      "section",
+      { class: "section", "aria-label": `${section.name}, ${many(section.items.length, "item")}` },
+      element("h3", {}, section.name, element("span", { class: "told figure" }, `${many(section.items.length, "item")}, ${many(section.tokens, "token")}`)),
+      section.items.map(({ item, rank }) => itemCard(item, rank, acts)),
+    ),
+  );
+}
+
+function tokensPanel(answer) {
+  return folding("Where the tokens went", "", budgetBar(answer), treemap(answer));
+}
+
+function outPanel(answer, acts) {
+  const number = answer.overflow.length ? count(answer.overflow.length) : "";
+  const isEstimated = acts.explain && answer.meta?.explained === undefined && answer.overflow.some((row) => row.budget && !row.verified);
+  return folding(
+    "What stayed out",
+    number,
+    isEstimated ? button("Try these budgets", acts.explain, { class: "quiet", title: "Ask with growing budgets until each is in", data: { act: "explain" } }) : null,
+    leftOut(answer.overflow, acts.admit),
+    acts.asked ? standingForm(acts.asked, acts.admit) : null,
+  );
+}
+
+const open = new Map();
+
+/** A panel that stands open where there is room for it beside the answer, until somebody folds it. */
+function folding(head, told, ...parts) {
+  const isWide = window.matchMedia("(width >= 64rem)").matches;
+  const panel = element(
+    "details",
+    { class: "panel folding", open: open.get(head) ?? isWide },
+    element("summary", {}, element("h2", {}, head), told ? element("span", { class: "told figure" }, told) : null),
+    element("div", { class: "folded" }, parts),
+  );
+  panel.querySelector("summary").addEventListener("click", () => open.set(head, !panel.open));
+  return panel;
+}

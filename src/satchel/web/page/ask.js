@@ -1,0 +1,209 @@
+// The view that asks: from the controls to a request, from the answer to the page.
+
+import { call } from "./api.js";
+import { showAnswer } from "./answer.js";
+import { measured } from "./budget.js";
+import { offer, showBudget, showKinds, showPins, wireBudget } from "./controls.js";
+import { byId, replace } from "./dom.js";
+import { nameOf, placeOf } from "./item.js";
+import { announce, empty, failure, waiting } from "./notice.js";
+import { knowledge } from "./options.js";
+import { change, state } from "./state.js";
+import { differences, summary } from "./changes.js";
+import { count, many } from "./words.js";
+
+const PAUSE_MILLISECONDS = 250;
+// After the last movement of the slider: shorter asks for budgets that nobody wants, longer feels stuck.
+
+const MOST_RAISES = 4;
+// The budget that admits something is an estimate until it was tried; each try uses the new estimate.
+
+const MARGIN = 1.05;
+
+let shown = null;
+let timer = 0;
+let running = null;
+let wanted = null;
+
+/** The arguments of the request that a state stands for, with the operation that answers it. */
+export function requestOf(now) {
+  const question = now.q.trim();
+  if (now.lens) {
+    return ["graph_context", { query: question, lens: now.lens, max_tokens: now.max, format: now.format === "json" ? "json" : "markdown" }];
+  }
+  const given = { question, max_tokens: now.max, format: now.format };
+  const listed = { types: now.types, include: now.pin, exclude: now.without };
+  const asked = Object.entries(listed).filter(([, values]) => values.length);
+  return ["context_query", { ...given, ...Object.fromEntries(asked), ...(now.limit ? { limit: now.limit } : {}) }];
+}
+
+/** Wire the form. */
+export function wireAsk() {
+  const form = byId("ask-form");
+  const question = byId("question");
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    submit(question.value);
+  });
+  question.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      submit(question.value);
+    }
+  });
+  byId("format").addEventListener("change", (event) => change({ format: event.target.value }));
+  byId("lens").addEventListener("change", (event) => change({ lens: event.target.value }));
+  wireBudget();
+}
+
+function submit(text) {
+  if (text.trim() === state().q.trim()) {
+    ask(state(), 0);
+  } else {
+    change({ q: text.trim(), raised: [] });
+  }
+}
+
+/** Show the controls, and ask again if the request is another one. */
+export function showAsk(now, former) {
+  const known = knowledge();
+  byId("question").value = document.activeElement === byId("question") && now.q === former?.q ? byId("question").value : now.q;
+  showBudget(now.max);
+  showKinds(known.kinds, known.documents);
+  offer("format", known.formats.map((name) => [name, name]), now.format);
+  offer("lens", [["", "none: search"], ...known.lenses.map((name) => [name, name])], now.lens);
+  showPins();
+  byId("kinds").closest(".control").hidden = now.lens !== "";
+  const isOther = shown === null || JSON.stringify(requestOf(now)) !== shown.key;
+  if (!now.q.trim()) {
+    stop();
+    shown = null;
+    replace(byId("answer"), empty("Ask about this folder.", "An issue, an error message, a stack trace or plain words. Nothing leaves this machine."));
+  } else if (isOther) {
+    ask(now, shown === null || former?.q !== now.q ? 0 : PAUSE_MILLISECONDS);
+  } else if (former?.raw !== now.raw || former?.view !== now.view) {
+    stop();
+    showAnswer(shown.answer, shown.former, acts());
+  } else {
+    stop();
+  }
+}
+
+function stop() {
+  window.clearTimeout(timer);
+  running?.abort();
+  running = null;
+}
+
+function ask(now, pause) {
+  stop();
+  timer = window.setTimeout(() => void asked(now), pause);
+}
+
+async function asked(now, more = {}) {
+  const [operation, given] = requestOf(now);
+  const key = JSON.stringify([operation, given]);
+  const attempt = new AbortController();
+  running?.abort();
+  running = attempt;
+  const place = byId("answer");
+  place.setAttribute("aria-busy", "true");
+  if (shown === null) {
+    replace(place, waiting("Asking"));
+  }
+  try {
+    const answer = measured(await call(operation, { ...given, ...more }, attempt.signal));
+    if (attempt.signal.aborted || raisedAgain(answer)) {
+      return;
+    }
+    const former = formerOf(key, given);
+    shown = { key, request: given, answer, former };
+    showAnswer(answer, former, acts());
+    announce(spoken(answer, former));
+  } catch (error) {
+    if (error.name === "AbortError") {
+      return;
+    }
+    shown = null;
+    replace(place, failure(error, () => ask(state(), 0)));
+    if (error.name !== "ApiError") {
+      throw error;
+    }
+  } finally {
+    if (running === attempt || running === null) {
+      place.removeAttribute("aria-busy");
+    }
+  }
+}
+
+/** The answer to compare with: that to the same request with another budget; asked again, the same as before. */
+function formerOf(key, given) {
+  const plain = ({ max_tokens: _, ...rest }) => JSON.stringify(rest);
+  if (shown === null || plain(shown.request) !== plain(given)) {
+    return null;
+  }
+  return shown.key === key ? shown.former : shown.answer;
+}
+
+function spoken(answer, former) {
+  const base = `${many(answer.items.length, "item")}, ${count(answer.usage.used)} of ${count(answer.usage.limit)} tokens`;
+  return former ? `${base}. ${summary(differences(former, answer), former)}` : base;
+}
+
+/** What can be done with an item: a walk by a lens takes neither pins nor exclusions. */
+function acts() {
+  const always = { admit, walk: (item) => change({ view: "graph", node: item.id }) };
+  if (state().lens) {
+    return always;
+  }
+  return {
+    ...always,
+    asked: shown.request,
+    explain: () => void asked(state(), { explain: true }),
+    pin: (item) => change({ pin: withOne(state().pin, placeOf(item)) }),
+    without: (item) => change({ without: withOne(state().without, item.location.path) }),
+  };
+}
+
+function withOne(places, place) {
+  return places.includes(place) ? places : [...places, place];
+}
+
+/** Let something in: a place is pinned, for a record what is allowed is raised. */
+function admit(row) {
+  const now = state();
+  const place = placeOf(row);
+  if (place && !now.lens) {
+    change({ pin: withOne(now.pin, place) });
+    return;
+  }
+  if (!row.budget && !now.lens) {
+    const limit = shown.answer.meta.request.limit;
+    change({ limit: limit * 2, raised: ["limit", String(now.limit), nameOf(row)] });
+    return;
+  }
+  wanted = { id: row.id, raises: 0 };
+  raise(row, now);
+}
+
+function raise(row, now) {
+  const before = now.raised[0] === "max" ? now.raised[1] : String(now.max);
+  const budget = row.verified ? row.budget : Math.max(row.budget, Math.ceil(now.max * MARGIN));
+  wanted.raises += 1;
+  change({ max: Math.ceil(budget), raised: ["max", before, nameOf(row)] });
+}
+
+/** Whether what shall come in is still out, so that the budget was raised once more. */
+function raisedAgain(answer) {
+  if (wanted === null) {
+    return false;
+  }
+  const row = answer.overflow.find((one) => one.id === wanted.id);
+  if (row === undefined || wanted.raises >= MOST_RAISES || answer.usage.limit !== state().max) {
+    wanted = null;
+    return false;
+  }
+  const before = state().max;
+  raise(row, state());
+  return state().max !== before;
+}

@@ -1,0 +1,61 @@
+// What the hooks of an editor injected, when, and what it cost.
+
+import { look } from "./api.js";
+import { byId, element } from "./dom.js";
+import { empty, present } from "./notice.js";
+import { badge } from "./why.js";
+import { count, many, minute, short } from "./words.js";
+
+const LISTED = 200;
+const COLUMNS = ["When (UTC)", "Event", "What came of it", "Tokens", "Took"];
+const LOOKS = { injected: "outcome-ok", failed: "outcome-fail", saved: "trust-data", nothing: "" };
+
+/** Show the log, the newest first. */
+export function showHooks() {
+  void present(byId("hook-log"), "Looking", () => look("hooks", { limit: LISTED }), (answer) => page([...answer.entries].reverse()));
+}
+
+function page(rows) {
+  if (!rows.length) {
+    return empty("No hook has run yet.", "`satchel setup claude-code --with-hooks` installs them; each shows here what it injected.");
+  }
+  const injected = rows.filter((row) => row.outcome === "injected");
+  const tokens = injected.reduce((total, row) => total + row.tokens, 0);
+  return [
+    element("p", { class: "told" }, `${many(rows.length, "event")}; ${many(injected.length, "injection")} with ${many(tokens, "token")}`),
+    element(
+      "div",
+      { class: "panel scrolls", tabindex: "0", role: "region", "aria-label": "What hooks injected" },
+      element(
+        "table",
+        { class: "log" },
+        element("thead", {}, element("tr", {}, COLUMNS.map((name) => element("th", { scope: "col" }, name)))),
+        element("tbody", {}, rows.map(rowOf)),
+      ),
+    ),
+  ];
+}
+
+function rowOf(row) {
+  return element(
+    "tr",
+    {},
+    element("td", { class: "figure" }, minute(row.at)),
+    element("td", {}, row.event, row.host ? element("span", { class: "told" }, ` ${row.host}`) : null),
+    element("td", {}, badge(row.outcome, LOOKS[row.outcome] ?? ""), " ", row.reason, items(row.items ?? [])),
+    element("td", { class: "figure" }, row.tokens ? count(row.tokens) : ""),
+    element("td", { class: "figure" }, `${count(row.ms)} ms`),
+  );
+}
+
+function items(rows) {
+  if (!rows.length) {
+    return null;
+  }
+  return element(
+    "details",
+    {},
+    element("summary", {}, many(rows.length, "item")),
+    element("ul", { class: "plain-list told" }, rows.map((row) => element("li", {}, short(row.title ? `${row.title} (${row.id})` : row.id, 120)))),
+  );
+}

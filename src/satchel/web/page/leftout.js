@@ -1,0 +1,58 @@
+// The best of what stayed out: why, and what lets it in.
+
+import { button, element } from "./dom.js";
+import { nameOf, placeOf } from "./item.js";
+import { inline } from "./prose.js";
+import { badge, icon, meter } from "./why.js";
+import { count, many, reason, score, short } from "./words.js";
+
+const SHOWN = 8;
+const MORE = 40;
+
+/** A list of omissions, the most relevant first. `admit` is called with the one that shall come in. */
+export function leftOut(overflow, admit) {
+  if (!overflow.length) {
+    return element("p", { class: "told" }, "Nothing that matches stayed out.");
+  }
+  const ordered = [...overflow].sort((one, other) => other.relevance - one.relevance || one.budget - other.budget || (one.id < other.id ? -1 : 1));
+  const rest = ordered.slice(SHOWN, MORE);
+  const hidden = ordered.length - MORE;
+  return element(
+    "div",
+    {},
+    element("ul", { class: "left-out plain-list" }, ordered.slice(0, SHOWN).map((row) => rowOf(row, admit))),
+    rest.length
+      ? element("details", {}, element("summary", {}, `${count(rest.length)} more`), element("ul", { class: "left-out plain-list" }, rest.map((row) => rowOf(row, admit))))
+      : null,
+    hidden > 0 ? element("p", { class: "told" }, inline(`${many(hidden, "weaker one")} not listed: \`satchel search\` shows all.`)) : null,
+  );
+}
+
+function rowOf(row, admit) {
+  const name = nameOf(row);
+  return element(
+    "li",
+    { class: `kind-${row.source}`, data: { id: row.id } },
+    element(
+      "div",
+      { class: "left-out-text" },
+      element("span", {}, short(row.title || row.id, 90)),
+      row.location && row.title !== row.location.path ? element("span", { class: "told path" }, short(row.location.path, 90)) : null,
+      element("span", { class: "told" }, `${reason(row.reason)}${cost(row)}`),
+      element("span", { class: "left-out-facts" }, badge(row.source, `kind kind-${row.source}`), meter(row.relevance), element("span", { class: "figure told" }, `relevance ${score(row.relevance)}`)),
+    ),
+    button([icon("expand"), "Let in"], () => admit(row), {
+      class: "quiet",
+      "aria-label": `Let in ${name}`,
+      title: placeOf(row) ? `Show ${placeOf(row)} in any case` : "Raise what is allowed",
+      data: { act: "admit" },
+    }),
+  );
+}
+
+function cost(row) {
+  if (!row.budget) {
+    return "";
+  }
+  return `; ${row.verified ? "" : "about "}${count(row.budget)} tokens would admit it`;
+}

@@ -1,0 +1,56 @@
+// The page: views that follow the state, which follows the address.
+
+import { showAsk, wireAsk } from "./ask.js";
+import { byId, replace } from "./dom.js";
+import { showExperiences, wireExperiences } from "./experiences.js";
+import { showGraph, wireGraph } from "./graph.js";
+import { pulse, showHealth, wireHealth } from "./health.js";
+import { showHooks } from "./hooks.js";
+import { wireKeys } from "./keys.js";
+import { showMemories, wireMemories } from "./memories.js";
+import { failure } from "./notice.js";
+import { learnOptions } from "./options.js";
+import { state, subscribe } from "./state.js";
+import { showTab, viewNames, wireTabs } from "./tabs.js";
+import { wireTheme } from "./themes.js";
+import { showValues } from "./values.js";
+
+const VIEWS = {
+  ask: showAsk,
+  graph: showGraph,
+  memories: showMemories,
+  experiences: showExperiences,
+  values: showValues,
+  index: showHealth,
+  hooks: showHooks,
+};
+
+function show(now, former) {
+  const view = now.view in VIEWS ? now.view : "ask";
+  showTab(view);
+  VIEWS[view](now, former);
+}
+
+async function start() {
+  wireTheme();
+  wireTabs();
+  wireKeys(viewNames());
+  wireAsk();
+  wireGraph();
+  wireMemories();
+  wireExperiences();
+  wireHealth();
+  try {
+    await Promise.all([learnOptions(), pulse()]);
+  } catch (error) {
+    showTab("ask");
+    replace(byId("answer"), failure(error, () => window.location.reload()));
+    document.documentElement.dataset.ready = "failed";
+    return;
+  }
+  subscribe(show);
+  show(state(), undefined);
+  document.documentElement.dataset.ready = "true";
+}
+
+void start();

@@ -1,0 +1,28 @@
+// What the server offers: kinds, formats, lenses, choices. Asked for once; the page works with what it knows by itself.
+
+import { look } from "./api.js";
+
+let known = Object.freeze({
+  kinds: ["memories", "code", "experiences", "values", "commits", "docs", "notes", "conversations", "contexts"],
+  formats: ["markdown", "xml", "plain", "json"],
+  lenses: ["general"],
+  categories: [],
+  domains: [],
+  documents: new Map(),
+});
+
+/** What is known of the server now. */
+export function knowledge() {
+  return known;
+}
+
+/** Ask the server what it offers. */
+export async function learnOptions() {
+  const found = await look("options");
+  known = Object.freeze({ ...known, ...Object.fromEntries(Object.entries(found).filter(([name]) => name in known && name !== "documents")) });
+}
+
+/** Remember how many documents of each kind there are: [[plural name, number]]. */
+export function learnDocuments(rows) {
+  known = Object.freeze({ ...known, documents: new Map(rows) });
+}

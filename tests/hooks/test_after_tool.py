@@ -1,0 +1,110 @@
+"""After a tool: an edit is indexed, a failure is met with what is known of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hooks.conftest import Host
+from tests.learn.samples import FALSIFIED, STARTED
+
+OUTPUT = """Exit code 1
+Traceback (most recent call last):
+  File "shop/client.py", line 21, in send_order
+    raise RetryError(order)
+shop.errors.RetryError: the order was refused
+1 failed, 3 passed in 0.12s
+"""
+
+
+@pytest.fixture
+def experienced(host: Host) -> Host:
+    """A host in a repository where an attempt has failed before."""
+    with host.engine() as engine:
+        engine.experiences.start(**STARTED | {"goal": "Stop the RetryError in send_order", "domain": "debugging"})
+        engine.experiences.resolve(**FALSIFIED)
+    return host
+
+
+def failed(host: Host, output: str = OUTPUT, name: str = "claude-code/after-failure") -> str:
+    """The context after a command that failed."""
+    told = host.told(name, error=output)[1]
+    return str(told.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def test_the_first_failure_brings_a_premortem_and_what_is_known_of_it(experienced: Host) -> None:
+    answer, told = experienced.told("claude-code/after-failure", error=OUTPUT)
+    text = told["hookSpecificOutput"]["additionalContext"]
+    assert told["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
+    assert "# Premortem: debugging" in text
+    assert "# Brief after a failure" in text
+    assert "shop/client.py" in text
+    assert 0 < answer.tokens <= 1_500
+    assert told["systemMessage"].endswith("about this failure")
+
+
+def test_the_same_failure_is_met_once_and_another_one_without_the_premortem(experienced: Host) -> None:
+    assert failed(experienced)
+    assert failed(experienced, OUTPUT.replace("0.12s", "3.4s").replace("line 21", "line 22")) == ""
+    other = 'File "shop/prices.py", line 3, in discount\nValueError: percent is negative'
+    (experienced.root / "shop/prices.py").write_text("def discount(price, percent):\n    raise ValueError(percent)\n")
+    with experienced.engine() as engine:
+        engine.index()
+    text = failed(experienced, other)
+    assert "# Premortem" not in text
+    assert "shop/prices.py" in text
+    assert "has what is known" in experienced.tell("claude-code/after-failure", error=f"{other} or more").reason
+    experienced.session = "session-2"
+    assert failed(experienced)
+
+
+def test_a_premortem_is_about_the_kind_of_work_that_is_under_way(experienced: Host) -> None:
+    with experienced.engine() as engine:
+        engine.experiences.start(**STARTED | {"domain": "performance"})
+    assert "# Premortem: debugging" not in failed(experienced)
+
+
+def test_a_failure_that_a_pipe_hid_is_seen_in_the_output(experienced: Host) -> None:
+    response = {"stdout": OUTPUT, "stderr": ""}
+    told = experienced.told("claude-code/after-command", tool_response=response)[1]
+    assert told["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "reason"),
+    [
+        ("claude-code/after-command", {"tool_response": {"stdout": "3 passed in 0.1s"}}, "succeeded"),
+        ("claude-code/after-failure", {"tool_input": {"command": "ls nowhere"}}, "tests and builds nothing"),
+        ("claude-code/after-command", {"tool_name": "Read", "tool_input": {"file_path": "a.py"}}, "neither edits"),
+        ("claude-code/after-failure", {"error": " ", "tool_response": {"exit_code": 1}}, "said nothing"),
+        ("cursor/after-shell", {}, "takes no context"),
+        ("claude-code/after-failure", {"error": "zzqx qqzzx"}, "nothing like it"),
+    ],
+)
+def test_whatever_else_a_tool_does_brings_nothing(
+    host: Host, name: str, changed: dict[str, object], reason: str
+) -> None:
+    answer, told = host.told(name, **changed)
+    assert told == {}
+    assert reason in answer.reason
+
+
+@pytest.mark.parametrize("name", ["claude-code/after-edit", "codex/after-patch", "cursor/after-edit"])
+def test_an_edit_has_the_index_brought_up_to_date(host: Host, name: str) -> None:
+    answer, told = host.told(name)
+    assert (answer.outcome, told) == ("saved", {})
+    assert host.started == [["refresh", str(host.root)]]
+
+
+def test_an_edit_outside_of_a_project_has_nothing_indexed(new_host: Host) -> None:
+    folder = new_host.root.parent / "downloads"
+    folder.mkdir()
+    answer = new_host.tell("claude-code/after-edit", cwd=str(folder))
+    assert answer.outcome == "nothing"
+    assert new_host.started == []
+
+
+def test_failures_bring_nothing_where_their_budget_is_nothing(experienced: Host) -> None:
+    config = experienced.home / "config" / "satchel.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[hooks]\nfailure_tokens = 0\n")
+    assert "failure_tokens" in experienced.tell("claude-code/after-failure", error=OUTPUT).reason

@@ -1,0 +1,139 @@
+"""`satchel hook log`, `on` and `off`, for people; and the doctor, who looks at the log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from satchel.cli.application import run
+from satchel.cli.commands.hook import EVENTS
+from satchel.cli.main import hook_event
+from satchel.errors import ConfigError
+from satchel.hooks.events import Event
+from satchel.hooks.switch import switch
+from satchel.hooks.worker import log_failure
+from tests.hooks.conftest import Host
+
+QUESTION = "where is an order sent again when the connection drops?"
+
+
+def log(host: Host, name: str, **changed: object) -> None:
+    """An event that is answered and logged, as the worker does it."""
+    from satchel.hooks import hosts, worker
+
+    event = hosts.event_of(Event(name.partition("/")[2]))
+    assert event is not None
+    happening = hosts.read(host.payload(name, **changed), event)
+    answer, text = worker.answered(happening, None, {"SATCHEL_HOME": str(host.home), "HOME": str(host.home)})
+    assert worker._log(happening, answer, len(text), 0.0) == ""
+
+
+def test_the_log_shows_what_was_injected_and_what_it_cost(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    log(host, "claude-code/prompt", prompt=QUESTION)
+    log(host, "claude-code/prompt", prompt="thanks")
+    assert run(["hook", "log"]) == 0
+    shown = capsys.readouterr()
+    assert "code:shop/client.py" in shown.out
+    assert "relevant to the prompt" in shown.out
+    assert "def send_order" not in shown.out
+    assert "1 more came to nothing" in shown.err
+    assert run(["hook", "log", "--all"]) == 0
+    assert "names nothing to look for" in capsys.readouterr().out
+    assert run(["hook", "log", "--json", "-n", "1"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)["entries"]
+    assert (entry["event"], entry["outcome"], entry["tokens"]) == ("prompt", "nothing", 0)
+
+
+def test_a_log_without_entries_says_how_to_get_some(new_host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    assert new_host.entries() == []
+    assert run(["hook", "log"]) == 0
+    assert "--with-hooks" in capsys.readouterr().err
+
+
+def test_hooks_are_switched_off_and_on_again(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hook", "off"]) == 0
+    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
+    assert told == {}
+    assert "switched off" in answer.reason
+    assert run(["hook", "on"]) == 0
+    assert host.ask(QUESTION)
+    assert "hooks are on" in capsys.readouterr().out
+
+
+def test_a_variable_that_says_otherwise_is_named(
+    host: Host, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOOKS_ENABLED", "false")
+    monkeypatch.setenv("SATCHEL_HOOKS", "0")
+    assert run(["hook", "on"]) == 0
+    said = capsys.readouterr().err
+    assert "SATCHEL_HOOKS_ENABLED" in said
+    assert "SATCHEL_HOOKS=0" in said
+    assert host.entries() == []
+
+
+def test_the_switch_keeps_everything_else_in_the_file(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.toml", tmp_path / "satchel.toml"
+    real.write_text("# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    switch(link, is_on=False)
+    text = "# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\nenabled = false\n"
+    assert real.read_text() == text
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink()
+    switch(link, is_on=False)
+    assert real.read_text() == text
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()].count("real.toml") == 1
+
+
+@pytest.mark.parametrize("text", ["[hooks", "hooks = 3", "\xff"])
+def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "satchel.toml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"satchel\.toml"):
+        switch(path, is_on=True)
+    assert path.read_bytes() == text.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "event"),
+    [
+        (["hook", "prompt"], ["prompt"]),
+        (["--root", "/x", "hook", "prompt"], ["prompt", "--root", "/x"]),
+        (["--root=/x", "hook", "prompt"], ["prompt", "--root=/x"]),
+        (["hook"], []),
+        (["hook", "nonsense", "--bad"], ["nonsense", "--bad"]),
+        (["hook", "log"], None),
+        (["hook", "off"], None),
+        (["hook", "--help"], None),
+        (["context", "hook"], None),
+        ([], None),
+        (["--root"], None),
+    ],
+)
+def test_an_event_is_known_before_the_command_line_is_parsed(arguments: list[str], event: list[str] | None) -> None:
+    assert hook_event(arguments) == event
+
+
+def test_help_names_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tuple(Event) == EVENTS
+    assert run(["hook", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(event in shown for event in EVENTS)
+    assert run(["hook"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_the_doctor_tells_of_hooks_that_broke(new_host: Host, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--root", str(new_host.root), "--json"])
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["hooks"]["outcome"] == "ok"
+    log_failure(["prompt"], "ImportError: apsw is broken", 12.0)
+    run(["doctor", "--root", str(new_host.root), "--json"])
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["hooks"]["outcome"] == "warn"
+    assert "apsw is broken" in checks["hooks"]["message"]
+    assert "satchel hook log" in checks["hooks"]["fix"]

@@ -1,0 +1,65 @@
+"""The hook log tells what was done, and stays small."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from satchel import hook_log
+
+
+def test_entries_come_back_in_their_order_and_broken_lines_are_left_out(tmp_path: Path) -> None:
+    assert hook_log.entries(tmp_path) == []
+    for number in range(3):
+        hook_log.record(tmp_path, {"number": number, "said": "naïve \udcff"})
+    with hook_log.log_file(tmp_path).open("a") as file:
+        file.write('{"number": 3\n[4]\n')
+    assert [entry["number"] for entry in hook_log.entries(tmp_path)] == [0, 1, 2]
+    assert [entry["number"] for entry in hook_log.entries(tmp_path, 2)] == [1, 2]
+
+
+def test_the_file_is_for_the_user_alone_and_never_grows_beyond_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_log, "MOST_BYTES", 2_000)
+    monkeypatch.setattr(hook_log, "KEPT_BYTES", 1_000)
+    for number in range(200):
+        hook_log.record(tmp_path, {"number": number})
+        assert hook_log.log_file(tmp_path).stat().st_size <= 2_000
+    numbers = [entry["number"] for entry in hook_log.entries(tmp_path)]
+    assert numbers == [*range(numbers[0], 200)]
+    assert hook_log.log_file(tmp_path).stat().st_mode & 0o077 == 0
+
+
+def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        [*pool.map(lambda number: hook_log.record(tmp_path, {"number": number}), range(100))]
+    assert sorted(entry["number"] for entry in hook_log.entries(tmp_path)) == [*range(100)]
+
+
+@pytest.mark.parametrize("is_posix", [True, False])
+def test_a_lock_that_is_held_delays_an_entry_but_does_not_lose_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_posix: bool
+) -> None:
+    monkeypatch.setattr(hook_log, "LOCK_SECONDS", 0.02)
+    hook_log.record(tmp_path, {"number": 0})
+    if not is_posix:
+        monkeypatch.setattr(hook_log, "fcntl", None)
+    folder = hook_log.log_file(tmp_path).parent
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    hook_log.record(tmp_path, {"number": 1})
+    os.close(descriptor)
+    assert len(hook_log.entries(tmp_path)) == 2
+
+
+def test_failures_are_the_entries_of_events_that_broke(tmp_path: Path) -> None:
+    for number, outcome in enumerate((hook_log.FAILED, hook_log.NOTHING, hook_log.FAILED, hook_log.FAILED)):
+        hook_log.record(tmp_path, {"number": number, "outcome": outcome})
+    assert [entry["number"] for entry in hook_log.failures(tmp_path, 2)] == [2, 3]
+    assert json.dumps(hook_log.failures(tmp_path / "none", 2)) == "[]"

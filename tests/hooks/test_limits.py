@@ -1,0 +1,65 @@
+"""What is written has at most 9,000 characters, whatever is found."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from satchel.hooks import desk as desk_module
+from satchel.hooks.desk import MOST_CHARACTERS, Answer, Desk, written
+from satchel.hooks.events import Event, Happening
+from tests.hooks.conftest import Host
+
+TEXTS = some.text(alphabet=some.sampled_from('a \n"\\\x01é😀`-'), max_size=60)
+
+
+class FakePacker:
+    """Packs a text of so many characters a token, as engines do whose tokens are long."""
+
+    def __init__(self, unit: str, times: int) -> None:
+        self.unit, self.times = unit or "x", times
+        self.asked: list[int] = []
+
+    def __call__(self, tokens: int) -> Answer:
+        self.asked.append(tokens)
+        return Answer("injected", "", self.unit * (tokens * self.times // len(self.unit)), "a line for people")
+
+
+@given(TEXTS, some.integers(0, 400), some.integers(1, 4_000), some.sampled_from(["claude-code", "codex", "cursor"]))
+def test_an_answer_is_packed_smaller_until_it_fits(unit: str, times: int, tokens: int, host: str) -> None:
+    happening = Happening(Event.SESSION_START, host, "SessionStart", injects=True)
+    desk = Desk.__new__(Desk)
+    desk.happening = happening
+    packer = FakePacker(unit, times)
+    answer = desk.packed(packer, tokens)
+    text = written(happening, answer)
+    assert len(text) <= MOST_CHARACTERS
+    assert packer.asked == sorted(packer.asked, reverse=True)
+    if text:
+        assert isinstance(json.loads(text), dict)
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some.lists(some.text(max_size=400), min_size=1, max_size=12), some.integers(0, 60_000))
+def test_a_session_of_any_prompts_and_outputs_stays_within_the_limit(host: Host, said: list[str], size: int) -> None:
+    for number, text in enumerate(said):
+        prompt = f"why does send_order fail? {text * (size // max(len(text), 1) // 12)} {number}"
+        for name, field in (("claude-code/prompt", "prompt"), ("claude-code/after-failure", "error")):
+            told = host.told(name, **{field: prompt})[1]
+            assert len(json.dumps(told, ensure_ascii=False)) <= MOST_CHARACTERS
+    told = host.told("claude-code/session-start", source="compact", session_id=f"{said[0]}{size}")[1]
+    assert len(json.dumps(told, ensure_ascii=False)) <= MOST_CHARACTERS
+
+
+def test_a_budget_that_is_too_large_for_the_host_is_brought_down(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = host.home / "config" / "satchel.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[hooks]\nprompt_tokens = 100000\nmin_relevance = 0.0\n")
+    monkeypatch.setattr(desk_module, "MOST_CHARACTERS", 900)
+    monkeypatch.setattr(desk_module, "SHRINK", 0.01)
+    answer, told = host.told("claude-code/prompt", prompt="where is an order sent again when the connection drops?")
+    assert answer.tokens <= 1_000
+    assert len(json.dumps(told, ensure_ascii=False)) <= 900

@@ -1,0 +1,137 @@
+"""A prompt gets the little that is relevant to it, or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from satchel.hooks import prompt
+from satchel.hooks.prompt import asks_something, least_relevance
+from tests.hooks.conftest import Host
+from tests.test_redact import TOKENS
+
+QUESTION = "where is an order sent again when the connection drops?"
+
+
+def test_a_prompt_gets_what_answers_it_within_its_budget(host: Host) -> None:
+    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
+    text = told["hookSpecificOutput"]["additionalContext"]
+    assert told["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert "def send_order" in text
+    assert "systemMessage" not in told
+    assert 0 < answer.tokens <= 800
+    assert answer.items()[0]["id"] == "code:shop/client.py"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "yes", "ok, go on", "thanks, that looks good", "/compact", "/review the retry", "!ls client.py", "#remember it",
+        "<task-notification>send_order is done</task-notification>", "run the tests again", "",
+        "who painted the ceiling of the chapel in Rome?", "recommend a good novel about medieval pirates",
+    ],
+)  # fmt: skip
+def test_small_talk_commands_of_the_host_and_other_subjects_get_nothing(host: Host, said: str) -> None:
+    answer, told = host.told("claude-code/prompt", prompt=said)
+    assert told == {}
+    assert answer.reason
+
+
+def test_a_file_that_is_attached_or_that_hosts_load_is_not_sent_again(host: Host) -> None:
+    (host.root / "AGENTS.md").write_text("Orders are sent again when the connection drops: see send_order.\n")
+    with host.engine() as engine:
+        engine.index()
+    config = host.home / "config" / "satchel.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[hooks]\nmin_relevance = 0.1\n")
+    assert "### shop/client.py" in host.ask(QUESTION)
+    host.session = "session-2"
+    text = host.ask(f"@shop/client.py {QUESTION}")
+    assert "### shop/client.py" not in text
+    assert "### docs/guide.md" in text
+    assert "AGENTS.md" not in text
+
+
+def test_what_a_session_has_is_not_sent_again_and_another_session_gets_it(host: Host) -> None:
+    first = host.ask(QUESTION)
+    assert "def send_order" in first
+    assert "def send_order" not in host.ask(f"once more: {QUESTION}")
+    host.session = "session-2"
+    assert host.ask(QUESTION) == first
+
+
+def test_the_same_prompt_told_twice_is_answered_once(host: Host) -> None:
+    assert host.ask(QUESTION)
+    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
+    assert (answer.outcome, told) == ("nothing", {})
+    assert "a moment ago" in answer.reason
+
+
+def test_a_session_without_a_name_gets_its_answer_every_time(host: Host) -> None:
+    host.session = ""
+    assert host.ask(QUESTION) == host.ask(QUESTION) != ""
+
+
+def test_without_an_index_one_is_begun_in_the_background_and_nothing_is_shown(new_host: Host) -> None:
+    answer, told = new_host.told("claude-code/prompt", prompt=QUESTION)
+    assert told == {"systemMessage": "satchel is indexing this folder; prompts get context as soon as it is done"}
+    assert "being built" in answer.reason
+    assert new_host.started == [["refresh", str(new_host.root)]]
+
+
+def test_a_folder_that_is_no_project_is_not_indexed_unasked(new_host: Host) -> None:
+    folder = new_host.root.parent / "downloads"
+    folder.mkdir()
+    answer = new_host.tell("claude-code/prompt", prompt=QUESTION, cwd=str(folder))
+    assert "no project" in answer.reason
+    assert new_host.started == []
+
+
+def test_an_index_that_nobody_looked_at_for_a_while_is_refreshed_after_it_has_answered(host: Host) -> None:
+    lock = next(host.home.glob("cache/index/*/index.lock"))
+    assert host.ask(QUESTION)
+    assert host.started == []
+    os.utime(lock, (1, 1))
+    (host.root / "shop/client.py").write_text("def unrelated() -> None: ...\n")
+    text = host.ask("how does send_order wait with its backoff between attempts?")
+    assert "def send_order" not in text or "stale" in text
+    assert host.started == [["refresh", str(host.root)]]
+
+
+def test_cursor_takes_no_context_with_a_prompt_and_is_not_kept_waiting(host: Host) -> None:
+    answer, told = host.told("cursor/prompt", prompt=QUESTION)
+    assert told == {}
+    assert "takes no context" in answer.reason
+
+
+def test_a_budget_of_nothing_gives_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = host.home / "config" / "satchel.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[hooks]\nprompt_tokens = 0\n")
+    assert host.ask(QUESTION) == ""
+    config.write_text("[hooks]\nmin_relevance = 1.0\n")
+    assert host.ask(f"{QUESTION} perhaps in another galaxy") == ""
+    assert "relevant" in host.tell("claude-code/prompt", prompt=f"{QUESTION} or in zanzibar").reason
+    monkeypatch.setattr(prompt, "PROMPT_CHARACTERS", 10)
+
+
+def test_secrets_in_a_prompt_are_neither_kept_nor_shown(host: Host) -> None:
+    secret = TOKENS["github-token"]
+    text = host.ask(f"why does send_order fail with {secret}?")
+    kept = "".join(path.read_text() for path in (host.state / "hooks").rglob("*.json"))
+    assert secret not in text + kept + json.dumps(host.entries())
+    assert "why does send_order fail" in kept
+
+
+@pytest.mark.parametrize("said", ["fix `x`", "see src/a.py", "what is max_tokens", "parseHttp breaks", "run() hangs"])
+def test_a_prompt_that_names_something_asks_for_it(said: str) -> None:
+    assert asks_something(said)
+
+
+def test_a_long_prompt_needs_less_relevance_but_never_less_than_a_question() -> None:
+    few, many = "order connection retry", " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300))
+    assert least_relevance(few, 0.45) == 0.45
+    assert 0.14 <= least_relevance(many, 0.45) < 0.2
+    assert least_relevance(many, 0.05) == 0.05

@@ -1,0 +1,135 @@
+"""`satchel proxy` as a client starts it: a process with a server behind it, and how both end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from satchel.testing import TinyRepository
+from tests.cli.conftest import Satchel
+from tests.cli.conftest import home as home
+from tests.cli.conftest import satchel as satchel
+from tests.mcp.proxied import PATIENCE, SERVER, request
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups of POSIX")
+
+END_SECONDS = 5.0
+"""What a test allows where the proxy promises 3 s: the machine has other users."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repository = TinyRepository(tmp_path_factory.mktemp("process") / "shop")
+    repository.commit("Begin", {"AGENTS.md": "Keep it short.\n"})
+    return repository.root
+
+
+@contextmanager
+def started(root: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], dict[str, int]]]:
+    """A proxy with its server, and the processes that the server told of."""
+    environ = {**os.environ, "SATCHEL_HOME": str(root.parent / "home"), "SATCHEL_TOOLS_DEADLINE_S": "60"}
+    command = [sys.executable, "-P", "-m", "satchel", "proxy", "--root", str(root), "--tools", "echo", "--", *SERVER]
+    with subprocess.Popen(
+        [*command, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+    ) as process:
+        assert process.stderr is not None
+        told: dict[str, int] = {}
+        while "ready" not in told:
+            name, _, number = process.stderr.readline().decode().partition(" ")
+            told[name] = int(number)
+        try:
+            yield process, told
+        finally:
+            process.kill()
+            for left in told.values():
+                if is_running(left):
+                    os.kill(left, signal.SIGKILL)
+
+
+def is_running(number: int) -> bool:
+    """Whether a process is there and no zombie."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_until_gone(*numbers: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while any(map(is_running, numbers)):
+        assert time.monotonic() < until, "a process is left behind"
+        os.sched_yield()
+
+
+def test_a_client_gets_context_and_the_end_reaches_the_server(root: Path) -> None:
+    with started(root, "code=3") as (process, told):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(request("echo")).encode() + b"\n")
+        process.stdin.flush()
+        result = json.loads(process.stdout.readline())["result"]
+        assert "Keep it short." in result["content"][1]["text"]
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 3
+        wait_until_gone(*told.values())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=str)
+def test_a_signal_ends_both_and_what_the_server_started(root: Path, number: signal.Signals) -> None:
+    with started(root, "child") as (process, told):
+        before = time.monotonic()
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == 128 + number
+        assert time.monotonic() - before < END_SECONDS
+        wait_until_gone(*told.values())
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read().partition(b"KeyboardInterrupt")[2]
+
+
+def test_a_server_that_is_killed_ends_the_proxy(root: Path) -> None:
+    with started(root, "child") as (process, told):
+        before = time.monotonic()
+        os.kill(told["ready"], signal.SIGKILL)
+        assert process.wait(PATIENCE) == 128 + signal.SIGKILL
+        assert time.monotonic() - before < END_SECONDS
+        wait_until_gone(*told.values())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells a child of its parent's death")
+def test_a_proxy_that_is_killed_leaves_no_server(root: Path) -> None:
+    with started(root) as (process, told):
+        process.kill()
+        wait_until_gone(told["ready"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--", "server"], "no tool is chosen: name some with --tools 'edit_*'"),
+        (["--tools", ",", "--", "server"], "no tool is chosen"),
+        (["--tools", "*"], "there is no command: write it behind `--`"),
+        (["--tools", "*", "--max-tokens", "10", "--", "server"], "--max-tokens is 10: give 50 or more"),
+        (["--tools", "*", "--", "no-such-server"], "cannot run 'no-such-server'"),
+    ],
+)
+def test_wrong_use_is_named(satchel: Satchel, arguments: list[str], message: str) -> None:
+    ran = satchel("proxy", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_without_standard_input_nothing_begins(root: Path) -> None:
+    command = f"exec {sys.executable} -P -m satchel proxy --tools '*' -- true <&-"
+    ran = subprocess.run(["sh", "-c", command], cwd=root, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "standard input or output is closed" in ran.stderr

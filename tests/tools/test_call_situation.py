@@ -1,0 +1,100 @@
+"""What a call of a tool says of the situation that it is made in."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from satchel.rules.situation import make_situation
+from satchel.tools.daemons import Daemons
+from satchel.tools.situation import LONGEST_VALUE, MOST_VALUES, call_situation
+
+
+def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:
+    found = call_situation(
+        "edit", {"query": "why?", "task": " ", "intent": "fix", "paths": ["b.py", 3], "path": "a.py", "tags": ["x"]}
+    )
+    assert found["tool"] == "edit"
+    assert (found["task"], found["intent"], found["tags"]) == ("why?", "fix", ["x"])
+    assert found["files"] == ["a.py", "b.py"]
+    assert make_situation(found).files == ("a.py", "b.py")
+
+
+def test_a_parameter_of_another_kind_says_nothing() -> None:
+    found = call_situation("edit", {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7})
+    assert found == {"tool": "edit", "params": {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7}}
+
+
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [
+        ("{root}/src/a.py", "src/a.py"),
+        ("file://{root}/src/a%20b.py", "src/a b.py"),
+        ("{root}/src/../c.py", "c.py"),
+        ("{root}", None),
+        ("/somewhere/else.py", None),
+        ("https://example.org/a.py", None),
+        ("two\nlines", None),
+        ("src/a.py", "src/a.py"),
+    ],
+)
+def test_paths_become_relative_to_the_root(tmp_path: Path, given: str, file: str | None) -> None:
+    found = call_situation("read", {"path": given.format(root=tmp_path)}, tmp_path)
+    assert found.get("files") == (None if file is None else [file])
+
+
+def test_a_root_behind_a_link_holds_the_same_files(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    found = call_situation("read", {"path": str(tmp_path / "real" / "a.py")}, tmp_path / "link")
+    assert found["files"] == ["a.py"]
+
+
+def test_values_become_plain_and_short() -> None:
+    found = call_situation(
+        "edit",
+        {"path": Path("a.py"), "text": "x" * 9_000, "many": [*range(1_000)], "odd": object(), "deep": {1: ("a",)}},
+    )["params"]
+    assert found["path"] == "a.py"
+    assert len(found["text"]) == LONGEST_VALUE + 1
+    assert len(found["many"]) < MOST_VALUES
+    assert found["odd"] == "<object>"
+    assert found["deep"] in ({}, {"1": ["a"]})
+    assert call_situation("t", {"deep": {1: ("a",)}})["params"] == {"deep": {"1": ["a"]}}
+
+
+def test_the_context_itself_is_no_parameter() -> None:
+    assert call_situation("t", {"_context": object(), "a": 1})["params"] == {"a": 1}
+
+
+def test_threads_do_the_work_in_order_and_end_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.tools.daemons.IDLE_SECONDS", 0.01)
+    before = {*threading.enumerate()}
+    daemons, order = Daemons(1), list[int]()
+    jobs = [daemons.start(lambda number=number: order.append(number)) for number in range(5)]  # type: ignore[misc]
+    for job in jobs:
+        job.result(10)
+    assert order == [0, 1, 2, 3, 4]
+    for thread in {*threading.enumerate()} - before:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert daemons.start(lambda: 7).result(10) == 7
+    assert daemons.busy == 0
+
+
+def test_work_that_was_given_up_is_not_begun() -> None:
+    daemons, go, begun = Daemons(1), threading.Event(), list[int]()
+    first = daemons.start(go.wait)
+    second = daemons.start(lambda: begun.append(1))
+    assert second.cancel()
+    go.set()
+    first.result(10)
+    assert daemons.start(lambda: "next").result(10) == "next"
+    assert begun == []
+
+
+def test_what_the_work_raises_reaches_whoever_waits() -> None:
+    with pytest.raises(ZeroDivisionError):
+        Daemons(2).start(lambda: 1 / 0).result(10)

@@ -1,0 +1,267 @@
+"""The other views in a real browser: the graph, records, the index, hooks; small windows; hostile texts."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from satchel import hook_log
+from tests.web import page_folder
+from tests.web.browser import Page
+
+VIEWS = {
+    "ask": "ask?q=how+does+retry+double+the+backoff+pause",
+    "graph": "graph?node=src%2Fshop%2Fretry.py",
+    "memories": "memories?replaced=true",
+    "experiences": "experiences",
+    "values": "values",
+    "index": "index",
+    "hooks": "hooks",
+}
+SCHEMES = ("light", "dark")
+
+HOSTILE_ELEMENTS = (
+    "main script, main img, main iframe, main object, main svg circle:not([r]), main svg[onload], [onerror], [onload], "
+    "a[href^='javascript:'], b, main style"
+)
+
+
+def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
+    page.fresh("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff&walk=code")
+    page.find(".graph-drawing")
+    page.settled()
+    start = page.texts(".knot.start .knot-name")
+    assert start == ["backoff"]
+    page.picture("graph")
+    page.click('.knot[aria-label^="Retry.run"]')
+    page.wait(lambda: page.texts(".knot.start .knot-name") == ["Retry.run"], "the other end in the middle")
+    assert "Retry.run" in str(page.find("#graph-query").get_attribute("value"))
+    page.driver.back()
+    page.wait(lambda: page.texts(".knot.start .knot-name") == start, "the way back")
+
+
+def test_nodes_are_reached_and_followed_with_keys(page: Page) -> None:
+    page.go("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff")
+    page.find(".knot")
+    page.settled()
+    page.js("document.querySelector('.knot[tabindex=\"0\"]').focus()")
+    first = page.focused()
+    page.press(Keys.ARROW_RIGHT)
+    second = page.focused()
+    assert first.endswith("where the walk starts")
+    assert second != first
+    page.press(Keys.ENTER)
+    name = second.partition(",")[0]
+    page.wait(lambda: name in " ".join(page.texts(".knot.start title")), "the walk to the node with the focus")
+    page.settled()
+    assert page.focused().endswith("where the walk starts")
+
+
+def test_the_list_of_nodes_says_the_same_as_the_drawing(page: Page) -> None:
+    page.go("graph?node=src%2Fshop%2Fretry.py&depth=1")
+    page.find(".node-list")
+    page.settled()
+    assert len(page.all(".node-list li")) == len(page.all(".knot"))
+    page.click(".node-list [data-act='walk']")
+    page.wait(lambda: "graph?node=" in page.js("return location.hash"), "the walk")
+    page.settled()
+
+
+def test_an_item_of_an_answer_leads_to_its_graph(page: Page) -> None:
+    page.go(f"{VIEWS['ask']}&types=code")
+    page.answered(4000)
+    page.click('.item[data-id="code:src/shop/retry.py"] [data-act="graph"]')
+    page.find(".graph-drawing")
+    page.settled()
+    assert "src/shop/retry.py" in page.texts(".knot.start title")[0]
+
+
+def test_nothing_found_in_the_graph_is_said(page: Page) -> None:
+    page.go("graph?node=zzzqqq")
+    assert "Nothing here is about that" in page.find("#graph-place .message").text
+    page.go("graph")
+    page.wait(lambda: "Start from a topic" in page.texts("#graph-place")[0], "the way to start")
+
+
+def test_memories_show_what_replaced_what(page: Page) -> None:
+    page.go("memories?replaced=true")
+    page.find("#memory-cards .card")
+    page.settled()
+    cards = page.texts("#memory-cards .card")
+    old = next(text for text in cards if page_folder.REPLACED in text)
+    new = next(text for text in cards if page_folder.REMEMBERED in text)
+    assert "replaced by" in old
+    assert "in force" in new
+    page.go("memories")
+    page.wait(lambda: page_folder.REPLACED not in " ".join(page.texts("#memory-cards")), "only what is in force")
+
+
+def test_memories_are_found_by_words_and_category(page: Page) -> None:
+    page.go("memories?find=moon")
+    page.wait(lambda: len(page.all("#memory-cards .card")) == 1, "one memory")
+    page.go("memories?category=error")
+    page.wait(lambda: "Kraken memory" in " ".join(page.texts("#memory-cards .card")), "the category")
+    page.go("memories?find=zzzqqq")
+    page.wait(lambda: "No memory is like that" in page.texts("#memory-cards")[0], "nothing")
+
+
+def test_a_memory_is_forgotten_only_after_a_yes(page: Page) -> None:
+    page.go("memories?find=moon")
+    page.click("#memory-cards [data-act='forget']")
+    assert page_folder.FORGETTABLE in page.find("#confirm").text
+    page.picture("forget")
+    page.click("#confirm-no")
+    page.settled()
+    assert len(page.all("#memory-cards .card")) == 1
+    page.click("#memory-cards [data-act='forget']")
+    page.click("#confirm-yes")
+    page.wait(lambda: not page.all("#memory-cards .card"), "the memory to be gone")
+    assert page.said() == "Forgotten"
+    page.go("memories")
+    page.settled()
+    assert page_folder.FORGETTABLE not in page.texts("#memory-cards")[0]
+
+
+def test_something_new_is_remembered(page: Page) -> None:
+    page.go("memories")
+    page.settled()
+    page.find("#remember-text").send_keys("Retries are logged at level info", Keys.ENTER)
+    page.wait(lambda: "Retries are logged" in " ".join(page.texts("#memory-cards .card")), "the new memory")
+
+
+def test_experiences_show_their_life(page: Page) -> None:
+    page.go("experiences?outcome=falsified&domain=debugging")
+    page.find("#experience-cards .card")
+    page.settled()
+    card = next(text for text in page.texts("#experience-cards .card") if page_folder.GOAL in text)
+    for told in ("started", "1 earlier attempt", "falsified", "silver", "wrong-assumption", "Look at the type"):
+        assert told in card
+    page.go("experiences?outcome=active")
+    page.wait(lambda: len(page.all("#experience-cards .card")) == 1, "the one that goes on")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="groups need the extra: satchel[values]")
+def test_values_show_the_groups_that_they_rest_on(page: Page) -> None:
+    page.go("values")
+    page.find("#value-cards .card")
+    page.settled()
+    shown = page.texts("#value-cards .card")[0]
+    for told in ("to the centre of", "debugging", "Evidence: "):
+        assert told in shown
+
+
+def test_the_index_says_what_it_holds_and_whether_all_works(page: Page) -> None:
+    page.go("index")
+    page.find("#doctor li")
+    page.settled()
+    assert "commits" in page.texts("#status")[0]
+    assert "sqlite" in page.texts("#doctor")[0]
+    assert page.texts("#pulse") == ["up to date"]
+    assert page.texts("#place") == ["shop"]
+    page.click("#look-again")
+    page.settled()
+
+
+def test_an_index_that_is_being_built_says_how_far_it_is(page: Page) -> None:
+    page.fresh("index")
+    page.settled()
+    page.js(
+        "window.really = window.fetch; window.fetch = async (where, how) => {"
+        "  const found = await window.really(where, how);"
+        "  if (!String(where).startsWith('/api/status')) return found;"
+        "  const status = await found.json();"
+        "  status.indexing = { running: true, phase: 'reading', done: 3, total: 10, failure: '' };"
+        "  return new Response(JSON.stringify(status)); }"
+    )
+    page.module("health.js", "return m.pulse().then(() => null)")
+    assert page.texts("#pulse") == ["indexing: reading 3 of 10"]
+    assert page.find("#progress progress").get_attribute("value") == "3"
+    page.js("window.fetch = window.really")
+    page.wait(lambda: page.texts("#pulse") == ["up to date"], "the end of the indexing")
+
+
+def test_hooks_show_what_they_injected_and_what_it_cost(page: Page, page_state: Path) -> None:
+    page.fresh("hooks")
+    assert "No hook has run yet" in page.find("#hook-log .message").text
+    entry = {
+        "at": "2026-05-01T10:30:00Z", "event": "prompt", "host": "claude-code", "session": "1a2b", "folder": "shop",
+        "outcome": "injected", "reason": page_folder.SCRIPT, "tokens": 321, "characters": 1200, "ms": 41,
+        "items": [{"id": "code:a.py", "title": page_folder.IMAGE, "tokens": 40}],
+    }  # fmt: skip
+    hook_log.record(page_state, entry)
+    hook_log.record(page_state, {**entry, "outcome": "nothing", "reason": "nothing relevant", "tokens": 0, "items": []})
+    page.fresh("hooks")
+    page.find("#hook-log table")
+    assert page.texts("#hook-log > .told") == ["2 events; 1 injection with 321 tokens"]
+    newest, oldest = page.texts("#hook-log tbody tr")
+    assert "nothing relevant" in newest
+    assert page_folder.SCRIPT in oldest
+    assert page_folder.IMAGE in oldest
+    assert page.all(HOSTILE_ELEMENTS) == []
+
+
+def test_a_server_that_is_gone_is_named_and_can_be_asked_again(page: Page) -> None:
+    page.fresh("hooks")
+    page.settled()
+    page.js("window.really = window.fetch; window.fetch = async () => { throw new TypeError('gone'); }")
+    page.click("#tab-memories")
+    message = page.find("#memory-cards .message.bad")
+    assert "satchel does not answer" in message.text
+    page.js("window.fetch = window.really")
+    page.click("#memory-cards [data-act='retry']")
+    page.find("#memory-cards .card")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_no_view_is_wider_than_a_small_window(page: Page, scheme: str) -> None:
+    page.look_like(360, 740, scheme)
+    page.fresh("ask")
+    for name, fragment in VIEWS.items():
+        page.go(fragment)
+        page.find(f"#view-{name}")
+        page.settled()
+        assert not page.is_wider_than_the_window(), name
+        page.picture(f"{name}-360-{scheme}")
+    page.look_like(1280, 900, scheme)
+    for name, fragment in VIEWS.items():
+        page.go(fragment)
+        page.find(f"#view-{name}")
+        page.settled()
+        page.picture(f"{name}-1280-{scheme}")
+
+
+def test_stored_texts_that_look_like_markup_stay_texts(page: Page) -> None:
+    page.fresh("ask?q=kraken&max=8000")
+    page.answered(8000)
+    assert {one.partition(":")[0] for one in page.items()} >= {"code", "commit", "memory"}
+    assert page_folder.HOSTILE_FILE in " ".join(page.texts(".item h4"))
+    shown = " ".join(page.texts("#answer"))
+    for text in (page_folder.SCRIPT, page_folder.IMAGE, page_folder.DRAWING):
+        assert text in shown
+    for fragment in (
+        "memories?find=kraken",
+        "experiences",
+        "graph?node=kraken",
+        "ask?q=kraken&types=docs",
+        "ask?q=kraken&raw=true",
+    ):
+        assert page.all(HOSTILE_ELEMENTS) == []
+        page.go(fragment)
+        page.settled()
+    assert page.all(HOSTILE_ELEMENTS) == []
+    assert page.js("return window.harmed ?? null") is None
+    page.picture("hostile")
+
+
+def test_links_of_notes_lead_only_to_the_web_and_tell_nothing(page: Page) -> None:
+    page.go("ask?q=exponential+backoff&types=docs")
+    page.answered(4000)
+    links = page.js("return [...document.querySelectorAll('#answer a')].map((one) => [one.href, one.rel, one.target])")
+    assert links == [["https://example.org/backoff", "noreferrer noopener", "_blank"]]
+    page.go("ask?q=kraken&types=docs")
+    page.wait(lambda: any("kraken" in one for one in page.items()), "the hostile note")
+    assert page.all("#answer a") == []
+    assert "a harmless label (javascript:window.harmed=3)" in " ".join(page.texts("#answer"))

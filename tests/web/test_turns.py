@@ -1,0 +1,284 @@
+"""Requests wait for their turn, within limits; who goes away takes the work along."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from starlette.types import Message
+
+from satchel.engine import Satchel
+from satchel.errors import StoreError
+from satchel.index.lock import holder
+from satchel.testing import TinyRepository
+from satchel.web.access import Access
+from satchel.web.application import application
+from satchel.web.origins import own_origins
+from satchel.web.refusals import BUSY, STOPPING
+from satchel.web.served import Served, served
+from satchel.web.turns import ClientGoneError, RefusedError, ShouldStop, Turns
+from tests.web.asking import PORT, TOKEN, environment
+
+PATIENCE_SECONDS = 60
+
+FILES = {f"part{number}/module.py": f"def function_{number}() -> int:\n    return {number}\n" for number in range(40)}
+
+
+class Client:
+    """A client of one request: what it receives, and when it goes away."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    async def receive(self) -> Message:
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+def running(test: Callable[[], Awaitable[None]]) -> None:
+    """Run a test in an event loop of its own, with an end."""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await test()
+
+    asyncio.run(bounded())
+
+
+async def happened(event: threading.Event) -> None:
+    """Wait for a thread without holding up the loop."""
+    assert await asyncio.to_thread(event.wait, PATIENCE_SECONDS)
+
+
+def test_work_runs_in_a_thread_and_its_result_comes_back() -> None:
+    async def test() -> None:
+        turns = Turns(1, 0, "test")
+        here = threading.get_ident()
+        assert await turns.run(lambda _: threading.get_ident(), Client().receive) != here
+        with pytest.raises(ZeroDivisionError):
+            await turns.run(lambda _: 1 // 0, Client().receive)
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_there_are_so_many_places_and_no_more() -> None:
+    turns = Turns(2, 1, "test")
+    with turns.admitted(), turns.admitted(), turns.admitted():
+        with pytest.raises(RefusedError) as refused, turns.admitted():
+            pass
+        assert refused.value.refusal is BUSY
+        assert BUSY.headers["Retry-After"] == "1"
+    with turns.admitted():
+        pass
+    turns.close(0)
+    with pytest.raises(RefusedError) as refused, turns.admitted():
+        pass
+    assert refused.value.refusal is STOPPING
+
+
+def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
+    async def test() -> None:
+        turns = Turns(1, 5, "test")
+        begun, ended, never = threading.Event(), threading.Event(), threading.Event()
+
+        def until_stopped(should_stop: ShouldStop) -> None:
+            begun.set()
+            while not should_stop():
+                pass
+            ended.set()
+
+        first, second = Client(), Client()
+        runs = asyncio.ensure_future(turns.run(until_stopped, first.receive))
+        await happened(begun)
+        waits = asyncio.ensure_future(turns.run(lambda _: never.set(), second.receive))
+        await asyncio.sleep(0)
+        second.gone.set()
+        with pytest.raises(ClientGoneError):
+            await waits
+        first.gone.set()
+        with pytest.raises(ClientGoneError):
+            await runs
+        await happened(ended)
+        assert turns.close(PATIENCE_SECONDS)
+        assert not never.is_set()
+
+    running(test)
+
+
+def test_work_waits_for_what_has_to_come_first() -> None:
+    async def test() -> None:
+        turns = Turns(1, 0, "test")
+        first = asyncio.get_running_loop().create_future()
+        done = threading.Event()
+        waits = asyncio.ensure_future(turns.run(lambda _: done.set(), Client().receive, first))
+        gone = Client()
+        leaves = asyncio.ensure_future(turns.run(lambda _: None, gone.receive, first))
+        gone.gone.set()
+        with pytest.raises(ClientGoneError):
+            await leaves
+        assert not done.is_set()
+        first.set_result(None)
+        await waits
+        assert done.is_set()
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
+    async def test() -> None:
+        turns = Turns(1, 1, "test")
+        first = asyncio.get_running_loop().create_future()
+        waits = asyncio.ensure_future(turns.run(lambda _: None, Client().receive, first))
+        await asyncio.sleep(0)
+        turns.stop()
+        first.set_result(None)
+        with pytest.raises(RefusedError):
+            await waits
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+def test_work_that_does_not_stop_is_told_to_whoever_closes() -> None:
+    async def test() -> None:
+        turns = Turns(1, 0, "test")
+        begun, release = threading.Event(), threading.Event()
+
+        def deaf(_: ShouldStop) -> None:
+            begun.set()
+            release.wait(PATIENCE_SECONDS)
+
+        runs = asyncio.ensure_future(turns.run(deaf, Client().receive))
+        await happened(begun)
+        assert not turns.close(0)
+        release.set()
+        await runs
+        assert turns.close(PATIENCE_SECONDS)
+
+    running(test)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> TinyRepository:
+    repository = TinyRepository(tmp_path / "repository")
+    repository.commit("Everything", FILES)
+    return repository
+
+
+def scope_of(path: str) -> dict[str, object]:
+    """A request with the token."""
+    host = f"127.0.0.1:{PORT}".encode()
+    headers = [(b"host", host), (b"authorization", f"Bearer {TOKEN}".encode()), (b"content-type", b"application/json")]
+    return {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": headers, "http_version": "1.1", "scheme": "http", "root_path": "",
+        "server": ("127.0.0.1", PORT), "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+
+
+class Watched:
+    """Stands in for the progress of a server: holds the index run up until it is released."""
+
+    def __init__(self, shared: Served) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        self._advance = shared.indexing.advance
+        shared.indexing.advance = self.advance  # type: ignore[method-assign]
+
+    def advance(self, count: int) -> None:
+        self._advance(count)
+        if count:
+            self.begun.set()
+            assert self.released.wait(PATIENCE_SECONDS)
+
+
+def test_a_client_that_drops_its_question_stops_the_index_run_and_frees_the_lock(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    async def test() -> None:
+        with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
+            shared = served(engine)
+            watched = Watched(shared)
+            app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
+            dropped, body = Client(), iter([b'{"question": "function"}'])
+
+            async def receive() -> Message:
+                for part in body:
+                    return {"type": "http.request", "body": part, "more_body": False}
+                return await dropped.receive()
+
+            async def send(_message: Message) -> None:
+                pass
+
+            asked = asyncio.ensure_future(app(scope_of("/api/context_query"), receive, send))
+            await happened(watched.begun)
+            lock = engine.places.index / "index.lock"
+            assert holder(lock), "the question is indexing"
+            dropped.gone.set()
+            await asked
+            watched.released.set()
+            assert shared.close()
+            assert not holder(lock)
+            report = engine.index()
+            assert report.added, "something was left to do"
+            assert engine.search("function_39", refresh=False)
+
+    running(test)
+
+
+def test_a_question_waits_for_the_first_index_while_the_state_is_shown(
+    repository: TinyRepository, tmp_path: Path
+) -> None:
+    with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
+        shared = served(engine)
+        watched = Watched(shared)
+        app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", headers=headers) as client:
+            assert watched.begun.wait(PATIENCE_SECONDS)
+            answers: list[int] = []
+
+            def ask() -> None:
+                answers.append(client.post("/api/context_query", json={"question": "function_7"}).status_code)
+
+            asker = threading.Thread(target=ask)
+            asker.start()
+            try:
+                state = client.get("/api/status").json()["indexing"]
+                waited = not answers
+            finally:
+                watched.released.set()
+                asker.join(PATIENCE_SECONDS)
+            assert state["running"]
+            assert state["phase"]
+            assert state["done"]
+            assert waited
+            assert answers == [200]
+            assert client.get("/api/status").json()["indexing"]["running"] is False
+        assert shared.close()
+
+
+def test_a_first_index_that_fails_is_told_and_ends_the_waiting(
+    repository: TinyRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
+
+        def full(**_options: object) -> None:
+            raise StoreError("the disk is full")
+
+        monkeypatch.setattr(engine, "refresh", full)
+        shared = served(engine)
+        app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", headers=headers) as client:
+            answer = client.post("/api/search", json={"question": "function"})
+            assert answer.status_code == 500
+            assert answer.json()["error"]["message"] == "the disk is full"
+            assert client.get("/api/status").json()["indexing"]["failure"] == "the disk is full"
+        assert shared.close()
+    assert "the disk is full" in capfd.readouterr().err

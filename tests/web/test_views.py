@@ -1,0 +1,121 @@
+"""What the page looks at: GET with arguments in the address, options, the state, the files of the page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from satchel import hook_log
+from satchel.engine import Satchel
+from satchel.web.views import VIEWS
+from tests.web.asking import client_of
+
+
+@pytest.fixture(scope="module")
+def asking(engine: Satchel) -> Iterator[TestClient]:
+    engine.memories.add("Deploys happen on Tuesdays.", category="fact")
+    engine.memories.add("Ada prefers tabs.", category="preference")
+    with client_of(engine) as client:
+        yield client
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_the_operation_of_its_name(asking: TestClient, name: str) -> None:
+    seen, asked = asking.get(f"/api/{name}"), asking.post(f"/api/{name}", json={})
+    assert seen.status_code == asked.status_code == 200
+    assert set(seen.json()) - {"indexing"} == set(asked.json())
+
+
+def test_arguments_stand_in_the_address_with_their_types(asking: TestClient) -> None:
+    found = asking.get("/api/memories?category=preference&limit=1&superseded=false").json()["memories"]
+    assert [memory["content"] for memory in found] == ["Ada prefers tabs."]
+    assert len(asking.get("/api/memories?limit=1&category=").json()["memories"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("limit=many", "limit is 'many'"),
+        ("limit=0", "limit is 0"),
+        ("limit=1&limit=2", "limit is given 2 times"),
+        ("superseded=perhaps", "superseded"),
+        ("category=food", "food"),
+        ("nonsense=1", "nonsense"),
+    ],
+)
+def test_an_impossible_argument_is_named(asking: TestClient, query: str, named: str) -> None:
+    answer = asking.get(f"/api/memories?{query}")
+    assert answer.status_code == 400
+    assert named in answer.json()["error"]["message"]
+
+
+def test_the_state_says_how_far_the_index_is(asking: TestClient) -> None:
+    asking.post("/api/search", json={"question": "backoff"})  # waits for the index
+    state = asking.get("/api/status").json()
+    assert state["indexing"]["running"] is False
+    assert state["indexing"]["failure"] == ""
+    assert state["documents"]
+
+
+def test_folders_of_the_user_are_shown_from_home(
+    asking: TestClient, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("status", "doctor"):
+        assert str(home) not in asking.get(f"/api/{name}").text
+    assert asking.get("/api/status").json()["root"] == f"~{os.sep}shop"
+
+
+def test_options_offer_every_choice_and_the_defaults_in_force(asking: TestClient) -> None:
+    offered = asking.get("/api/options").json()
+    assert offered["kinds"][:2] == ["memories", "code"]
+    assert offered["formats"] == ["markdown", "xml", "plain", "json"]
+    assert {"general", "coding", "writing", "planning", "meeting-prep"} <= set(offered["lenses"])
+    assert "preference" in offered["categories"]
+    assert offered["defaults"]["max_tokens"] == 4000
+    assert offered["root"] == "shop"
+
+
+def test_what_hooks_did_is_shown_without_what_hides_in_it(asking: TestClient, engine: Satchel) -> None:
+    assert asking.get("/api/hooks").json()["entries"] == []
+    for number in range(3):
+        hook_log.record(engine.places.state, {"event": "prompt", "outcome": "nothing", "why": f"{number}\u202e"})
+    shown = asking.get("/api/hooks?limit=2").json()["entries"]
+    assert [entry["why"] for entry in shown] == ["1", "2"]
+    for limit in ("0", "many", "-1"):
+        assert asking.get(f"/api/hooks?limit={limit}").status_code == 400
+
+
+def test_the_server_is_healthy(asking: TestClient) -> None:
+    assert asking.get("/healthz").json()["status"] == "ok"
+    assert asking.head("/healthz").content == b""
+
+
+def test_the_page_comes_from_the_package(asking: TestClient) -> None:
+    page = asking.get("/")
+    assert page.status_code == 200
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert asking.get("/page/index.html").content == page.content
+    assert asking.get("/page/style.css").headers["Content-Type"] == "text/css; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.html", "../guard.py", "%2e%2e/guard.py", "..%2fguard.py", "guard.py", "", "index.html%00",
+             "index.html/", "Index.html", "\\..\\guard.py", "%c0%ae%c0%ae/guard.py"]
+)  # fmt: skip
+def test_only_files_of_the_page_are_shown(asking: TestClient, name: str) -> None:
+    answer = asking.get(f"/page/{name}")
+    assert answer.status_code == 404
+    assert answer.json()["error"]["type"] == "NotFound"
+
+
+def test_a_route_that_is_asked_in_another_way_says_how(asking: TestClient) -> None:
+    answer = asking.get("/api/context_query")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+    assert answer.json()["error"]["message"] == "this route takes POST"
+    assert asking.options("/healthz").headers["Allow"] == "GET, HEAD"
