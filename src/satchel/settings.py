@@ -347,9 +347,9 @@ class Settings:
         least=0, most=100_000,
     )  # fmt: skip
     hooks_min_relevance: float = _setting(
-        "hooks.min_relevance", 0.45,
+        "hooks.min_relevance", 0.4,
         "relevance (0 to 1) below which nothing is shown with a short prompt; a long one needs less",
-        "nobody asked: 95 of 100 titles of real issues are answered, and 4 of 100 prompts about something else",
+        "nobody asked: 93 of 100 titles of real issues are answered, and 5 of 100 prompts about something else",
         least=0.0, most=1.0,
     )  # fmt: skip
     hooks_capture: str = _setting(

@@ -72,6 +72,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "clients": LEAVES,
     "evaluate": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
+    "adapters": LEAVES | {"engine"},
     **dict.fromkeys(EDGES, LEAVES | {"calls", "clients", "engine", "envelope", "evaluate", "doctor", "tools"}),
     # HTTP carries MCP as well.
     "web": LEAVES | {"calls", "engine", "mcp"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import string
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -127,6 +128,18 @@ def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
         results = list(pool.map(read, names * 50))
     assert results == [(f"def f_{name[0]}():", f"f_{name[0]}") for name in names * 50]
     assert reader.held[0] == 3
+
+
+def test_threads_that_share_lines_know_the_same_sizes() -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):
+                shared = Lines("a.py", ("line",) * 5_000)
+                assert {*pool.map(lambda _, lines=shared: lines.characters(1, 5_000), range(16))} == {25_000}
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_an_outline_is_worked_out_once_for_a_remembered_file(tmp_path: Path, reader: FileLines) -> None:

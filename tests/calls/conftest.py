@@ -60,8 +60,9 @@ def ask(engine: Satchel) -> Ask:
 
 
 @pytest.fixture
-def printed(engine: Satchel, capsys: pytest.CaptureFixture[str]) -> Printed:
+def printed(root: Path, capsys: pytest.CaptureFixture[str]) -> Printed:
     """What a command line prints, as JSON."""
+    assert root == Path.cwd()
 
     def as_json(*arguments: str) -> Any:
         capsys.readouterr()

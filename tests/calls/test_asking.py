@@ -134,7 +134,7 @@ def test_a_commit_and_a_memory_are_documents_too(ask: Ask) -> None:
      "code:shop/client.py#L5-2", "commit:0000000", "memory:mem_1"],
 )  # fmt: skip
 def test_an_id_that_nothing_has_is_refused_in_the_same_words(ask: Ask, identity: str) -> None:
-    with pytest.raises(UsageError, match="there is no document .* here: `satchel search` shows ids"):
+    with pytest.raises(UsageError, match=r"there is no document .* here: `satchel search` shows ids"):
         ask("document", id=identity)
 
 

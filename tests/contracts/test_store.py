@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,16 @@ def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store
     with store.write() as writer:
         writer.hide(Kind.COMMIT, [])
     assert units(store, Kind.COMMIT, "alpha") == ["c1", "c2"]
+
+
+def test_the_newest_records_of_a_kind_come_newest_first_without_the_hidden(store: Store) -> None:
+    made = {"c1": 10.0, "c2": 30.0, "c3": 20.0, "c4": 30.0, "c5": 40.0}
+    with store.write() as writer:
+        writer.put([replace(record_bundle(key, f"about {key}"), created=at) for key, at in made.items()])
+        writer.hide(Kind.COMMIT, ["c5"])
+    newest = store.newest(Kind.COMMIT, 3)
+    assert [store.bundles(newest)[identity].key for identity in newest] == ["c2", "c4", "c3"]
+    assert store.newest(Kind.MEMORY, 3) == []
 
 
 def test_merging_segments_changes_no_posting_and_keeps_the_hidden_hidden(store: Store) -> None:

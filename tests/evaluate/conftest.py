@@ -99,16 +99,8 @@ def history_made(tmp_path_factory: pytest.TempPathFactory) -> History:
     writer.commit("Add a side dish to the menu", {"menu.py": "M = 1\n"})
     git(root, "checkout", "-q", "main")
     writer.number += 1
-    git(
-        root,
-        "merge",
-        "-q",
-        "--no-ff",
-        "-m",
-        "Merge branch side, fix wrong menu of the shop",
-        "side",
-        **_date(writer.number),
-    )
+    message, date = "Merge branch side, fix wrong menu of the shop", _date(writer.number)["GIT_AUTHOR_DATE"]
+    git(root, "merge", "-q", "--no-ff", "-m", message, "side", GIT_AUTHOR_DATE=date, GIT_COMMITTER_DATE=date)
     return history
 
 

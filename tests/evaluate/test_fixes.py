@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from satchel.errors import UsageError
 from satchel.evaluate.fixes import changed_lines, mine, question_of
+from satchel.evaluate.snapshot import Snapshot
 from satchel.git import Repository, repository_at
+from satchel.sources.commits import visible_commits
 from tests.evaluate.conftest import TOPICS, History
+from tests.repositories import git
 
 
 def repository(history: History) -> Repository:
@@ -76,3 +81,27 @@ def test_lines_of_a_patch_that_look_like_headers_are_lines() -> None:
 )
 def test_messages_become_questions(message: str, question: str) -> None:
     assert question_of(message) == question
+
+
+def test_a_clone_without_old_contents_asks_about_what_it_has(history: History, tmp_path: Path) -> None:
+    git(history.root, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", history.root.as_uri(), "partial")
+    partial = repository_at(tmp_path / "partial")
+    assert partial is not None
+    mined = mine(partial, limit=100)
+    assert mined.fixes == []
+    assert mined.left_out["not in this clone"] >= len(TOPICS)
+
+
+def test_a_shallow_clone_asks_about_what_it_has(history: History, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth=17", history.root.as_uri(), "shallow")
+    shallow = repository_at(tmp_path / "shallow")
+    assert shallow is not None
+    mined = mine(shallow, limit=100)
+    assert 0 < len(mined.fixes) < len(TOPICS)
+    assert mined.left_out["no parent"] == 1
+    snapshot = Snapshot(tmp_path / "past", shallow, most_bytes=1_000_000)
+    snapshot.move_to(mined.fixes[-1].parent)
+    past = repository_at(tmp_path / "past")
+    assert past is not None
+    assert visible_commits(past)[0] == mined.fixes[-1].parent

@@ -69,6 +69,7 @@ def test_a_second_run_asks_nothing_and_other_settings_ask_again(history: History
     with kept.open("a") as stream:
         stream.write('{"sha": "cut')
     assert evaluated(history, 2).asked == 0
+    assert evaluated(history, 2, fresh=True).asked == 2
 
 
 def test_a_stop_keeps_what_is_done(history: History) -> None:

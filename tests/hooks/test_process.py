@@ -13,8 +13,8 @@ import pytest
 
 from satchel import Satchel, hook_log
 from satchel.hooks.desk import MOST_CHARACTERS
-from satchel.hooks.supervise import DEADLINE_SECONDS
 from tests.e2e.sample import sample_repository
+from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded
 
 PATIENT = "import satchel.hooks.supervise as s; s.WORKER_SECONDS = s.DEADLINE_SECONDS = 60.0"
@@ -31,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     environ = os.environ | {
         "SATCHEL_HOME": str(folder / "home"),
         "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),  # compiled once, not by each process
-        "PYTHONPATH": os.getcwd(),
+        "PYTHONPATH": str(Path.cwd()),
     }
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with Satchel.open(root, environ=environ) as engine:
@@ -62,7 +62,7 @@ def test_every_fault_ends_with_0_in_time_with_one_object_or_nothing(tried: dict[
     assert len(tried) > 130
     for name, became in tried.items():
         assert became["code"] == 0, name
-        assert became["seconds"] < DEADLINE_SECONDS, name
+        assert became["seconds"] < PATIENT_SECONDS, name
         assert len(became["out"]) <= MOST_CHARACTERS, name
         assert became["err"].count("\n") <= 1, name
         if became["out"]:
@@ -94,7 +94,14 @@ def test_where_nothing_can_be_known_nothing_is_told_to_the_model(tried: dict[str
 
 
 @pytest.mark.parametrize(
-    "name", ["memory missing/prompt", "memory corrupt/prompt", "HEAD broken/prompt", "worker noise"]
+    "name",
+    [
+        "memory missing/prompt",
+        "memory corrupt/prompt",
+        "HEAD broken/prompt",
+        "worker noise",
+        "input half a letter/prompt",
+    ],
 )
 def test_what_still_works_answers_beside_a_fault(tried: dict[str, dict[str, Any]], name: str) -> None:
     assert "def send_order" in json.loads(tried[name]["out"])["hookSpecificOutput"]["additionalContext"]
@@ -109,14 +116,14 @@ def hook(
     return subprocess.run([sys.executable, "-c", script], input=sent, capture_output=True, env=environ, timeout=30)
 
 
-def prompt(root: Path) -> bytes:
+def prompt(root: Path, session: str) -> bytes:
     """A prompt of Claude Code."""
-    return json.dumps(recorded("claude-code/prompt", cwd=str(root), session_id="real", prompt=PROMPT)).encode()
+    return json.dumps(recorded("claude-code/prompt", cwd=str(root), session_id=session, prompt=PROMPT)).encode()
 
 
 def test_the_command_answers_as_its_parts_do(place: tuple[Path, dict[str, str]]) -> None:
     root, environ = place
-    done = hook(["--root", str(root), "hook", "prompt"], prompt(root), environ)
+    done = hook(["--root", str(root), "hook", "prompt"], prompt(root, "real"), environ)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "def send_order" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
@@ -124,7 +131,7 @@ def test_the_command_answers_as_its_parts_do(place: tuple[Path, dict[str, str]])
 @pytest.mark.parametrize("module", ["satchel.hooks.supervise", "satchel.hooks.worker", "apsw"])
 def test_a_broken_installation_ends_quietly(place: tuple[Path, dict[str, str]], module: str) -> None:
     root, environ = place
-    done = hook(["hook", "prompt"], prompt(root), environ, f"import sys; sys.modules[{module!r}] = None")
+    done = hook(["hook", "prompt"], prompt(root, module), environ, f"import sys; sys.modules[{module!r}] = None")
     assert (done.returncode, done.stdout) == (0, b"")
     if module == "apsw":  # the worker is sound: what broke stands in the log
         entry = hook_log.entries(Path(environ["SATCHEL_HOME"]) / "state")[-1]
@@ -136,18 +143,18 @@ def test_a_broken_installation_ends_quietly(place: tuple[Path, dict[str, str]], 
 
 def test_a_host_that_went_away_is_no_fault(place: tuple[Path, dict[str, str]]) -> None:
     root, environ = place
-    sent = prompt(root).replace(b'"real"', b'"gone"')
     source, target = os.pipe()
     os.close(source)
     command = [sys.executable, "-m", "satchel", "hook", "prompt"]
-    done = subprocess.run(command, input=sent, stdout=target, stderr=subprocess.PIPE, env=environ, timeout=30)
+    done = subprocess.run(
+        command, input=prompt(root, "gone"), stdout=target, stderr=subprocess.PIPE, env=environ, timeout=30
+    )
     os.close(target)
     assert done.returncode == 0
 
 
 def test_without_forks_the_same_is_done_in_one_process(place: tuple[Path, dict[str, str]]) -> None:
     root, environ = place
-    sent = prompt(root).replace(b'"real"', b'"alone"')
-    done = hook(["hook", "prompt"], sent, environ, "import os; del os.fork")
+    done = hook(["hook", "prompt"], prompt(root, "alone"), environ, "import os; del os.fork")
     assert done.returncode == 0
     assert "def send_order" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]

@@ -20,7 +20,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
         {
             "shop/client.py": "def send():\n    return 1\n",
             "AGENTS.md": "Keep it short.\n",
-            "context.yaml": "metadata: {name: Shop}\nintent_context: {business_goal: Sell}\n",
+            "context.yaml": (
+                "metadata: {name: Shop}\nintent_context: {business_goal: Sell}\n"
+                "injection_rules: [{name: files, when: {task_matches: Retry}, inject: ['files:shop/*.py']}]\n"
+            ),
         },
     )
     environ = {"SATCHEL_HOME": str(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off", "SATCHEL_KEY": "07" * 32}

@@ -1,4 +1,4 @@
-"""Tools that know where they are called, around a real engine and around assemblers that misbehave."""
+"""Tools that know where they are called, around a real engine."""
 
 from __future__ import annotations
 
@@ -6,90 +6,18 @@ import asyncio
 import functools
 import inspect
 import json
-import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
-from satchel import ContextAssembler, Satchel, create_context_aware_tools
+from satchel import ContextAssembler, Satchel
 from satchel.errors import UsageError
-from satchel.types import Context
+from tests.tools.assemblers import Assembler, aware, edit, look, plain, used
 from tests.tools.conftest import COMMIT
-
-PATIENCE = 30.0
-
-
-def edit(path: str, more: str = "", *, _context: Context | None = None) -> dict[str, Any]:
-    """Edit a file."""
-    assert _context is not None
-    return {"path": path + more, "seen": [item.id for item in _context.items], "text": _context.text}
-
-
-async def look(path: str, **rest: Any) -> dict[str, Any]:
-    """Look at a file."""
-    return {"path": path, "items": len(rest["_context"].items)}
-
-
-def plain(path: str) -> dict[str, Any]:
-    return {"path": path}
-
-
-def aware(assembler: object, tools: object, **options: Any) -> Any:
-    """The tools with context: what each of them takes now, no type says."""
-    return create_context_aware_tools(assembler, tools, **options)
-
-
-def used(result: Any) -> Any:
-    return result["_meta"]["contextUsed"]
-
-
-class Assembler:
-    """An assembler that answers as it is told."""
-
-    def __init__(self, answer: Any = "a context", error: BaseException | None = None) -> None:
-        self.answer, self.error = answer, error
-        self.asked: list[Mapping[str, Any]] = []
-
-    def situation(self, situation: Mapping[str, Any], **_: Any) -> Any:
-        self.asked.append(situation)
-        if self.error is not None:
-            raise self.error
-        return self.answer
-
-
-class Slow:
-    """An assembler that does not answer until it is let go."""
-
-    def __init__(self) -> None:
-        self.go, self.asked = threading.Event(), threading.Event()
-
-    def situation(self, _: Mapping[str, Any]) -> str:
-        self.asked.set()
-        assert self.go.wait(PATIENCE)
-        return "late"
-
-
-class Coroutines:
-    """An assembler of coroutines, as `ContextAssembler` is one."""
-
-    def __init__(self, error: Exception | None = None, *, hangs: bool = False) -> None:
-        self.error, self.hangs, self.cancelled = error, hangs, False
-
-    async def assemble_situation(self, situation: Mapping[str, Any]) -> str:
-        if self.error is not None:
-            raise self.error
-        try:
-            while self.hangs:
-                await asyncio.sleep(PATIENCE)
-        except asyncio.CancelledError:
-            self.cancelled = True
-            raise
-        return f"for {situation['tool']}"
-
 
 # Around the real engine
 
@@ -101,7 +29,8 @@ def test_a_tool_receives_its_context_and_its_result_says_so(engine: Satchel) -> 
     assert f"Task: {COMMIT}\nTool: edit_file" in result["text"]
     assert "Files: shop/client.py" in result["text"]
     told = used(result)
-    assert [row["id"].partition(":")[0] for row in told["items"]] == ["context", "context", "commit"]
+    assert [row["id"].partition(":")[0] for row in told["items"]] == ["context", "context", "code", "commit"]
+    assert (told["items"][2]["path"], told["items"][2]["lines"]) == ("shop/client.py", [[1, 2]])
     assert 0 < told["tokens"] <= told["limit"] == 4_000
     assert told["warnings"] == []
     json.dumps(told)
@@ -160,9 +89,9 @@ def test_tools_stay_sync_or_async() -> None:
 
 
 def test_a_call_that_does_not_fit_fails_as_before() -> None:
-    tool = aware(Assembler(), plain)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
-        tool(nothing=1)
+    for tool in (plain, edit):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+            aware(Assembler(), tool)(nothing=1)
 
 
 class Frozen(NamedTuple):
@@ -312,175 +241,6 @@ def test_a_mapping_that_cannot_be_copied_stays() -> None:
 
     own = Refusing(a=1)
     assert aware(Assembler(), lambda: own)() is own
-
-
-# Failures
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        (RuntimeError("broken"), "RuntimeError: broken"),
-        (UsageError("broken"), "broken"),
-        (TimeoutError("broken"), "TimeoutError: broken"),
-    ],
-    ids=["any", "of ours", "an own time limit"],
-)
-def test_an_assembly_that_fails_is_an_empty_context_with_a_warning(error: Exception, told: str) -> None:
-    result = aware(Assembler(error=error), edit, max_tokens=100)("a.py")
-    assert (result["seen"], result["text"]) == ([], "")
-    assert used(result) == {"items": [], "tokens": 0, "limit": 100, "warnings": [f"context: {told}"]}
-
-
-def test_an_assembly_that_fails_is_logged(capfd: pytest.CaptureFixture[str]) -> None:
-    aware(Assembler(error=RuntimeError("broken")), {"edit_file": edit})["edit_file"]("a.py")
-    logged = capfd.readouterr().err
-    assert "context of a tool failed" in logged
-    assert "edit_file" in logged
-
-
-def test_a_slow_assembly_does_not_hold_the_tool_up() -> None:
-    slow = Slow()
-    tools = aware(slow, {"edit": edit, "look": look}, deadline_seconds=0.02)
-    warning = ["context: not assembled within 0.02 s"]
-    assert used(tools["edit"]("a.py"))["warnings"] == warning
-    assert used(asyncio.run(tools["look"]("a.py")))["warnings"] == warning
-    slow.go.set()
-
-
-@pytest.mark.parametrize("is_async", [False, True], ids=["sync tool", "async tool"])
-def test_an_assembler_of_coroutines_works_with_both(is_async: bool) -> None:
-    def call(assembler: object) -> Any:
-        def tool(_context: Any) -> Any:
-            return _context if isinstance(_context, str) else _context.failures[0].message
-
-        async def later(_context: Any) -> Any:
-            return tool(_context)
-
-        wrapped = aware(assembler, {"t": later if is_async else tool}, deadline_seconds=PATIENCE)
-        result = wrapped["t"]()
-        return asyncio.run(result) if is_async else result
-
-    assert call(Coroutines()) == "for t"
-    assert call(Coroutines(ValueError("broken"))) == "ValueError: broken"
-
-
-def test_coroutines_that_hang_are_cancelled_at_the_deadline() -> None:
-    assembler = Coroutines(hangs=True)
-    tool = aware(assembler, look, deadline_seconds=0.02)
-    assert used(asyncio.run(tool("a.py")))["warnings"] == ["context: not assembled within 0.02 s"]
-    assert assembler.cancelled
-
-
-def test_an_assembler_that_cancels_itself_breaks_nothing() -> None:
-    class Cancelling:
-        async def situation(self, _: Mapping[str, Any]) -> None:
-            raise asyncio.CancelledError
-
-    tool = aware(Cancelling(), look, deadline_seconds=PATIENCE)
-    assert "CancelledError" in used(asyncio.run(tool("a.py")))["warnings"][0]
-
-
-def test_cancelling_a_tool_passes_also_while_its_context_is_assembled() -> None:
-    slow = Slow()
-
-    async def cancelled() -> None:
-        task = asyncio.ensure_future(aware(slow, look, deadline_seconds=PATIENCE)("a.py"))
-        while not slow.asked.is_set():
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
-    slow.go.set()
-
-
-def test_errors_of_the_tool_pass_unchanged() -> None:
-    error = KeyError("mine")
-
-    def failing(_context: Any) -> None:
-        raise error
-
-    async def later(_context: Any) -> None:
-        raise error
-
-    tools = aware(Assembler(), [failing, later])
-    with pytest.raises(KeyError) as caught:
-        tools[0]()
-    assert caught.value is error
-    with pytest.raises(KeyError) as caught:
-        asyncio.run(tools[1]())
-    assert caught.value is error
-
-
-# Generators
-
-
-def test_generators_that_take_no_context_are_left_alone() -> None:
-    def numbers() -> Iterator[int]:
-        yield 1
-
-    async def more() -> AsyncIterator[int]:
-        yield 1
-
-    assert aware(Assembler(), [numbers, more]) == [numbers, more]
-
-
-def test_a_generator_with_context_is_one_still() -> None:
-    def numbers(_context: Any) -> Any:
-        try:
-            got = yield _context
-        except ValueError:
-            got = "thrown"
-        yield got
-        return "end"
-
-    tool = aware(Assembler(), numbers)
-    assert inspect.isgeneratorfunction(tool)
-    assert list(tool()) == ["a context", None]
-    stream: Any = tool()
-    next(stream)
-    assert stream.throw(ValueError()) == "thrown"
-    assert list(tool(_context="mine")) == ["mine", None]
-
-
-def test_an_async_generator_with_context_is_one_still() -> None:
-    closed = []
-
-    async def numbers(_context: Any) -> Any:
-        try:
-            try:
-                got = yield _context
-            except ValueError:
-                got = "thrown"
-            yield got
-        finally:
-            closed.append(1)
-
-    tool = aware(Assembler(), numbers)
-    assert inspect.isasyncgenfunction(tool)
-
-    async def use() -> None:
-        assert [one async for one in tool()] == ["a context", None]
-        assert [one async for one in tool(_context="mine")] == ["mine", None]
-        stream = tool()
-        await anext(stream)
-        assert await stream.asend("sent") == "sent"
-        await stream.aclose()
-        stream = tool()
-        await anext(stream)
-        assert await stream.athrow(ValueError()) == "thrown"
-        await stream.aclose()
-
-        async def none(_context: Any) -> Any:
-            return
-            yield
-
-        assert [one async for one in aware(Assembler(), none)()] == []
-
-    asyncio.run(use())
-    assert len(closed) == 4
 
 
 def test_the_server_of_the_sdk_takes_such_a_tool() -> None:

@@ -89,6 +89,17 @@ HOSTILE_GOAL = f"Kraken goal {DRAWING}"
 REMEMBERED = "Retry pauses double, with jitter"
 REPLACED = "Retry pauses are constant"
 FORGETTABLE = "The moon is made of cheese"
+ABOUT_PARCELS = (
+    "A parcel is weighed twice before its label is printed, because the scale in the cellar drifts when the door is "
+    "open, and a wrong weight makes the carrier send the whole pallet back to us",
+    "Parcel numbers come from the carrier in blocks of one thousand; ask for the next block while fifty are left, since "
+    "the answer takes a working day and nobody ships without a number",
+    "Customs wants every parcel described in the language of the country that it goes to; the translations live with the "
+    "legal team, who update them each quarter",
+    "The smallest parcel that the sorting machine takes is ten centimetres wide: smaller orders are packed into a padded "
+    "box, which the invoice must not mention",
+)
+
 GOAL = "Stop retry from looping for ever"
 
 
@@ -115,10 +126,12 @@ def remember(engine: Satchel) -> None:
     engine.memories.supersede(old.memory.id, REMEMBERED)
     engine.memories.add(HOSTILE_MEMORY, category="error", tags=("<b>tag</b>",))
     engine.memories.add(FORGETTABLE, category="event")
+    for text in ABOUT_PARCELS:
+        engine.memories.add(text)
     journal = engine.experiences
+    for story in ("cache", "database", "timezone"):
+        write_story(journal, story, 8)
     if importlib.util.find_spec("sklearn") is not None:
-        for story in ("cache", "database", "timezone"):
-            write_story(journal, story, 8)
         engine.values.cluster("full")
         proposal = engine.values.propose(axis="full")[0]
         engine.values.accept(proposal.text, proposal.cluster.id)

@@ -51,13 +51,11 @@ class Server:
                 pass
         return b"".join(parts)
 
-    def ask(
-        self, operation: str, arguments: Mapping[str, Any], headers: Mapping[str, str] = {}, token: str = TOKEN
-    ) -> tuple[int, bytes]:
+    def ask(self, operation: str, arguments: Mapping[str, Any], host: str = "127.0.0.1") -> tuple[int, bytes]:
         """The status and the body of one operation."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_SECONDS)
+        connection = http.client.HTTPConnection(host, self.port, timeout=PATIENCE_SECONDS)
         try:
-            own = {"Content-Type": "application/json", "Authorization": f"Bearer {token}", **headers}
+            own = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
             connection.request("POST", f"/api/{operation}", json.dumps(arguments).encode(), own)
             answer = connection.getresponse()
             return answer.status, answer.read()

@@ -66,7 +66,7 @@ def test_a_ticket_opens_one_session_and_is_then_worth_nothing() -> None:
     assert "SameSite=Strict" in cookie
     assert access.redeem(access.ticket) is None
     assert access.is_session(cookie.partition(";")[0])
-    assert access.is_session(f"theme=dark; {cookie.partition(';')[0]}")
+    assert access.is_session(f"odd@name=x; theme=dark; {cookie.partition(';')[0]}; other")
 
 
 def test_no_other_ticket_opens_one() -> None:

@@ -169,7 +169,7 @@ def test_a_call_that_is_given_up_stops_its_refresh_and_frees_the_lock(server: Se
         async with connected(server, era) as client:
             begun = asyncio.Event()
 
-            async def told(_progress: float, _total: float | None, _message: str | None) -> None:
+            async def told(progress: float, total: float | None = None, message: str | None = None) -> None:  # noqa: ARG001
                 begun.set()
 
             while not begun.is_set():  # for two seconds after the last look at the tree nothing is refreshed

@@ -15,7 +15,8 @@ from starlette.testclient import TestClient
 from satchel.calls.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.web.application import routes
-from satchel.web.openapi import openapi
+from satchel.web.openapi import REFUSALS, openapi
+from tests.architecture.tree import ROOT
 from tests.web.asking import client_of, nothing
 
 DOCUMENT = openapi()
@@ -157,3 +158,12 @@ def test_no_arguments_are_a_fault_of_ours(asking: TestClient, request: tuple[str
     schema = OPERATIONS[name].output if answer.status_code == 200 else DOCUMENT["components"]["schemas"]["Error"]
     Draft202012Validator(dict(schema)).validate(answer.json())
     assert "Traceback" not in answer.text
+
+
+def test_the_page_of_the_documentation_names_every_operation_and_route() -> None:
+    told = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+    assert not [name for name in OPERATIONS if f"`{name}`" not in told]
+    assert not [
+        path for path in ("/healthz", "/openapi.json", "/api/options", "/api/hooks", "/mcp") if path not in told
+    ]
+    assert not [code for code in REFUSALS if code not in told]

@@ -115,17 +115,14 @@ def test_a_click_lets_a_place_in_that_had_stayed_out_and_another_takes_it_back(p
 
 
 def test_a_record_that_stayed_out_comes_in_with_a_larger_budget(page: Page) -> None:
-    page.fresh("ask?q=retry+limit+read+as+text+backoff&max=210")
-    page.answered(210)
-    identity = page.js(
-        "return [...document.querySelectorAll('.left-out li')].find((one) => one.dataset.id.startsWith('experience:')"
-        " || one.dataset.id.startsWith('memory:')).dataset.id"
-    )
+    page.fresh("ask?q=parcel&types=memories&max=200")
+    page.answered(200)
+    identity = page.js("return document.querySelector('.left-out li').dataset.id")
     page.click(f".left-out li[data-id={json.dumps(identity)}] [data-act='admit']")
     page.wait(lambda: identity in page.items(), "the record")
-    assert "raised from 210 tokens" in page.find(".pin-chip").text
+    assert "raised from 200 tokens" in page.find(".pin-chip").text
     page.click(".pin-chip [data-act='unpin']")
-    page.answered(210)
+    page.answered(200)
     assert identity not in page.items()
 
 

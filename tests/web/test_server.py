@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import finish
+from satchel.errors import UsageError
+from satchel.web.server import listening, reachable
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
-from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving, started
+from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving
 
 SIGNED = b"Authorization: Bearer " + TOKEN.encode() + b"\r\n"
 
@@ -106,35 +105,22 @@ def test_what_is_no_request_is_refused_and_the_server_lives(server: Server, requ
     assert server.get("/healthz")["status"] == "ok"
 
 
-def test_nothing_that_was_refused_left_a_word_on_standard_error(home: Path) -> None:
-    with serving(home / "shop", home) as running:
-        running.raw(b"nonsense\r\n\r\n")
-        running.raw(b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")
-        running.process.send_signal(signal.SIGTERM)
-        _, told = running.process.communicate(timeout=PATIENCE_SECONDS)
-    assert "Traceback" not in told
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_ends_within_seconds_with_its_stores_closed(tmp_path: Path, number: signal.Signals, code: int) -> None:
     root = sample_repository(tmp_path / "shop").root
     with serving(root, tmp_path) as running:
         assert running.ask("remember", {"action": "store", "text": "ends well"})[0] == 200
         assert running.ask("context_query", {"question": "retry"})[0] == 200
+        running.raw(b"nonsense\r\n\r\n")
+        running.raw(b"GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n")
         begun = time.monotonic()
         running.process.send_signal(number)
-        assert running.process.wait(timeout=PATIENCE_SECONDS) == code
+        _, told = running.process.communicate(timeout=PATIENCE_SECONDS)
         assert time.monotonic() - begun < 3
+        assert running.process.returncode == code
+        assert "Traceback" not in told
     assert [path.name for path in tmp_path.rglob("*.db")]
     assert not [path.name for path in tmp_path.rglob("*-wal")], "what SQLite leaves where a store was not closed"
-
-
-def test_two_servers_share_a_root(server: Server, home: Path) -> None:
-    with serving(home / "shop", home) as other:
-        assert other.port != server.port
-        question = {"question": "backoff", "now": "2024-05-01"}
-        first, second = (one.ask("context_query", question) for one in (server, other))
-        assert without_timings(first) == without_timings(second)
 
 
 PARALLEL = 200
@@ -164,63 +150,32 @@ def test_two_hundred_questions_at_once_each_get_their_own_answer(server: Server)
     assert server.get("/healthz")["status"] == "ok"
 
 
-def test_a_full_queue_tells_the_next_one_to_come_again(tmp_path: Path) -> None:
-    root = sample_repository(tmp_path / "shop").root
-    settings = tmp_path / "home" / "config" / "satchel.toml"
-    settings.parent.mkdir(parents=True)
-    settings.write_text("[serve]\nthreads = 1\nwaiting = 0\n", encoding="utf-8")
-    with serving(root, tmp_path) as running, ThreadPoolExecutor(30) as pool:
-        asked = [pool.submit(running.ask, "context_query", {"question": "backoff"}) for _ in range(30)]
-        answers = [one.result() for one in asked]
-    counts = Counter(status for status, _ in answers)
-    assert set(counts) == {200, 503}
-    assert json.loads(next(body for status, body in answers if status == 503))["error"]["type"] == "Busy"
-
-
 def without_timings(answer: tuple[int, bytes]) -> tuple[int, Any]:
     found = json.loads(answer[1])
     found["meta"].pop("timings", None)
     return answer[0], found
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--host", "0.0.0.0"], "--allow-remote"),
-        (["--host", "::"], "--allow-remote"),
-        (["--host", "example.invalid"], "--allow-remote"),
-        (["--port", "70000"], "70000"),
-    ],
-)
-def test_it_does_not_start_where_others_could_listen(home: Path, options: list[str], told: str) -> None:
-    ran = finish(started(home / "shop", home, *options))
-    assert ran.code == 2
-    assert told in ran.err
-    assert ran.out == ""
+def test_it_answers_on_ipv6_beside_another_one_and_ends_at_once_at_the_second_signal(
+    server: Server, home: Path
+) -> None:
+    with serving(home / "shop", home, "--host", "::1") as other:
+        assert other.link.startswith(f"http://[::1]:{other.port}/?token=")
+        question = {"question": "backoff", "now": "2024-05-01"}
+        first, second = server.ask("context_query", question), other.ask("context_query", question, host="::1")
+        assert without_timings(first) == without_timings(second)
+        other.process.send_signal(signal.SIGTERM)
+        other.process.send_signal(signal.SIGTERM)
+        other.process.wait(timeout=PATIENCE_SECONDS)
 
 
-def test_a_taken_port_is_told(server: Server, home: Path) -> None:
-    ran = finish(started(home / "shop", home, "--port", str(server.port)))
-    assert ran.code == 2
-    assert str(server.port) in ran.err
-    assert "--port 0" in ran.err
+def test_a_taken_port_and_an_unknown_host_are_told(server: Server) -> None:
+    with pytest.raises(UsageError, match=f"port {server.port}: .*`--port 0`"):
+        listening("127.0.0.1", server.port)
+    with pytest.raises(UsageError, match="cannot listen on"):
+        listening("a..b", 0)
 
 
-def test_the_token_for_programs_is_shown_on_demand(home: Path) -> None:
-    ran = finish(started(home / "shop", home, "--show-token"))
-    assert (ran.code, ran.out.strip()) == (0, TOKEN)
-
-
-def test_it_answers_on_ipv6_as_well(home: Path) -> None:
-    with serving(home / "shop", home, "--host", "::1") as running:
-        assert running.link.startswith(f"http://[::1]:{running.port}/?token=")
-
-
-def test_another_signal_while_it_ends_ends_it_at_once(home: Path) -> None:
-    with serving(home / "shop", home) as running:
-        running.process.send_signal(signal.SIGTERM)
-        running.process.send_signal(signal.SIGTERM)
-        try:
-            running.process.wait(timeout=PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            pytest.fail("it goes on")
+@pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1")])
+def test_the_link_names_an_address_that_this_machine_opens(host: str, name: str) -> None:
+    assert reachable(host) == name

@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 from starlette.types import Message
 
 from satchel.engine import Satchel
@@ -21,7 +20,7 @@ from satchel.web.origins import own_origins
 from satchel.web.refusals import BUSY, STOPPING
 from satchel.web.served import Served, served
 from satchel.web.turns import ClientGoneError, RefusedError, ShouldStop, Turns
-from tests.web.asking import PORT, TOKEN, environment
+from tests.web.asking import PORT, TOKEN, client_of, environment
 
 PATIENCE_SECONDS = 60
 
@@ -79,6 +78,19 @@ def test_there_are_so_many_places_and_no_more() -> None:
     with pytest.raises(RefusedError) as refused, turns.admitted():
         pass
     assert refused.value.refusal is STOPPING
+
+
+@pytest.mark.parametrize("path", ["/api/context_query", "/mcp"])
+def test_a_full_queue_tells_the_next_one_to_come_again(repository: TinyRepository, tmp_path: Path, path: str) -> None:
+    limits = {"serve.threads": 1, "serve.waiting": 0}
+    with Satchel.open(root=repository.root, environ=environment(tmp_path), settings=limits) as engine:
+        shared = served(engine)
+        with client_of(engine, shared=shared) as client, shared.asking.admitted():
+            answer = client.post(path, json={"question": "function"})
+            assert answer.status_code == 503
+            assert answer.headers["Retry-After"] == "1"
+            assert answer.json()["error"]["type"] == "Busy"
+            assert client.get("/api/status").status_code == 200
 
 
 def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
@@ -237,9 +249,7 @@ def test_a_question_waits_for_the_first_index_while_the_state_is_shown(
     with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
         shared = served(engine)
         watched = Watched(shared)
-        app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", headers=headers) as client:
+        with client_of(engine, shared=shared) as client:
             assert watched.begun.wait(PATIENCE_SECONDS)
             answers: list[int] = []
 
@@ -260,7 +270,6 @@ def test_a_question_waits_for_the_first_index_while_the_state_is_shown(
             assert waited
             assert answers == [200]
             assert client.get("/api/status").json()["indexing"]["running"] is False
-        assert shared.close()
 
 
 def test_a_first_index_that_fails_is_told_and_ends_the_waiting(
@@ -273,12 +282,9 @@ def test_a_first_index_that_fails_is_told_and_ends_the_waiting(
 
         monkeypatch.setattr(engine, "refresh", full)
         shared = served(engine)
-        app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
-        headers = {"Authorization": f"Bearer {TOKEN}"}
-        with TestClient(app, base_url=f"http://127.0.0.1:{PORT}", headers=headers) as client:
+        with client_of(engine, shared=shared) as client:
             answer = client.post("/api/search", json={"question": "function"})
             assert answer.status_code == 500
             assert answer.json()["error"]["message"] == "the disk is full"
             assert client.get("/api/status").json()["indexing"]["failure"] == "the disk is full"
-        assert shared.close()
     assert "the disk is full" in capfd.readouterr().err

@@ -100,7 +100,6 @@ class Seen:
                 self.prose.append(rows[-1])
         return False
 
-
     def _text(self, section: Section, candidate: Candidate) -> tuple[str, Marks | None]:
         known = self._texts.get(candidate)
         if known is None:

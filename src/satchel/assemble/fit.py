@@ -8,9 +8,9 @@ left over is filled again. The last tokens are filled by exact counts (`satchel.
 
 **More budget never lowers the value of an answer** (`satchel.assemble.worth`). Such a choice alone does not keep that
 law: a file pays its heading once, kinds have shares, and what fits into the last tokens changes with every token. So
-choices are made at the budgets of a fixed scale only (`satchel.assemble.scale`): at each the answer is the better one of
-the choice made for it and of the answer to the budget before, filled up. A budget between two of them gets the answer
-of the lower one, filled up. Filling up takes, again and again, what costs least: an order that does not depend on the
+choices are made at the budgets of a fixed scale only (`satchel.assemble.scale`): at each the answer is the better one
+of the choice made for it and of the answer to the budget before, filled up. A budget between two of them gets the
+answer of the lower one, filled up. Filling up takes, again and again, what costs least: an order that does not depend on the
 budget, so a larger one shows all that a smaller one shows. Hence by induction: from one budget to the next an answer
 keeps what it has, or is replaced by one that is worth at least as much.
 """
@@ -18,14 +18,22 @@ keeps what it has, or is replaced by one that is worth at least as much.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.draft import Draft, Saved, Twins
-from satchel.assemble.price import FILE_FRAME_TOKENS, LEAST_REMARK_TOKENS, RANGE_TOKENS, Least, Prices
-from satchel.assemble.remainder import SMALLEST_PIECE_TOKENS, Gauge, Measure, Weigh, fill_up, named
+from satchel.assemble.price import (
+    FILE_FRAME_TOKENS,
+    LEAST_REMARK_TOKENS,
+    RANGE_TOKENS,
+    SMALLEST_PIECE_TOKENS,
+    Least,
+    Prices,
+)
+from satchel.assemble.remainder import Gauge, Measure, Weigh, fill_up, named
 from satchel.assemble.scale import floor_of, looked_back
-from satchel.assemble.section import Section
+from satchel.assemble.section import Section, density
+from satchel.assemble.sketch import FAR_LESS, Sketch
 from satchel.assemble.worth import most_valuable, total_value
 from satchel.tokens import TokenCounter
 
@@ -38,14 +46,17 @@ ITEM_SHARE = 0.25
 question is often answered by several functions of one file. A cap on files cost 8 points of file@4k beside commits
 and docs."""
 
-SAFE_ESTIMATE = 0.3
-"""The real cost of a candidate is never below this share of its estimated size: blanks pack 12 a token."""
-
 MOST_REFILLS = 6
 """Rounds of counting the rendered text and filling what is left; the rest is under one item then."""
 
+SAFE_ESTIMATE = 0.3
+"""The real cost of a candidate is never below this share of its estimated size: blanks pack 12 a token."""
+
 ENOUGH_TO_JUDGE = 200
 """Estimated tokens from which the exact count corrects the characters a token."""
+
+SURELY_LESS = 0.98
+"""A choice whose sketch is worth less than this share of the sketch for the budget itself is not made."""
 
 ROUNDING = 1e-9
 """Two sums of the same values in another order differ by less than this share."""
@@ -85,6 +96,8 @@ class Fitter:
         self._characters_per_token = CHARACTERS_PER_TOKEN
         self._draft = Draft((), twins)
         self._frame = 0
+        self._barren: dict[int, dict[tuple[object, ...], int]] = {}
+        """The budget at which each section had nothing more to show, in the state that it was in then."""
 
     def fit(self, sections: Sequence[Section]) -> int:
         """Admit candidates; returns the exact tokens of the rendered text, never more than the limit."""
@@ -98,11 +111,11 @@ class Fitter:
     def _best(self, limit: int) -> int:
         """The answer to a budget: at least as much worth as that to any smaller one."""
         draft, floor = self._draft, floor_of(limit)
-        empty = draft.save()
+        empty, frame = draft.save(), self._quick(draft.sections)
         used = self._chosen(floor)
         chosen, worth = draft.save(), self._worth()
         kept: tuple[Saved, int, float] | None = None
-        for budget in looked_back(floor, lambda budget: most_valuable(draft.sections, budget) > worth):
+        for budget in self._worth_trying(empty, frame, floor, worth):
             draft.restore(empty)
             own = self._chosen(budget)
             kept = self._better((draft.save(), own, self._worth()), kept, budget)
@@ -110,6 +123,17 @@ class Fitter:
             chosen, used, _ = self._better((chosen, used, worth), kept, floor)
         draft.restore(chosen)
         return fill_up(draft, self._gauge, used, limit)
+
+    def _worth_trying(self, empty: Saved, frame: int, floor: int, worth: float) -> Sequence[int]:
+        """The smaller budgets whose choices may be worth as much as the one made for `floor`, rising."""
+        self._draft.restore(empty)
+        sections = self._draft.sections
+        budgets = [one for one in looked_back(floor) if most_valuable(sections, one) > worth]
+        if not budgets:
+            return ()
+        sketch = Sketch(sections, frame, CHARACTERS_PER_TOKEN / self._characters_per_token)
+        least = sketch.worth(floor) * SURELY_LESS
+        return [budget for budget in budgets if sketch.worth(budget) >= least]
 
     def _better(
         self, own: tuple[Saved, int, float], kept: tuple[Saved, int, float] | None, budget: int
@@ -128,6 +152,7 @@ class Fitter:
     def _chosen(self, limit: int) -> int:
         """Choose for a budget from the present state; returns the exact tokens."""
         self._characters_per_token = CHARACTERS_PER_TOKEN
+        self._barren.clear()
         used = self._filled(limit)
         if used <= limit and self._again is not None and self._again():
             used = self._filled(limit)
@@ -149,7 +174,7 @@ class Fitter:
         used = self._within(limit, self._quick)
         for _ in range(MOST_REFILLS):
             before = len(draft.log)
-            self._share_out(limit - used, capped=False)
+            self._share_out(limit - used, capped=False, shrinks=True)
             if len(draft.log) == before:
                 break
             used = self._within(limit, self._quick)
@@ -202,7 +227,7 @@ class Fitter:
             self._characters_per_token = CHARACTERS_PER_TOKEN / correction
         return used
 
-    def _share_out(self, available: int, *, capped: bool) -> None:
+    def _share_out(self, available: int, *, capped: bool, shrinks: bool = False) -> None:
         """Give every section its share, then hand what was not used to those that still have candidates."""
         sections = self._draft.sections
         active = [section for section in sections if len(section.taken) < len(section.candidates)]
@@ -211,31 +236,51 @@ class Fitter:
             progress = 0
             for section in active:
                 share = int(available * section.weight / total)
-                progress += self._admit_within(section, share, capped=capped)
+                progress += self._admit_within(section, share, capped=capped, shrinks=shrinks)
             if not progress:
                 break
             available -= progress
             capped = False
             active = [section for section in active if len(section.taken) < len(section.candidates)]
 
-    def _admit_within(self, section: Section, budget: int, *, capped: bool) -> int:
-        """Admit candidates of one section in order, the fullest step only; returns the tokens they cost."""
+    def _admit_within(self, section: Section, budget: int, *, capped: bool, shrinks: bool = False) -> int:
+        """Admit candidates of one section in order; returns the tokens they cost.
+
+        What does not fit is skipped, and what is worth far less waits until that was shrunk: with `shrinks` each
+        candidate is shown at the fullest step that fits, else in full only.
+        """
+        scan = (len(section.taken), len(section.candidates), shrinks, capped, self._characters_per_token)
+        if budget <= self._barren.get(id(section), {}).get(scan, 0):
+            return 0
         cap = max(budget * ITEM_SHARE, section.candidates[0].size) if capped else math.inf
-        spent = 0
+        spent, least_dense = 0, -math.inf
         for index, candidate in section.in_order():
             left = budget - spent
-            if left < SMALLEST_PIECE_TOKENS:
+            if left < SMALLEST_PIECE_TOKENS or density(candidate) < least_dense:
                 break
-            if candidate.size * SAFE_ESTIMATE > left or not _has_place(section, candidate):
+            if not _has_place(section, candidate):
                 continue
-            step = candidate.steps[0]
-            cost = self._prices.upper(section, candidate, step, self._characters_per_token)
             shown = section.document_tokens.get(candidate.document.id, 0)
-            if cost is None or cost > left or (shown and shown + cost > cap):
-                continue
-            if self._draft.admit(section, index, candidate, step, cost):
-                spent += cost
+            fits = False
+            for step in _tried(candidate, left, shrinks=shrinks):
+                cost = self._prices.upper(section, candidate, step, self._characters_per_token)
+                if cost is None or cost > left or (shown and shown + cost > cap):
+                    continue
+                spent += cost if self._draft.admit(section, index, candidate, step, cost) else 0
+                fits = True
+                break
+            if not fits and not shrinks:
+                least_dense = max(least_dense, density(candidate) + math.log(FAR_LESS))
+        if not spent:
+            self._barren[id(section)] = {scan: budget}
         return spent
+
+
+def _tried(candidate: Candidate, left: int, *, shrinks: bool) -> Iterable[Step]:
+    """The steps at which a candidate may be shown in a share."""
+    if shrinks:
+        return candidate.steps_within(left)
+    return candidate.steps[:1] if candidate.size * SAFE_ESTIMATE <= left else ()
 
 
 def _has_place(section: Section, candidate: Candidate) -> bool:

@@ -21,6 +21,9 @@ FILE_FRAME_TOKENS = 14
 RANGE_TOKENS = 8
 """One more range in a file: its numbers, its name and the line between ranges; an upper estimate."""
 
+SMALLEST_PIECE_TOKENS = 6
+"""Nothing useful is cheaper than this: below it the search for something that fits ends."""
+
 LEAST_REMARK_TOKENS = 6
 """`# 2 lines left out (3-4)` in any language."""
 
@@ -30,16 +33,14 @@ MERGED_TOKENS = 2
 MERGED_ESTIMATE = 6
 """The same where tokens are estimated: the factor, and rounding up for every text that is counted alone."""
 
-LABEL_TOKENS = 8
-"""What is shown of a document loses its label (`signature of Reader.next`) when all of it is shown; a longer name only
-makes the bound a few tokens too high."""
+LABEL = ', "detail": "signature" of SomeReader.next_value'
+"""What is shown loses a label of about this size when what stands around it is shown as well."""
 
 MOST_CHARACTERS_A_TOKEN = 40
 """More characters a token, over some lines, have only rulers and white space; what is longer need not be counted."""
 
-CLOSED_GAP_TOKENS = 24
-"""At most so much falls away where two ranges become one: a range, a name of the usual length, a line between."""
-
+CLOSED_GAP = 2
+"""So many labels may fall away where two ranges become one: the range itself, its name, a line between."""
 
 DETAIL_TOKENS = 2
 """`signature of` and `line of` in the plainest layout."""
@@ -72,8 +73,10 @@ LEAST: Mapping[Format, Least] = {
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What a step adds to a state of its file: line ranges and their characters, range markers (negative where a gap
-    closes)."""
+    """What a step adds to a state of its file: line ranges with their characters, and range markers.
+
+    There are less markers than before where a gap closes.
+    """
 
     added: tuple[Range, ...]
     markers: int
@@ -92,9 +95,11 @@ class Prices:
 
     slack: int = field(init=False)
     """So much less may a text cost inside another one than alone."""
+    label: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.slack = self.least_frame.merged if self.counter.exact else MERGED_ESTIMATE
+        self.label = self.counter.count(LABEL)
 
     def upper(self, section: Section, candidate: Candidate, step: Step, characters_per_token: float) -> int | None:
         """Upper estimate of what the step adds to the text; None when it adds nothing."""
@@ -137,16 +142,17 @@ class Prices:
 
     def _least_frame(self, candidate: Candidate, step: Step, change: _Change, group: Group | None) -> int:
         if group is not None:
-            ranges = change.markers * (self.least_frame.range if change.markers > 0 else CLOSED_GAP_TOKENS)
-            return ranges + self._least_label(candidate, step, change, group)
+            if change.markers <= 0 or not group.is_apart(step.ranges):
+                return (min(change.markers, 0) * CLOSED_GAP - 1) * self.label
+            return change.markers * self.least_frame.range + self._least_label(candidate, step, change, group)
         further = max(change.markers - 1, 0) * self.least_frame.range
         return self.least_frame.file + max(self._count(candidate.group) - self.slack, 1) + further
 
     def _least_label(self, candidate: Candidate, step: Step, change: _Change, group: Group) -> int:
-        """`signature of NAME` beside a declaration that stands alone: it is written unless more of the same is shown."""
+        """`signature of NAME` beside a declaration that stands alone, unless more of the same is shown."""
         document = candidate.document
         if group.shows(document.id):
-            return -LABEL_TOKENS
+            return -self.label
         if candidate.leader is not None or step.detail not in _DECLARING or change.markers != len(change.added):
             return 0
         return max(self._count(document.title) + DETAIL_TOKENS - self.slack, 0)

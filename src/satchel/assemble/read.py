@@ -56,7 +56,8 @@ class Lines:
     def characters(self, start: int, end: int) -> int:
         """Characters of lines `start`..`end`, each with its line end."""
         if not self.sizes:
-            self.sizes.extend(accumulate((len(line) + 1 for line in self.lines), initial=0))
+            # Put in place at once: other threads read the same lines, and half of a list would be wrong sizes to them.
+            self.sizes[:] = [*accumulate((len(line) + 1 for line in self.lines), initial=0)]
         return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:

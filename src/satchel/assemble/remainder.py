@@ -13,12 +13,9 @@ from dataclasses import dataclass, field
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.draft import Draft
-from satchel.assemble.price import Prices
+from satchel.assemble.price import SMALLEST_PIECE_TOKENS, Prices
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
-
-SMALLEST_PIECE_TOKENS = 6
-"""Nothing useful is cheaper than this: below it the search for something that fits ends."""
 
 Measure = Callable[[Sequence[Section]], int]
 """Renders what the sections show and counts its tokens, everything included."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
 from functools import cache
 
 SMALLEST = 40
@@ -20,11 +19,9 @@ A budget between two of them, and only such a one, is filled up with what costs 
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
-LOOKED_BACK_TOKENS = 20_000
-"""What the budgets that are looked back at have together, at most: that is all of them up to 1,000 tokens, 12 at 2,000,
-5 at 4,000. Every one costs a choice; on generated questions no fall reached further (benchmarks/results/fuzz.json)."""
-
-FEWEST_LOOKED_BACK = 3
+LOOKED_BACK = 24
+"""Smaller budgets that are looked at: down to a third of the budget. On generated questions no choice was worth more
+than one made for a budget that lies further above it."""
 
 
 @cache
@@ -44,14 +41,8 @@ def floor_of(limit: int) -> int:
     return limit if limit < SMALLEST else scale()[bisect_right(scale(), limit) - 1]
 
 
-def looked_back(floor: int, may_be_worth_more: Callable[[int], bool]) -> Iterator[int]:
-    """The budgets below `floor`, rising, from the first whose answer can be worth more than the choice made for it."""
+def looked_back(floor: int) -> tuple[int, ...]:
+    """The budgets of the scale below `floor` that are looked at, rising."""
     points = scale()
-    first = last = bisect_right(points, floor - 1)
-    together = 0
-    while first > 0 and (last - first < FEWEST_LOOKED_BACK or together < LOOKED_BACK_TOKENS):
-        if not may_be_worth_more(points[first - 1]):
-            break
-        first -= 1
-        together += points[first]
-    yield from points[first:last]
+    last = bisect_right(points, floor - 1)
+    return points[max(last - LOOKED_BACK, 0) : last]

@@ -31,9 +31,7 @@ def _section_worth(section: Section, *, shows_lines: bool) -> float:
     for _, candidate in section.remaining():
         if candidate.group in section.groups:
             waiting.setdefault(candidate.group, []).append(candidate)
-    return sum(
-        _worth(group, waiting.get(key, ()), shows_lines=shows_lines) for key, group in section.groups.items()
-    )
+    return sum(_worth(group, waiting.get(key, ()), shows_lines=shows_lines) for key, group in section.groups.items())
 
 
 def most_valuable(sections: Sequence[Section], tokens: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 and the number of the signal, as shells have it."""
@@ -18,7 +19,7 @@ def main() -> int:
     # numpy's linear algebra would start a thread for each core, 10 ms and more for something no command uses.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if (event := hook_event(sys.argv[1:])) is not None:
-        return _answer_hook(event)
+        _answer_hook(event)
     try:
         from satchel.cli.application import run
 
@@ -41,14 +42,14 @@ def hook_event(arguments: list[str]) -> list[str] | None:
     return [*arguments[1:], *before]
 
 
-def _answer_hook(arguments: list[str]) -> int:
+def _answer_hook(arguments: list[str]) -> NoReturn:
     try:
         from satchel.hooks.supervise import main as answer
 
-        return answer(arguments)
+        answer(arguments)
     except BaseException as error:  # noqa: BLE001 - an installation that is broken must not stop a prompt
-        sys.stderr.write(f"satchel hook: {type(error).__name__}: {error}\n")
-        return 0
+        os.write(2, f"satchel hook: {type(error).__name__}: {error}\n".encode())
+    os._exit(0)  # a signal that comes while the interpreter ends would still change the exit code
 
 
 if __name__ == "__main__":

@@ -83,6 +83,19 @@ def forget(target: Target, state: Path) -> None:
     _file(target, state).unlink(missing_ok=True)
 
 
+def standing(state: Path) -> list[Path]:
+    """The files that set-up wrote into and that removal was not asked about yet, as far as they still exist."""
+    found = set()
+    for receipt in sorted((state / FOLDER).glob("*.json")):
+        try:
+            file = Path(json.loads(receipt.read_bytes())["file"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if file.exists():
+            found.add(file)
+    return sorted(found)
+
+
 def _file(target: Target, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
     return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from satchel import outside
-from satchel.errors import UsageError
+from satchel.errors import GitError, UsageError
 from satchel.git import Repository, run
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.sources.commits import Commit, read_commits
@@ -111,7 +111,7 @@ def mine(
         mined.commits += 1
         parent = parents.get(commit.sha, ())
         reason = "merge" if len(parent) > 1 else "no parent" if not parent else unusable(commit)
-        fix = None if reason else _fix(repository, commit, parent[0])
+        fix = None if reason else _whole_fix(repository, commit, parent[0])
         if isinstance(fix, Fix):
             mined.fixes.append(fix)
         else:
@@ -165,6 +165,16 @@ def question_of(message: str) -> str:
     text = _NUMBER.sub("", _TRAILER.sub("", _SIGNED.sub("", _PREFIX.sub("", message))))
     lines = [line.rstrip() for line in outside.text(text).strip().split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
+
+
+def _whole_fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
+    """The fix, or why it is none; a clone that lacks contents cannot say what a commit changed."""
+    try:
+        return _fix(repository, commit, parent)
+    except GitError:
+        if not repository.partial:
+            raise
+        return "not in this clone"
 
 
 def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:

@@ -67,8 +67,8 @@ def _body(title: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: 
     )
     yield (
         "<p>The message of each fix was the question, asked at the state before it: index and history end there. Right "
-        "are the lines that the fix changed. Messages are written by those who know the answer: "
-        f"{named_share(fixes):.0%} name a changed file, so people's questions are harder than these.</p>"
+        "are the lines that the fix changed. Messages are written by those who know the answer, "
+        f"and {named_share(fixes):.0%} name a changed file: people's questions are harder than these.</p>"
     )
     yield "<h2>Measures</h2>"
     rows = measures(answers, outcome.max_tokens)

@@ -47,11 +47,13 @@ def evaluate(
     limit: int = DEFAULT_LIMIT,
     max_tokens: int | None = None,
     since: float = 0.0,
+    fresh: bool = False,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Outcome:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
+    What an earlier run of this version was told is not asked again, unless `fresh`.
     Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
     """
     root = satchel.places.root
@@ -62,7 +64,7 @@ def evaluate(
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = Outcome(mined, budget)
     kept = Kept(satchel.places.index.parent.parent / FOLDER / satchel.places.index.name, satchel.settings, budget)
-    known = {fix.sha: answer for fix in mined.fixes if (answer := kept.get(fix.sha)) is not None}
+    known = {} if fresh else {fix.sha: answer for fix in mined.fixes if (answer := kept.get(fix.sha)) is not None}
     watch = progress or Quiet()
     watch.phase("asking about fixes", len(mined.fixes))
     with tempfile.TemporaryDirectory(prefix="satchel-eval-") as place, closing(_Past(satchel, Path(place))) as past:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from satchel import hook_log
 from satchel.hooks.commands import is_check, shows_failure, signature
 from satchel.hooks.desk import Answer, Desk, counted, nothing
-from satchel.types import Context
 from satchel.vocabulary import Domain
 
 EDITING = frozenset({
@@ -59,22 +60,30 @@ def _edited(desk: Desk) -> Answer:
 def _packed(desk: Desk, tokens: int, *, is_first: bool) -> Answer:
     """What failed like this before and where, and at the first failure what goes wrong in such work."""
     engine, output = desk.engine, desk.happening.output
-    contexts: list[Context] = []
+    found = []
     if is_first:
         active = desk.active
         domain = active.domain if active is not None else Domain.DEBUGGING
         strategy = active.strategy if active is not None else None
         share = max(int(tokens * PREMORTEM_SHARE), 1)
-        contexts.append(engine.premortem(domain, strategy, **desk.options(max_tokens=share)))
-    rest = max(tokens - sum(context.usage.used for context in contexts if context.items), 1)
-    contexts.append(engine.brief(output, refresh=False, **desk.options(max_tokens=rest)))
-    shown = tuple(context for context in contexts if context.items)
-    if not shown and any(context.shown_before for context in contexts):
+        premortem = engine.premortem_request(domain, strategy, **desk.options(max_tokens=share))
+        found.append((premortem, engine.unrecorded(premortem)))
+    rest = max(tokens - sum(context.usage.used for _, context in found if context.items), 1)
+    brief = engine.brief_request(output, **desk.options(max_tokens=rest))
+    found.append((brief, engine.unrecorded(brief)))
+    shown = [(request, context) for request, context in found if context.items]
+    if not shown and any(context.shown_before for _, context in found):
         return nothing("the session has what is known of it")
     if not shown:
         return nothing("nothing like it is known")
-    text = "\n\n".join(context.text for context in shown)
-    count = sum(len(context.items) for context in shown)
-    tokens = sum(context.usage.used for context in shown)
-    notice = f"satchel: {counted(count)} about this failure"
-    return Answer(hook_log.INJECTED, "after a failure", text, notice, tokens, shown)
+    contexts = tuple(context for _, context in shown)
+    notice = f"satchel: {counted(sum(len(context.items) for context in contexts))} about this failure"
+    return Answer(
+        hook_log.INJECTED,
+        "after a failure",
+        "\n\n".join(context.text for context in contexts),
+        notice,
+        sum(context.usage.used for context in contexts),
+        contexts,
+        tuple(partial(engine.deliver, request, context) for request, context in shown),
+    )

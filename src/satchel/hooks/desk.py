@@ -43,7 +43,7 @@ TITLE_CHARACTERS = 120
 class Answer:
     """What came of an event. `reason` says why nothing did, or what was done; `contexts` are what the text holds.
 
-    `notice` is a line for the person.
+    `notice` is a line for the person. `deliver` is done once the text is certain to be sent: a session has it then.
     """
 
     outcome: str
@@ -52,6 +52,7 @@ class Answer:
     notice: str = ""
     tokens: int = 0
     contexts: tuple[Context, ...] = ()
+    deliver: tuple[Callable[[], object], ...] = ()
 
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
         """The ids and titles of what was injected."""
@@ -156,6 +157,8 @@ class Desk:
         for _ in range(MOST_TRIES):
             answer = pack(tokens)
             if self.size(answer) <= MOST_CHARACTERS:
+                for deliver in answer.deliver:
+                    deliver()
                 return answer
             tokens = int(tokens * SHRINK)
         return nothing(f"it would not fit into {MOST_CHARACTERS:,} characters")

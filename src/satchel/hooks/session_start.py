@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from satchel import hook_log
 from satchel.hooks.desk import Answer, Desk, counted, nothing
 from satchel.hooks.events import Start
@@ -93,7 +95,8 @@ def _packed(desk: Desk, before: str, tokens: int, notice: str) -> Answer:
     active = active_experience(desk)
     count = counter(desk.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)
-    context = desk.engine.brief(**desk.options(max_tokens=rest))
+    request = desk.engine.brief_request(**desk.options(max_tokens=rest))
+    context = desk.engine.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
     if not text:
@@ -103,4 +106,6 @@ def _packed(desk: Desk, before: str, tokens: int, notice: str) -> Answer:
              counted(len(context.items)) if brief else "")  # fmt: skip
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
-    return Answer(hook_log.INJECTED, shown, text, notice, count(text), contexts)
+    return Answer(
+        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(desk.engine.deliver, request, context),)
+    )

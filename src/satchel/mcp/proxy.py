@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
+from satchel import outside
 from satchel.errors import SatchelError
-from satchel.mcp.proxy_child import FIRST_SIGNAL_CODE, Child
+from satchel.mcp.proxy_child import FIRST_SIGNAL_CODE, KILL, Child
 from satchel.mcp.proxy_context import ProxyContexts
 from satchel.mcp.proxy_lines import Output, lines
 from satchel.mcp.proxy_relay import Relay
@@ -28,12 +29,12 @@ END_SECONDS = 2.8
 GRACE_SECONDS = 1.5
 """Of it, for a server to end by itself when the client has gone, or after the signal that was meant for us."""
 
-FORCE = ((signal.SIGTERM, 0.5), (signal.SIGKILL, 0.3))
+FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
 """What follows, with the seconds after each. The rest is for what the server said last to be passed on."""
 
 LEAST_DRAIN_SECONDS = 0.1
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 CLIENT, SERVER = "client", "server"
 
@@ -56,12 +57,14 @@ class Notes:
         self._said: set[str] = set()
 
     def say(self, text: str) -> None:
-        """Say something that was not said before."""
+        """Say something of a kind that was not said before: `no context: NoIndexError` is one, whatever follows."""
+        kind = ": ".join(text.split(": ")[:2])
         with self._guard:
-            if text in self._said:
+            if kind in self._said:
                 return
-            self._said.add(text)
-        self.output.write([f"satchel proxy: {text}\n".encode("utf-8", "replace")])
+            self._said.add(kind)
+        line = outside.line(text, outside.NOTE_LIMIT)
+        self.output.write([f"satchel proxy: {line}\n".encode("utf-8", "replace")])
 
 
 def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyContexts, is_ending: threading.Event,

@@ -13,6 +13,9 @@ from satchel.errors import UsageError
 
 FIRST_SIGNAL_CODE = 128
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""The signal that nobody can ignore, where there is one."""
+
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
 
@@ -74,7 +77,7 @@ class Child:
             code = self.wait(seconds)
         # What it started and left behind has no other reader than the proxy.
         self.signal(signal.SIGTERM)
-        return FIRST_SIGNAL_CODE + signal.SIGKILL if code is None else code
+        return FIRST_SIGNAL_CODE + KILL if code is None else code
 
 
 def _dies_with_parent() -> Callable[[], None] | None:

@@ -1,4 +1,7 @@
-"""The context of a call behind the proxy: from the engine of one root, which is opened when it is first needed."""
+"""The context of a call behind the proxy: from the engine of one root, which is opened when it is first needed.
+
+The engine ends with the process: a thread that hangs in it must not hold the end up.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,6 @@ class ProxyContexts:
         if not has_news or used["tokens"] > self._max_tokens:
             return with_context(line, None, {**used, "items": [], "tokens": 0})
         return with_context(line, {"type": "text", "text": text, MARK: MARKED}, used)
-
-    def close(self) -> None:
-        """Close the engine."""
-        if self._engine is not None:
-            self._engine.close()
 
     def _opened(self) -> Satchel:
         if self._engine is None:

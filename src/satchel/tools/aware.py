@@ -165,7 +165,8 @@ class _Caller:
         return is_one and isinstance(given[0], Mapping) and CONTEXT not in given[0]
 
     def _is_rest(self, name: str) -> bool:
-        return self._signature is not None and self._signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        known = self._signature.parameters.get(name) if self._signature is not None else None
+        return known is not None and known.kind is inspect.Parameter.VAR_KEYWORD
 
 
 def _wrapped(call: _Call, contexts: CallContexts) -> Function:

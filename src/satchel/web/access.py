@@ -11,7 +11,6 @@ import base64
 import secrets
 import threading
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 
 from satchel.errors import ConfigError
@@ -66,14 +65,13 @@ class Access:
         return secrets.compare_digest(authorization[len(BEARER) :].strip().encode(), self._token)
 
     def is_session(self, cookies: str) -> bool:
-        """Whether a `Cookie` header has the session that the ticket opened."""
-        try:
-            found = SimpleCookie(cookies).get(self.cookie)
-        except CookieError:
-            return False
-        if found is None or not self._is_used:
-            return False
-        return secrets.compare_digest(found.value.encode(), self._session.encode())
+        """Whether a `Cookie` header has the session that the ticket opened.
+
+        Other servers of this machine put cookies with odd names beside ours, so the header is only split.
+        """
+        pairs = (part.strip().partition("=") for part in cookies.split(";"))
+        given = [value for name, _, value in pairs if name == self.cookie]
+        return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in given)
 
     def redeem(self, ticket: str) -> str | None:
         """The `Set-Cookie` for the ticket of the link, once; None for any other, and from the second time on."""

@@ -50,7 +50,7 @@ def run(
         access = Access(token, own_port)
         shared = served(engine)
         app = application(shared, own_origins(host, own_port, others), access)
-        announce(f"http://{bracketed(_reachable(host))}:{own_port}/?token={access.ticket}")
+        announce(f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}")
         try:
             serve(app, sock, should_stop, shared.stop)
         finally:
@@ -58,7 +58,7 @@ def run(
     return is_ended
 
 
-def _reachable(host: str) -> str:
+def reachable(host: str) -> str:
     """The name to open on this machine: an address that stands for all of them leads nowhere by itself."""
     return EVERYWHERE.get(host.strip("[]"), host)
 

@@ -157,7 +157,7 @@ def test_what_was_expanded_counts_as_received(engine: Satchel) -> None:
 
 
 def test_a_record_of_which_a_line_was_shown_is_shown_in_full_when_there_is_room(engine: Satchel) -> None:
-    asked = {"types": ["memories"], "filters": {}}
+    asked: dict[str, Any] = {"types": ["memories"]}
     short = ask(engine, "longer", "stale price cache second", max_tokens=80, **asked)
     full = ask(engine, "longer", "stale price cache second", max_tokens=500, **asked)
     assert [item.detail for item in (*short.items, *full.items)] == ["line", "full"]
@@ -166,7 +166,7 @@ def test_a_record_of_which_a_line_was_shown_is_shown_in_full_when_there_is_room(
 
 
 def test_places_without_lines_count_as_shown_only_where_no_lines_are_wanted(engine: Satchel) -> None:
-    types = {"types": ["code"]}
+    types: dict[str, Any] = {"types": ["code"]}
     places = ask(engine, "places", show_code=False, **types)
     assert places.items
     assert ask(engine, "places", show_code=False, **types).items == ()

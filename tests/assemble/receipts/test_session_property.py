@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -46,7 +47,13 @@ def test_a_session_is_never_shown_the_same_twice(engine: Satchel, asked: list[tu
         assert not list(seen.unread(context, engine.places.root))
         assert not list(seen.faults(context))
     engine.forget_session(session)
-    options = {"max_tokens": budget, "format": layout, "view": view, "context_lines": around, "refresh": False}
+    options: dict[str, Any] = {
+        "max_tokens": budget,
+        "format": layout,
+        "view": view,
+        "context_lines": around,
+        "refresh": False,
+    }
     again = engine.assemble(question, session=session, **options)
     assert again.text == engine.assemble(question, **options).text
     engine.forget_session(session)

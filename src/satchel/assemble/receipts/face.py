@@ -169,6 +169,15 @@ class Receipts(Sessions):
         )
         return with_account(self._marked(request, notes, account), account, ())
 
+    def deliver(self: Engine, request: AssembleRequest, context: Context) -> Context:
+        """What `answer` leaves behind, for an answer of `unrecorded` that is sent after all: handles, and the ledger.
+
+        For those who only know afterwards whether an answer can be sent.
+        """
+        account = self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
+        self.handles.record([*handles_of(context), *reference_handles(context)])
+        return with_account(context, account, self.note_shown(request.session, account, context.items))
+
     def _marked(self: Engine, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
         """The answer from the index as it is, with the settings that shaped it."""
         failed = account.failures if account is not None else ()

@@ -66,20 +66,18 @@ class Account:
     pins: tuple[Pin, ...] = ()
     shows_lines: bool = True
     _lines: dict[str, list[SentLines]] = field(default_factory=dict)
-    _records: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _records: dict[str, int] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
     _found: dict[str, _Known] = field(default_factory=dict)
     _referred: dict[str, _Referred] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for row in self.ledger.rows:
-            if row.places and self.shows_lines:
-                continue
-            if row.lines:
-                self._lines.setdefault(row.key, []).extend(row.lines)
-            if row.digest:
-                known = self._records.get(row.digest, ("", 0))[1]
-                self._records[row.digest] = (row.key, -1 if -1 in (known, row.length) else max(known, row.length))
+        for key, digest, length, lines, places in self.ledger.rows:
+            if lines and not (places and self.shows_lines):
+                self._lines.setdefault(key, []).extend(lines)
+            if digest:
+                known = self._records.get(digest, 0)
+                self._records[digest] = -1 if -1 in (known, length) else max(known, length)
 
     @property
     def meta(self) -> dict[str, str]:
@@ -93,21 +91,20 @@ class Account:
 
         What would have been among the first `room` tokens is referred to.
         """
+        kinds = {candidate.group: candidate.kind for candidate in candidates}
+        known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
         kept: list[Candidate] = []
-        known_lines = dict(lines)
         spent = 0.0
         for candidate in by_density(candidates):
             spent += candidate.size
             if candidate.document.location is None:
                 left = self._record(candidate, is_referred=spent <= room)
             else:
-                known = self._known(candidate, lines[candidate.group])
-                if known.ranges and known_lines[candidate.group] is lines[candidate.group]:
-                    known_lines[candidate.group] = replace(lines[candidate.group], sent=tuple(known.ranges))
-                left = self._part(candidate, known, is_referred=spent <= room)
+                left = self._part(candidate, known[candidate.group], is_referred=spent <= room)
             if left:
                 kept.append(candidate)
-        return kept, known_lines
+        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in known.items() if one.ranges}
+        return kept, {**lines, **sent}
 
     def sift_companions(
         self, make: Callable[[Candidate, Step], Sequence[Candidate]], lines: Mapping[str, Lines]
@@ -191,28 +188,32 @@ class Account:
             )
         ]
 
-    def _known(self, candidate: Candidate, lines: Lines) -> _Known:
-        """The ranges of a candidate's file that the session has and that nobody asked for."""
-        known = self._ranges(f"{candidate.kind}:{candidate.group}", lines)
+    def _known(self, kind: Kind, group: str, lines: Lines) -> _Known:
+        """The ranges of a file that the session has and that nobody asked for."""
+        known = self._ranges(f"{kind}:{group}", lines)
         asked = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
         return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
 
     def _ranges(self, key: str, lines: Lines) -> _Known:
         """The ranges of a file that read as they did when they were shown, wherever they stand now."""
+        sent = dict.fromkeys(self._lines.get(key, ()))
+        if not sent:
+            return _Known(lines, [])
         found = self._found.get(key)
         if found is None or found.lines is not lines:
-            sent = dict.fromkeys(self._lines.get(key, ()))
-            there = [place for one in sent if (place := self._place(one, lines)) is not None]
+            there = [(one.start, one.end) for one in sent if self._reads(one, one.start, lines)]
+            if len(there) < len(sent):
+                firsts = self._firsts(lines)
+                elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
+                there += [place for place in elsewhere if place is not None]
             found = self._found[key] = _Known(lines, merged(there), len(there) == len(sent))
         return found
 
-    def _place(self, sent: SentLines, lines: Lines) -> Range | None:
-        if self._reads(sent, sent.start, lines):
-            return sent.start, sent.end
+    def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
+        """Where lines stand now, if that is one place only. `firsts` are the lines of the file by their hash."""
         height = sent.end - sent.start
         if height + 1 < LEAST_MOVED_LINES:
             return None
-        firsts = self._firsts(lines)
         places = [start for start in firsts.get(sent.first, ()) if self._reads(sent, start, lines)]
         return (places[0], places[0] + height) if len(places) == 1 else None
 
@@ -225,10 +226,10 @@ class Account:
 
     def _firsts(self, lines: Lines) -> Mapping[str, list[int]]:
         """The lines of a file by their hash."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, line in enumerate(lines.lines, 1):
-            found.setdefault(self.digest(line, size=FIRST_LINE_BYTES), []).append(number)
-        return found
+            numbers.setdefault(line, []).append(number)
+        return {self.digest(line, size=FIRST_LINE_BYTES): found for line, found in numbers.items()}
 
     def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
         """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
@@ -237,11 +238,17 @@ class Account:
         if not known.ranges:
             return True
         is_led = candidate.leader is not None  # then it stands elsewhere than its document
-        if not is_led and all(end < location.start_line or location.end_line < start for start, end in known.ranges):
+        own = (location.start_line, location.end_line)
+        new = subtract([own], known.ranges)
+        if not is_led and new == [own]:
             return True
         least = 0 if is_led else SLIVER_TOKENS
-        whole = merged(candidate.steps[0].ranges)
-        left = _left(whole, known, least)
+        # All that it could show is known: what steps there are need not be worked out.
+        is_known = not is_led and not any(
+            map(str.strip, (line for a, b in new for line in known.lines.lines[a - 1 : b]))
+        )
+        whole = [own] if is_known else merged(candidate.steps[0].ranges)
+        left = [] if is_known else _left(whole, known, least)
         if left == whole:
             return True
         if is_referred:
@@ -256,8 +263,8 @@ class Account:
         """Leave out of a record what the session has of it. Returns whether anything is left."""
         identity = candidate.document.id
         digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
-        key, length = self._records.get(digest, ("", 0))
-        if not key:
+        length = self._records.get(digest)
+        if length is None:
             return True
         left = [
             step

@@ -10,17 +10,18 @@ import contextlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
+from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel import logs
 from satchel.assemble.receipts.line_file import LineFile
 
-MOST_BYTES = 400_000
-"""Beyond this size the older half is forgotten, and what it names may be shown again: 3,000 items, or 150 answers.
-Reading that much takes 3 ms, and an agent that has received more has compacted what it knows long since."""
+MOST_BYTES = 200_000
+"""Beyond this size the older half is forgotten, and what it names may be shown again: about 100 answers. Reading that
+much takes 5 ms, and an agent that has received more has compacted what it knows long since."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
@@ -32,8 +33,7 @@ EMPTY = "0"
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
-@dataclass(frozen=True, slots=True)
-class SentLines:
+class SentLines(NamedTuple):
     """Lines of a file that were shown: where they stood, and keyed hashes of all of them and of the first one."""
 
     start: int
@@ -42,8 +42,7 @@ class SentLines:
     first: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One item that was shown.
 
     A file has `lines`. A record has the `digest` of all that there is of it, and the characters that were shown of it,
@@ -119,7 +118,7 @@ def prune(folder: Path, days: float, now: float | None = None) -> None:
 
 
 def _line(rows: Sequence[Row]) -> bytes:
-    return f"{_ENCODE([astuple(row) for row in rows])}\n".encode("ascii")
+    return f"{_ENCODE(rows)}\n".encode("ascii")
 
 
 def _state(raw: bytes) -> str:
@@ -150,7 +149,8 @@ def _parsed(raw: bytes) -> Ledger:
 
 def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
     """A row of a file. Raises TypeError or ValueError for anything that is none."""
-    if not (isinstance(key, str) and isinstance(digest, str) and isinstance(places, bool)):
+    shown = tuple([SentLines(*one) for one in lines])
+    index(length + sum([one.start + one.end for one in shown]))  # whole numbers, all of them
+    if not (isinstance(key, str) and isinstance(digest, str)):
         raise TypeError("no row")
-    shown = tuple(SentLines(int(start), int(end), str(all_of), str(first)) for start, end, all_of, first in lines)
-    return Row(key, digest, int(length), shown, places)
+    return Row(key, digest, length, shown, bool(places))

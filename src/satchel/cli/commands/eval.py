@@ -28,6 +28,7 @@ NOTHING_FOUND = 1
 @click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default the usual one.")
 @click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
 @click.option("--tune", is_flag=True, help="Also look for better weights, and say what they gain on unseen fixes.")
+@click.option("--fresh", is_flag=True, help="Ask again what an earlier run was told.")
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a report with plots."
 )
@@ -42,6 +43,7 @@ def command(
     max_tokens: int | None,
     since: str | None,
     tune: bool,
+    fresh: bool,
     page: Path | None,
     as_json: bool,
 ) -> int:
@@ -62,7 +64,7 @@ def command(
     with Interrupt() as interrupt, opened(invocation) as satchel:
         with watch(color=invocation.color) as progress:
             outcome = evaluate(
-                satchel, limit=limit, max_tokens=max_tokens, since=moment, progress=progress,
+                satchel, limit=limit, max_tokens=max_tokens, since=moment, fresh=fresh, progress=progress,
                 should_stop=interrupt.requested,
             )  # fmt: skip
         proposal = propose(outcome.answers, dict(satchel.settings.search_weights)) if tune else None

@@ -51,7 +51,9 @@ def command(invocation: Invocation) -> int:
     root = invocation.root
     try:
         from satchel.mcp.stdio import run
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("satchel"):
+            raise
         raise MissingExtraError(MISSING) from error
 
     around = os.environ.get(PROJECT_VARIABLE) or "."

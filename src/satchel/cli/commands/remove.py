@@ -9,6 +9,8 @@ import click
 from satchel.cli import streams
 from satchel.cli.clients import change_data, client_options, places_of, show_changes
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.clients.content import display
+from satchel.errors import NoIndexError
 
 NOTHING_FOUND = 1
 
@@ -27,12 +29,18 @@ def command(
     gets back the very bytes that it had. What satchel remembers stays where it is. Ends with 1 when there was nothing
     to remove.
     """
-    from satchel.clients import removal, setup, targets
+    from satchel.clients import receipts, removal, setup, targets
     from satchel.config import Folders
     from satchel.keys import load_key
 
     scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
-    places = places_of(invocation, needs_root=scopes != ("user",))
+    try:
+        places = places_of(invocation, needs_root=scopes != ("user",))
+    except NoIndexError:
+        if scope is not None:
+            raise
+        scopes, places = ("user",), places_of(invocation, needs_root=False)
+        streams.note("there is no project here: only your settings for every folder are looked at")
     state = Folders.from_environment(os.environ).state
     key = load_key(state)
     changes = [
@@ -51,10 +59,14 @@ def command(
                 "scopes": list(scopes),
                 "written": not dry_run and any(change.is_change for change in changes),
                 "changes": [change_data(change) for change in changes],
+                "elsewhere": [str(file) for file in receipts.standing(state)],
             }
         )
     else:
         show_changes(changes, is_dry=dry_run, color=invocation.color)
         if not changes:
             streams.say(f"satchel is not set up in {client}", color=invocation.color)
+        if not dry_run and (others := receipts.standing(state)):
+            listed = ", ".join(display(file) for file in others)
+            streams.note(f"still set up in {listed}: run `satchel remove` for that client, in that folder")
     return 0 if any(change.is_change for change in changes) else NOTHING_FOUND

@@ -23,7 +23,12 @@ export function showAnswer(answer, former, acts) {
     element(
       "div",
       { class: "answer-columns" },
-      element("aside", { class: "side", "aria-label": "Budget and what stayed out" }, tokensPanel(answer), outPanel(answer, acts)),
+      element(
+        "aside",
+        { class: "side", "aria-label": "Budget and what stayed out" },
+        tokensPanel(answer),
+        outPanel(answer, acts),
+      ),
       element("div", { class: "packed" }, packed(answer, acts)),
     ),
   ];
@@ -40,7 +45,12 @@ function usageLine({ usage, items, sources_used: used }, rows, former) {
       { class: "usage-text", id: "usage-text", tabindex: "-1", data: { focus: "" } },
       element("strong", { class: "figure" }, count(usage.used)),
       ` of ${count(usage.limit)} tokens`,
-      element("span", { class: "told" }, ` ${percent(usage.utilization)} by ${usage.tokenizer}, ${usage.exact ? "exact" : "an estimate"}; ${many(items.length, "item")} from ${many(sources, "source")}`),
+      element(
+        "span",
+        { class: "told" },
+        ` ${percent(usage.utilization)} by ${usage.tokenizer}, ${usage.exact ? "exact" : "an estimate"}; `,
+        `${many(items.length, "item")} from ${many(sources, "source")}`,
+      ),
     ),
     meter(usage.utilization, "budget-meter"),
     rows.length || former ? changeList(rows, former) : null,
@@ -49,15 +59,34 @@ function usageLine({ usage, items, sources_used: used }, rows, former) {
 
 function packed(answer, acts) {
   if (!answer.items.length && !answer.text) {
-    return empty("Nothing here is relevant to that.", "Try other words or more kinds; what stayed out is listed beside.");
+    return empty(
+      "Nothing here is relevant to that.",
+      "Try other words or more kinds; what stayed out is listed beside.",
+    );
   }
-  return [element("div", { class: "packed-head" }, views(), copyButton(answer)), state().raw ? raw(answer) : rendered(answer, acts)];
+  return [
+    element("div", { class: "packed-head" }, views(), copyButton(answer)),
+    state().raw ? raw(answer) : rendered(answer, acts),
+  ];
 }
 
 function views() {
   const one = (label, isRaw) =>
-    button(label, () => change({ raw: isRaw }), { class: "choice", "aria-pressed": String(state().raw === isRaw), data: { raw: String(isRaw), act: `raw-${isRaw}` } });
-  return element("div", { class: "choices", role: "group", "aria-label": "How the context is shown" }, one("Rendered", false), one("As sent", true));
+    button(
+      label,
+      () => change({ raw: isRaw }),
+      {
+        class: "choice",
+        "aria-pressed": String(state().raw === isRaw),
+        data: { raw: String(isRaw), act: `raw-${isRaw}` },
+      },
+    );
+  return element(
+    "div",
+    { class: "choices", role: "group", "aria-label": "How the context is shown" },
+    one("Rendered", false),
+    one("As sent", true),
+  );
 }
 
 function copyButton(answer) {
@@ -65,7 +94,11 @@ function copyButton(answer) {
   const copy = async () => {
     const isCopied = await copied(answer.text);
     label.textContent = isCopied ? "Copied" : "Select it by hand";
-    announce(isCopied ? `Copied ${many(answer.usage.used, "token")}` : "The browser does not let pages copy: the text is shown, select it by hand");
+    announce(
+      isCopied
+        ? `Copied ${many(answer.usage.used, "token")}`
+        : "The browser does not let pages copy: the text is shown, select it by hand",
+    );
     if (!isCopied) {
       change({ raw: true });
     }
@@ -73,7 +106,11 @@ function copyButton(answer) {
       label.textContent = "Copy";
     }, COPIED_MILLISECONDS);
   };
-  return button([icon("copy"), label], copy, { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the context as it is sent" });
+  return button(
+    [icon("copy"), label],
+    copy,
+    { class: "quiet", data: { act: "copy" }, "aria-label": "Copy the context as it is sent" },
+  );
 }
 
 async function copied(text) {
@@ -86,7 +123,11 @@ async function copied(text) {
 }
 
 function raw(answer) {
-  return element("pre", { class: "raw", tabindex: "0", role: "region", "aria-label": "The context as it is sent" }, answer.text);
+  return element(
+    "pre",
+    { class: "raw", tabindex: "0", role: "region", "aria-label": "The context as it is sent" },
+    answer.text,
+  );
 }
 
 function rendered(answer, acts) {
@@ -94,7 +135,16 @@ function rendered(answer, acts) {
     element(
       "section",
       { class: "section", "aria-label": `${section.name}, ${many(section.items.length, "item")}` },
-      element("h3", {}, section.name, element("span", { class: "told figure" }, `${many(section.items.length, "item")}, ${many(section.tokens, "token")}`)),
+      element(
+        "h3",
+        {},
+        section.name,
+        element(
+          "span",
+          { class: "told figure" },
+          `${many(section.items.length, "item")}, ${many(section.tokens, "token")}`,
+        ),
+      ),
       section.items.map(({ item, rank }) => itemCard(item, rank, acts)),
     ),
   );
@@ -106,11 +156,18 @@ function tokensPanel(answer) {
 
 function outPanel(answer, acts) {
   const number = answer.overflow.length ? count(answer.overflow.length) : "";
-  const isEstimated = acts.explain && answer.meta?.explained === undefined && answer.overflow.some((row) => row.budget && !row.verified);
+  const isUntried = answer.overflow.some((row) => row.budget && !row.verified);
+  const isEstimated = acts.explain && answer.meta?.explained === undefined && isUntried;
   return folding(
     "What stayed out",
     number,
-    isEstimated ? button("Try these budgets", acts.explain, { class: "quiet", title: "Ask with growing budgets until each is in", data: { act: "explain" } }) : null,
+    isEstimated
+      ? button(
+        "Try these budgets",
+        acts.explain,
+        { class: "quiet", title: "Ask with growing budgets until each is in", data: { act: "explain" } },
+      )
+      : null,
     leftOut(answer.overflow, acts.admit),
     acts.asked ? standingForm(acts.asked, acts.admit) : null,
   );

@@ -29,7 +29,12 @@ async function read(address, options) {
   }
   const told = answer?.error ?? {};
   const hint = response.status === 401 ? GONE : told.hint ?? waitHint(response);
-  throw new ApiError(told.type ?? "Error", told.message ?? `the server answered ${response.status}`, hint, response.status);
+  throw new ApiError(
+    told.type ?? "Error",
+    told.message ?? `the server answered ${response.status}`,
+    hint,
+    response.status,
+  );
 }
 
 function waitHint(response) {

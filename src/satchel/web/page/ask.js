@@ -8,7 +8,7 @@ import { byId, replace } from "./dom.js";
 import { nameOf, placeOf } from "./item.js";
 import { announce, empty, failure, waiting } from "./notice.js";
 import { knowledge } from "./options.js";
-import { change, state } from "./state.js";
+import { MOST_BUDGET, change, state } from "./state.js";
 import { differences, summary } from "./changes.js";
 import { count, many } from "./words.js";
 
@@ -20,6 +20,8 @@ const MOST_RAISES = 4;
 
 const MARGIN = 1.05;
 
+const GLOB_SIGNS = /[*?[\]\\]/g;
+
 let shown = null;
 let timer = 0;
 let running = null;
@@ -29,7 +31,10 @@ let wanted = null;
 export function requestOf(now) {
   const question = now.q.trim();
   if (now.lens) {
-    return ["graph_context", { query: question, lens: now.lens, max_tokens: now.max, format: now.format === "json" ? "json" : "markdown" }];
+    return [
+      "graph_context",
+      { query: question, lens: now.lens, max_tokens: now.max, format: now.format === "json" ? "json" : "markdown" },
+    ];
   }
   const given = { question, max_tokens: now.max, format: now.format };
   const listed = { types: now.types, include: now.pin, exclude: now.without };
@@ -67,7 +72,9 @@ function submit(text) {
 /** Show the controls, and ask again if the request is another one. */
 export function showAsk(now, former) {
   const known = knowledge();
-  byId("question").value = document.activeElement === byId("question") && now.q === former?.q ? byId("question").value : now.q;
+  byId("question").value = document.activeElement === byId("question") && now.q === former?.q
+    ? byId("question").value
+    : now.q;
   showBudget(now.max);
   showKinds(known.kinds, known.documents);
   offer("format", known.formats.map((name) => [name, name]), now.format);
@@ -78,7 +85,13 @@ export function showAsk(now, former) {
   if (!now.q.trim()) {
     stop();
     shown = null;
-    replace(byId("answer"), empty("Ask about this folder.", "An issue, an error message, a stack trace or plain words. Nothing leaves this machine."));
+    replace(
+      byId("answer"),
+      empty(
+        "Ask about this folder.",
+        "An issue, an error message, a stack trace or plain words. Nothing leaves this machine.",
+      ),
+    );
   } else if (isOther) {
     ask(now, shown === null || former?.q !== now.q ? 0 : PAUSE_MILLISECONDS);
   } else if (former?.raw !== now.raw || former?.view !== now.view) {
@@ -146,7 +159,8 @@ function formerOf(key, given) {
 }
 
 function spoken(answer, former) {
-  const base = `${many(answer.items.length, "item")}, ${count(answer.usage.used)} of ${count(answer.usage.limit)} tokens`;
+  const { used, limit } = answer.usage;
+  const base = `${many(answer.items.length, "item")}, ${count(used)} of ${count(limit)} tokens`;
   return former ? `${base}. ${summary(differences(former, answer), former)}` : base;
 }
 
@@ -161,7 +175,7 @@ function acts() {
     asked: shown.request,
     explain: () => void asked(state(), { explain: true }),
     pin: (item) => change({ pin: withOne(state().pin, placeOf(item)) }),
-    without: (item) => change({ without: withOne(state().without, item.location.path) }),
+    without: (item) => change({ without: withOne(state().without, item.location.path.replace(GLOB_SIGNS, "\\$&")) }),
   };
 }
 
@@ -188,9 +202,19 @@ function admit(row) {
 
 function raise(row, now) {
   const before = now.raised[0] === "max" ? now.raised[1] : String(now.max);
-  const budget = row.verified ? row.budget : Math.max(row.budget, Math.ceil(now.max * MARGIN));
+  const needed = row.verified ? row.budget : Math.max(row.budget, Math.ceil(now.max * MARGIN));
+  if (needed > MOST_BUDGET) {
+    wanted = null;
+    byId("answer").prepend(tooLarge(row, needed));
+    return;
+  }
   wanted.raises += 1;
-  change({ max: Math.ceil(budget), raised: ["max", before, nameOf(row)] });
+  change({ max: needed, raised: ["max", before, nameOf(row)] });
+}
+
+function tooLarge(row, needed) {
+  const text = `${nameOf(row)} needs about ${count(needed)} tokens, more than the ${count(MOST_BUDGET)} of this page.`;
+  return failure(new Error(text));
 }
 
 /** Whether what shall come in is still out, so that the budget was raised once more. */

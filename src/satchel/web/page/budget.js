@@ -59,7 +59,11 @@ export function budgetBar(answer) {
   return element(
     "div",
     { class: "budget-bar-box" },
-    element("div", { class: "budget-bar", role: "group", "aria-label": "Tokens by section" }, rows.map((part) => segment(part, whole))),
+    element(
+      "div",
+      { class: "budget-bar", role: "group", "aria-label": "Tokens by section" },
+      rows.map((part) => segment(part, whole)),
+    ),
     element("ul", { class: "legend plain-list" }, rows.map((part) => legendRow(part, whole))),
     answer.areEstimates ? element("p", { class: "told" }, "The sum is counted, its parts are estimates.") : null,
   );
@@ -95,7 +99,11 @@ export function treemap(answer) {
     return null;
   }
   const places = squarified(rows.map(({ item }) => item.tokens), BOX.width, BOX.height);
-  return element("div", { class: "treemap", role: "group", "aria-label": "Tokens by item" }, rows.map((row, index) => tile(row, places[index])));
+  return element(
+    "div",
+    { class: "treemap", role: "group", "aria-label": "Tokens by item" },
+    rows.map((row, index) => tile(row, places[index])),
+  );
 }
 
 function tile({ item, rank }, place) {
@@ -105,9 +113,18 @@ function tile({ item, rank }, place) {
   const label = `${nameOf(item)}: ${count(item.tokens)} tokens`;
   const made = element(
     "button",
-    { type: "button", class: `tile kind-${item.source}`, title: label, "aria-label": label, on: { click: () => goTo(rank) } },
+    {
+      type: "button",
+      class: `tile kind-${item.source}`,
+      title: label,
+      "aria-label": label,
+      on: { click: () => goTo(rank) },
+    },
     width > LABELLED_WIDTH && height > LABELLED_HEIGHT
-      ? [element("span", { class: "tile-name" }, short(fileName(item), 40)), element("span", { class: "figure" }, count(item.tokens))]
+      ? [
+        element("span", { class: "tile-name" }, short(fileName(item), 40)),
+        element("span", { class: "figure" }, count(item.tokens)),
+      ]
       : null,
   );
   return sized(made, {

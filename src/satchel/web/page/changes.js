@@ -17,7 +17,13 @@ export function differences(former, answer) {
       rows.push({ mark: "in", name: nameOf(item), told: `came in with ${many(item.tokens, "token")}` });
     } else if (known.content !== item.content) {
       const grew = item.content.length > known.content.length;
-      rows.push({ mark: grew ? "more" : "less", name: nameOf(item), told: `shows ${grew ? "more" : "less"}: ${count(known.tokens)} to ${count(item.tokens)} tokens` });
+      rows.push(
+        {
+          mark: grew ? "more" : "less",
+          name: nameOf(item),
+          told: `shows ${grew ? "more" : "less"}: ${count(known.tokens)} to ${count(item.tokens)} tokens`,
+        },
+      );
     }
   }
   for (const item of former.items) {
@@ -34,10 +40,12 @@ export function summary(rows, former) {
   const parts = [
     [counted("in"), "came in"],
     [counted("out"), "went out"],
-    [counted("more"), "shows more"],
-    [counted("less"), "shows less"],
+    [counted("more"), "shows more", "show more"],
+    [counted("less"), "shows less", "show less"],
   ].filter(([number]) => number > 0);
-  const told = parts.map(([number, words]) => `${count(number)} ${words}`).join(", ") || "the same items";
+  const told = parts.map(([number, one, several]) =>
+    `${count(number)} ${number > 1 && several ? several : one}`,
+  ).join(", ") || "the same items";
   return `Since ${count(former.usage.limit)} tokens: ${told}`;
 }
 
@@ -53,7 +61,14 @@ export function changeList(rows, former) {
       "ul",
       { class: "plain-list" },
       rows.slice(0, NAMED).map((row) =>
-        element("li", {}, element("span", { class: `mark mark-${row.mark}`, "aria-hidden": "true" }, MARKS[row.mark]), element("span", {}, short(row.name, 70)), " ", element("span", { class: "told" }, row.told)),
+        element(
+          "li",
+          {},
+          element("span", { class: `mark mark-${row.mark}`, "aria-hidden": "true" }, MARKS[row.mark]),
+          element("span", {}, short(row.name, 70)),
+          " ",
+          element("span", { class: "told" }, row.told),
+        ),
       ),
       rows.length > NAMED ? element("li", { class: "told" }, `and ${count(rows.length - NAMED)} more`) : null,
     ),

@@ -21,13 +21,14 @@ const FORMS = {
 
 const KEYWORDS = new Set(
   (
-    "abstract and as assert async await auto begin bool boolean break byte case catch chan char class const continue def default defer " +
-    "del delete do double elif else elsif end enum except export extends extern false False final finally float fn for " +
-    "foreach from func function global go goto if impl implements import in include init instanceof int interface is lambda let long " +
-    "loop match mod module mut namespace new nil None nonlocal not null nullptr operator or override package pass private protected " +
-    "pub public raise range readonly require return self short signed sizeof static string struct super switch template then this " +
-    "throw throws trait true True try type typedef typeof union unless unsafe unsigned until use using var virtual void volatile " +
-    "when where while with yield"
+    "abstract and as assert async await auto begin bool boolean break byte case catch chan char class const " +
+    "continue def default defer del delete do double elif else elsif end enum except export extends extern " +
+    "false False final finally float fn for foreach from func function global go goto if impl implements " +
+    "import in include init instanceof int interface is lambda let long loop match mod module mut namespace " +
+    "new nil None nonlocal not null nullptr operator or override package pass private protected pub public " +
+    "raise range readonly require return self short signed sizeof static string struct super switch template " +
+    "then this throw throws trait true True try type typedef typeof union unless unsafe unsigned until use " +
+    "using var virtual void volatile when where while with yield"
   ).split(" "),
 );
 
@@ -114,8 +115,8 @@ function joined(found) {
 }
 
 /**
- * The lines of a text in ranges of a file. `spans` are [first, last] pairs; where the text has other lines than they say
- * (a shortened one has), the lines stand without numbers. `told` names a range, for the line above it.
+ * The lines of a text in ranges of a file. `spans` are [first, last] pairs; where the text has other lines than they
+ * say (a shortened one has), the lines stand without numbers. `told` names a range, for the line above it.
  */
 export function listing(text, spans, language, label, told = () => "") {
   const lines = text.split("\n");
@@ -131,7 +132,12 @@ export function listing(text, spans, language, label, told = () => "") {
       "span",
       { class: "line" },
       isNumbered ? element("span", { class: "number", "aria-hidden": "true", data: { line: numbers[index] } }) : null,
-      element("span", { class: "source" }, read.found.map(([kind, part]) => (kind === "plain" ? part : element("span", { class: `is-${kind}` }, part))), "\n"),
+      element(
+        "span",
+        { class: "source" },
+        read.found.map(([kind, part]) => (kind === "plain" ? part : element("span", { class: `is-${kind}` }, part))),
+        "\n",
+      ),
     );
     return begins ? [heads.get(numbers[index]), row] : row;
   });
@@ -143,5 +149,11 @@ export function listing(text, spans, language, label, told = () => "") {
 }
 
 function head(first, last, name) {
-  return element("span", { class: "range-head" }, first === last ? `line ${first}` : `lines ${first}–${last}`, name ? element("span", { class: "range-name" }, name) : null, "\n");
+  return element(
+    "span",
+    { class: "range-head" },
+    first === last ? `line ${first}` : `lines ${first}–${last}`,
+    name ? element("span", { class: "range-name" }, name) : null,
+    "\n",
+  );
 }

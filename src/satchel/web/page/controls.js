@@ -72,17 +72,21 @@ export function showKinds(kinds, documents) {
   const focused = document.activeElement?.dataset?.kind;
   replace(
     byId("kinds"),
-    kinds.map((name) =>
-      button([element("span", { class: `swatch kind-${singular(name)}`, "aria-hidden": "true" }), name, documents.has(name) ? element("span", { class: "figure told" }, count(documents.get(name))) : null], () => toggleKind(name), {
-        class: "chip",
-        "aria-pressed": String(chosen.includes(name)),
-        data: { kind: name },
-      }),
-    ),
+    kinds.map((name) => kindChip(name, documents.get(name), chosen.includes(name))),
   );
   if (focused) {
     byId("kinds").querySelector(`[data-kind="${CSS.escape(focused)}"]`)?.focus();
   }
+}
+
+function kindChip(name, number, isChosen) {
+  const label = [
+    element("span", { class: `swatch kind-${singular(name)}`, "aria-hidden": "true" }),
+    name,
+    number === undefined ? null : element("span", { class: "figure told" }, count(number)),
+  ];
+  const properties = { class: "chip", "aria-pressed": String(isChosen), data: { kind: name } };
+  return button(label, () => toggleKind(name), properties);
 }
 
 function toggleKind(name) {
@@ -111,8 +115,10 @@ export function showPins() {
   const { pin, without, raised } = state();
   const rows = [
     ...pin.map((place) => chip("pin", "always", place, () => change({ pin: pin.filter((one) => one !== place) }))),
-    ...without.map((place) => chip("hide", "without", place, () => change({ without: without.filter((one) => one !== place) }))),
-    ...(raised.length === 3 ? [chip("expand", raised[0] === "max" ? `raised from ${count(Number(raised[1]))} tokens for` : "more of a kind for", raised[2], () => change({ [raised[0]]: Number(raised[1]), raised: [] }))] : []),
+    ...without.map((place) =>
+      chip("hide", "without", place, () => change({ without: without.filter((one) => one !== place) })),
+    ),
+    ...raisedChips(raised),
   ];
   const place = byId("pins");
   const hadFocus = place.contains(document.activeElement);
@@ -123,6 +129,15 @@ export function showPins() {
   }
 }
 
+function raisedChips(raised) {
+  if (raised.length !== 3) {
+    return [];
+  }
+  const [what, before, name] = raised;
+  const verb = what === "max" ? `raised from ${count(Number(before))} tokens for` : "more of a kind for";
+  return [chip("expand", verb, name, () => change({ [what]: Number(before), raised: [] }))];
+}
+
 function chip(picture, verb, name, remove) {
   return element(
     "li",
@@ -130,6 +145,10 @@ function chip(picture, verb, name, remove) {
     icon(picture),
     element("span", { class: "told" }, verb),
     element("span", { class: "path" }, short(name, 60)),
-    button(icon("close"), remove, { class: "bare", "aria-label": `Take back: ${verb} ${name}`, data: { act: "unpin" } }),
+    button(
+      icon("close"),
+      remove,
+      { class: "bare", "aria-label": `Take back: ${verb} ${name}`, data: { act: "unpin" } },
+    ),
   );
 }

@@ -23,7 +23,12 @@ export function wireExperiences() {
 export function showExperiences(now) {
   offer("experience-outcome", [["", "all"], ...STATES.map((name) => [name, name])], now.outcome);
   offer("experience-domain", [["", "all"], ...knowledge().domains.map((name) => [name, name])], now.domain);
-  void present(byId("experience-cards"), "Looking", () => look("experiences", { limit: LISTED }), (answer) => cards(answer.experiences, now));
+  void present(
+    byId("experience-cards"),
+    "Looking",
+    () => look("experiences", { limit: LISTED }),
+    (answer) => cards(answer.experiences, now),
+  );
 }
 
 function cards(experiences, { outcome, domain }) {
@@ -31,9 +36,15 @@ function cards(experiences, { outcome, domain }) {
   if (!rows.length) {
     return experiences.length
       ? empty("No experience is like that.", "Take a filter back.")
-      : empty("No experience is kept here yet.", "`satchel experience start` begins one: what is tried, and what is expected.");
+      : empty(
+        "No experience is kept here yet.",
+        "`satchel experience start` begins one: what is tried, and what is expected.",
+      );
   }
-  return [element("p", { class: "told" }, many(rows.length, "experience")), element("div", { class: "cards wide" }, rows.map(card))];
+  return [
+    element("p", { class: "told" }, many(rows.length, "experience")),
+    element("div", { class: "cards wide" }, rows.map(card)),
+  ];
 }
 
 const KINDS = { active: "now", confirmed: "good", falsified: "bad", abandoned: "over" };
@@ -87,6 +98,10 @@ function earlier({ history, notes }) {
     {},
     element("summary", {}, "Attempts and notes"),
     element("ol", {}, (history ?? []).map((attempt) => element("li", {}, attempt.hypothesis ?? ""))),
-    element("ul", {}, (notes ?? []).map((note) => element("li", {}, typeof note === "string" ? note : note.text ?? ""))),
+    element(
+      "ul",
+      {},
+      (notes ?? []).map((note) => element("li", {}, typeof note === "string" ? note : note.text ?? "")),
+    ),
   );
 }

@@ -11,7 +11,7 @@ import { change, state } from "./state.js";
 import { meter } from "./why.js";
 import { count, many, score, short } from "./words.js";
 
-const DRAWN_NODES = 24;
+const DRAWN_NODES = 20;
 // More cannot be told apart in the drawing; the list has all.
 
 const NAME_CHARACTERS = 22;
@@ -48,7 +48,10 @@ export function showGraph(now) {
   asked = key;
   const place = byId("graph-place");
   if (!now.node) {
-    replace(place, empty("Start from a topic, a file or the id of a node.", "“Graph” on any item of an answer leads here too."));
+    replace(
+      place,
+      empty("Start from a topic, a file or the id of a node.", "“Graph” on any item of an answer leads here too."),
+    );
     return;
   }
   void present(
@@ -66,15 +69,32 @@ function drawing(answer) {
   const rows = answer.items.map((item) => ({ item: placed(item), node: item.metadata.node }));
   if (!rows.length) {
     announce("No node found");
-    return [failures(answer.failures), empty("Nothing here is about that.", "Try other words, or the id of a node: the handles of an answer and its items show ids.")];
+    return [
+      failures(answer.failures),
+      empty(
+        "Nothing here is about that.",
+        "Try other words, or the id of a node: the handles of an answer and its items show ids.",
+      ),
+    ];
   }
   const entries = laidOut(rows.slice(0, DRAWN_NODES).map(({ node }) => node));
   announce(`${many(rows.length, "node")} around ${rows[0].node.name}`);
   return [
     failures(answer.failures),
-    (answer.meta.warnings ?? []).map((warning) => element("p", { class: "message warn" }, warning)),
+    answer.meta.warnings?.length
+      ? element(
+        "ul",
+        { class: "message warn plain-list" },
+        answer.meta.warnings.map((warning) => element("li", {}, warning)),
+      )
+      : null,
     element("p", { class: "told", id: "graph-summary" }, summary(rows, answer)),
-    element("div", { class: "graph-columns" }, element("div", { class: "graph-side" }, picture(entries), details(rows[0].item)), list(rows)),
+    element(
+      "div",
+      { class: "graph-columns" },
+      element("div", { class: "graph-side" }, picture(entries), details(rows[0].item)),
+      list(rows),
+    ),
   ];
 }
 
@@ -83,16 +103,23 @@ function summary(rows, answer) {
   const beyond = reached - rows.length;
   const more = beyond > 0 ? `, ${count(beyond)} more did not fit into ${count(answer.usage.limit)} tokens` : "";
   const undrawn = rows.length > DRAWN_NODES ? `; the drawing has the first ${DRAWN_NODES}` : "";
-  return `${many(rows.length, "node")} by lens ${answer.meta.lens}, ${many(answer.meta.depth, "step")}${more}${undrawn}.`;
+  const { lens, depth } = answer.meta;
+  return `${many(rows.length, "node")} by lens ${lens}, ${many(depth, "step")}${more}${undrawn}.`;
 }
 
 function picture(entries) {
   const places = new Map(entries.map((entry) => [entry.node.id, entry]));
   const tied = entries.filter((entry) => entry.parent !== null && places.has(entry.parent));
   const lines = tied.map((entry) => edge(entry, places.get(entry.parent), tied.length <= NAMED_EDGES));
+  const longest = Math.min(NAME_CHARACTERS, Math.max(...entries.map(({ node }) => lastName(node).length)));
   const made = drawn(
     "svg",
-    { class: tied.length <= NAMED_EDGES ? "graph-drawing" : "graph-drawing many", viewBox: frame(entries, Math.min(NAME_CHARACTERS, Math.max(...entries.map(({ node }) => lastName(node.name).length)))), role: "group", "aria-label": "Nodes; Enter walks to one, arrows go from one to the next" },
+    {
+      class: tied.length <= NAMED_EDGES ? "graph-drawing" : "graph-drawing many",
+      viewBox: frame(entries, longest),
+      role: "group",
+      "aria-label": "Nodes; Enter walks to one, arrows go from one to the next",
+    },
     drawn("g", { class: "edges" }, lines),
     drawn("g", { class: "nodes" }, entries.map((entry, index) => knot(entry, index))),
   );
@@ -117,7 +144,8 @@ function relationOf({ relation, direction }) {
 function knot(entry, index) {
   const { node } = entry;
   const isStart = node.distance === 0;
-  const told = `${node.name}${isStart ? ", where the walk starts" : `, ${many(node.distance, "step")} away by ${relationOf(entry)}`}`;
+  const away = `${many(node.distance, "step")} away by ${relationOf(entry)}`;
+  const told = `${node.name}, ${isStart ? "where the walk starts" : away}`;
   const walk = () => walkTo(node.id);
   return drawn(
     "g",
@@ -141,8 +169,14 @@ function knot(entry, index) {
     drawn("title", {}, told),
     drawn("circle", { r: isStart ? RADIUS.start : RADIUS.other }),
     drawn("text", { class: "knot-number", dy: "0.35em" }, index + 1),
-    drawn("text", { class: "knot-name", "text-anchor": entry.side, ...namePlace(entry) }, short(lastName(node.name), NAME_CHARACTERS)),
-    index > 0 && node.path.length ? drawn("text", { class: "knot-relation", "text-anchor": entry.side, ...namePlace(entry, 14) }, relationOf(entry)) : null,
+    drawn(
+      "text",
+      { class: "knot-name", "text-anchor": entry.side, ...namePlace(entry) },
+      short(lastName(node), NAME_CHARACTERS),
+    ),
+    index > 0 && node.path.length
+      ? drawn("text", { class: "knot-relation", "text-anchor": entry.side, ...namePlace(entry, 14) }, relationOf(entry))
+      : null,
   );
 }
 
@@ -153,8 +187,9 @@ function namePlace({ side, isBelow }, further = 0) {
   return { x: side === "start" ? RADIUS.start + 4 : -RADIUS.start - 4, y: 4 + further };
 }
 
-function lastName(name) {
-  return name.split("/").at(-1);
+/** A path without its folders, a definition without its owner; the list has the whole name. */
+function lastName({ id, name }) {
+  return id.includes("::") ? name.split(/[.>]/).at(-1).trim() || name : name.split("/").at(-1);
 }
 
 function step(made, event) {
@@ -184,16 +219,34 @@ function list(rows) {
           { class: "node-text" },
           element("span", { class: "path" }, short(node.name, 80)),
           element("span", { class: "told" }, way(node)),
-          element("span", { class: "left-out-facts" }, meter(node.score), element("span", { class: "figure told" }, `score ${score(node.score)}`)),
+          element(
+            "span",
+            { class: "left-out-facts" },
+            meter(node.score),
+            element("span", { class: "figure told" }, `score ${score(node.score)}`),
+          ),
         ),
-        isWhereWeAre(node, rows) ? null : button("Walk here", () => walkTo(node.id), { class: "quiet", "aria-label": `Walk to ${node.name}`, data: { act: "walk", node: node.id, source: item.source } }),
+        isWhereWeAre(node, rows)
+          ? null
+          : button(
+            "Walk here",
+            () => walkTo(node.id),
+            {
+              class: "quiet",
+              "aria-label": `Walk to ${node.name}`,
+              data: { act: "walk", node: node.id, source: item.source },
+            },
+          ),
       ),
     ),
   );
 }
 
 function isWhereWeAre(node, rows) {
-  return node.id === state().node || (node.distance === 0 && rows.filter((row) => row.node.distance === 0).length === 1);
+  return node.id === state().node || (
+    node.distance === 0
+    && rows.filter((row) => row.node.distance === 0).length === 1
+  );
 }
 
 function way(node) {
@@ -202,9 +255,15 @@ function way(node) {
     return "start";
   }
   const over = node.path.slice(0, -1).map((step) => short(step.name, 40));
-  return `${over.length ? `over ${over.join(", ")}: ` : ""}${relationOf({ relation: hop.type, direction: hop.direction })}`;
+  const relation = relationOf({ relation: hop.type, direction: hop.direction });
+  return over.length ? `over ${over.join(", ")}: ${relation}` : relation;
 }
 
 function details(item) {
-  return element("section", { class: "panel", "aria-label": "Where the walk starts" }, element("h2", {}, "Where the walk starts"), itemCard(item, 1, {}));
+  return element(
+    "section",
+    { class: "panel", "aria-label": "Where the walk starts" },
+    element("h2", {}, "Where the walk starts"),
+    itemCard(item, 1, {}),
+  );
 }

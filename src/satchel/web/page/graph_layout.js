@@ -1,6 +1,6 @@
 // Where the nodes of a walk stand: the start in the middle, each step further out on a ring of its own.
 
-export const BOX = { width: 960, height: 600 };
+const BOX = { width: 960, height: 600 };
 
 const RINGS = [[0, 1], [0, 0.56, 1], [0, 0.42, 0.74, 1]];
 const WIDTH_SHARE = 0.37;
@@ -13,9 +13,6 @@ const UPRIGHT = 0.1;
 const CHARACTER = 7.4;
 const MARGIN = 24;
 // Of a name, in units of the drawing: what the frame of the drawing has to hold beside the nodes.
-
-const CROWDED = 9;
-// From so many nodes on a ring every second one stands further in, or their names lie over each other.
 
 /**
  * Nodes with a place and the node that they were reached from: [{node, x, y, parent, relation, direction, isDirect}].
@@ -31,13 +28,14 @@ export function laidOut(nodes) {
   }
   const depth = Math.max(1, ...nodes.map((node) => node.distance));
   const roots = children.get("") ?? [];
-  spread(roots, children, 0, Math.PI * 2, roots.length === 1 ? 0 : 1, depth + (roots.length === 1 ? 0 : 1));
+  spread(roots, children, 0, 1, roots.length === 1 ? 0 : 1, depth + (roots.length === 1 ? 0 : 1));
   return [...placed.values()];
 }
 
 /** The part of the plane that holds all nodes and names of so many characters: `x y width height`. */
 export function frame(entries, characters) {
-  const reach = (entry, side) => (entry.side === side ? characters * CHARACTER : entry.side === "middle" ? (characters * CHARACTER) / 2 : 0) + MARGIN;
+  const shares = { middle: { start: 0.5, end: 0.5 }, start: { start: 1, end: 0 }, end: { start: 0, end: 1 } };
+  const reach = (entry, side) => shares[entry.side][side] * characters * CHARACTER + MARGIN;
   const left = Math.min(...entries.map((entry) => entry.x - reach(entry, "end")));
   const right = Math.max(...entries.map((entry) => entry.x + reach(entry, "start")));
   const top = Math.min(...entries.map((entry) => entry.y)) - 2 * MARGIN;
@@ -64,19 +62,25 @@ function origin(node, nodes) {
 function spread(entries, children, from, to, ring, rings) {
   const weights = entries.map((entry) => leaves(entry, children));
   const total = weights.reduce((sum, weight) => sum + weight, 0) || 1;
-  let angle = from;
+  let at = from;
   const scale = RINGS[rings - 1] ?? Array.from({ length: rings + 1 }, (_, step) => step / rings);
   entries.forEach((entry, index) => {
     const width = ((to - from) * weights[index]) / total;
-    const middle = angle + width / 2 - Math.PI / 2;
-    const inward = ring > 0 && entries.length >= CROWDED && index % 2 === 1 ? 0.78 : 1;
-    entry.x = BOX.width / 2 + Math.cos(middle) * scale[ring] * inward * BOX.width * WIDTH_SHARE;
-    entry.y = BOX.height / 2 + Math.sin(middle) * scale[ring] * inward * BOX.height * HEIGHT_SHARE;
-    entry.side = ring === 0 || Math.abs(Math.cos(middle)) < UPRIGHT ? "middle" : Math.cos(middle) > 0 ? "start" : "end";
-    entry.isBelow = Math.sin(middle) >= 0;
-    spread(children.get(entry.node.id) ?? [], children, angle, angle + width, ring + 1, rings);
-    angle += width;
+    const { x, y } = onCircle(at + width / 2);
+    entry.x = BOX.width / 2 + x * scale[ring] * BOX.width * WIDTH_SHARE;
+    entry.y = BOX.height / 2 + y * scale[ring] * BOX.height * HEIGHT_SHARE;
+    entry.side = ring === 0 || Math.abs(x) < UPRIGHT ? "middle" : x > 0 ? "start" : "end";
+    entry.isBelow = y >= 0;
+    spread(children.get(entry.node.id) ?? [], children, at, at + width, ring + 1, rings);
+    at += width;
   });
+}
+
+/** A place on a circle, for a share of the way around from the top. Heights are evenly apart: names have room. */
+function onCircle(share) {
+  const isRight = share < 0.5;
+  const y = isRight ? 4 * share - 1 : 3 - 4 * share;
+  return { x: (isRight ? 1 : -1) * Math.sqrt(Math.max(0, 1 - y * y)), y };
 }
 
 function leaves(entry, children) {

@@ -74,14 +74,21 @@ function bar(indexing) {
     "section",
     { class: "panel" },
     element("label", { class: "label", for: "index-progress" }, `Indexing: ${indexing.phase || "starting"}`),
-    element("progress", { id: "index-progress", max: Math.max(1, indexing.total), value: indexing.total ? indexing.done : null }),
+    element(
+      "progress",
+      { id: "index-progress", max: Math.max(1, indexing.total), value: indexing.total ? indexing.done : null },
+    ),
     element("span", { class: "figure" }, indexing.total ? `${count(indexing.done)} of ${count(indexing.total)}` : ""),
   );
 }
 
 function facts(status) {
   const fresh = status.freshness;
-  const moved = [[fresh.new, "new"], [fresh.changed, "changed"], [fresh.gone, "gone"]].filter(([number]) => number).map(([number, word]) => `${count(number)} ${word}`);
+  const moved = [
+    [fresh.new, "new"],
+    [fresh.changed, "changed"],
+    [fresh.gone, "gone"],
+  ].filter(([number]) => number).map(([number, word]) => `${count(number)} ${word}`);
   return [
     failures(status.failures),
     documents(status.documents),
@@ -94,11 +101,25 @@ function facts(status) {
       ["relations", listed(status.edges)],
       ["left out", listed(status.skipped)],
       ["out of sight", listed(status.hidden)],
-      ["removed", [[status.redacted, "secret"], [status.cleaned, "hidden character"]].filter(([number]) => number).map(([number, noun]) => many(number, noun)).join(", ")],
-      ["sizes", Object.entries(status.sizes).filter(([, bytes]) => bytes).map(([name, bytes]) => `${name} ${size(bytes)}`).join(", ")],
+      [
+        "removed",
+        [
+          [status.redacted, "secret"],
+          [status.cleaned, "hidden character"],
+        ].filter(([number]) => number).map(([number, noun]) => many(number, noun)).join(", "),
+      ],
+      [
+        "sizes",
+        Object.entries(status.sizes).filter(([, bytes]) => bytes).map(([name, bytes]) =>
+          `${name} ${size(bytes)}`,
+        ).join(", "),
+      ],
       ["meaning", vectors(status.vectors)],
       ["broken links", status.broken_links?.count ? count(status.broken_links.count) : ""],
-      ["instruction files", status.trusted ? "guidance: this folder is trusted" : inline("data: `satchel trust` makes them guidance")],
+      [
+        "instruction files",
+        status.trusted ? "guidance: this folder is trusted" : inline("data: `satchel trust` makes them guidance"),
+      ],
     ]),
   ];
 }
@@ -115,7 +136,8 @@ function vectors(found) {
   if (!found?.embedder) {
     return "by words alone";
   }
-  const kinds = Object.entries(found.kinds ?? {}).map(([kind, state]) => `${kind} ${Array.isArray(state) ? state.join("/") : typeof state === "object" ? `${state.done}/${state.total}` : state}`);
+  const rows = Object.entries(found.kinds);
+  const kinds = rows.map(([kind, { done, total }]) => `${kind} ${count(done)} of ${count(total)}`);
   return `${found.embedder}${kinds.length ? `: ${kinds.join(", ")}` : ""}`;
 }
 
@@ -129,7 +151,16 @@ function documents(counts) {
     "ul",
     { class: "shares plain-list", "aria-label": "Documents by kind" },
     rows.map(([kind, number]) =>
-      element("li", {}, element("span", {}, PLURALS[kind] ?? `${kind}s`), sized(element("span", { class: `share-bar kind-${singular(kind)}`, "aria-hidden": "true" }), { "inline-size": `${Math.max(0.15, (number / most) * 8)}rem` }), element("span", { class: "figure" }, count(number))),
+      element(
+        "li",
+        {},
+        element("span", {}, PLURALS[kind] ?? `${kind}s`),
+        sized(
+          element("span", { class: `share-bar kind-${singular(kind)}`, "aria-hidden": "true" }),
+          { "inline-size": `${Math.max(0.15, (number / most) * 8)}rem` },
+        ),
+        element("span", { class: "figure" }, count(number)),
+      ),
     ),
   );
 }
@@ -147,7 +178,14 @@ function checks(answer) {
         "li",
         { class: `check-${check.outcome}` },
         badge(check.outcome, `outcome-${check.outcome}`, WORDS[check.outcome]),
-        element("span", {}, element("strong", {}, check.name), " ", inline(check.message), check.fix ? element("span", { class: "fix" }, "To mend it: ", element("code", {}, check.fix)) : null),
+        element(
+          "span",
+          {},
+          element("strong", {}, check.name),
+          " ",
+          inline(check.message),
+          check.fix ? element("span", { class: "fix" }, "To mend it: ", element("code", {}, check.fix)) : null,
+        ),
       ),
     ),
   );

@@ -12,17 +12,29 @@ const LOOKS = { injected: "outcome-ok", failed: "outcome-fail", saved: "trust-da
 
 /** Show the log, the newest first. */
 export function showHooks() {
-  void present(byId("hook-log"), "Looking", () => look("hooks", { limit: LISTED }), (answer) => page([...answer.entries].reverse()));
+  void present(
+    byId("hook-log"),
+    "Looking",
+    () => look("hooks", { limit: LISTED }),
+    (answer) => page([...answer.entries].reverse()),
+  );
 }
 
 function page(rows) {
   if (!rows.length) {
-    return empty("No hook has run yet.", "`satchel setup claude-code --with-hooks` installs them; each shows here what it injected.");
+    return empty(
+      "No hook has run yet.",
+      "`satchel setup claude-code --with-hooks` installs them; each shows here what it injected.",
+    );
   }
   const injected = rows.filter((row) => row.outcome === "injected");
   const tokens = injected.reduce((total, row) => total + row.tokens, 0);
   return [
-    element("p", { class: "told" }, `${many(rows.length, "event")}; ${many(injected.length, "injection")} with ${many(tokens, "token")}`),
+    element(
+      "p",
+      { class: "told" },
+      `${many(rows.length, "event")}; ${many(injected.length, "injection")} with ${many(tokens, "token")}`,
+    ),
     element(
       "div",
       { class: "panel scrolls", tabindex: "0", role: "region", "aria-label": "What hooks injected" },
@@ -56,6 +68,10 @@ function items(rows) {
     "details",
     {},
     element("summary", {}, many(rows.length, "item")),
-    element("ul", { class: "plain-list told" }, rows.map((row) => element("li", {}, short(row.title ? `${row.title} (${row.id})` : row.id, 120)))),
+    element(
+      "ul",
+      { class: "plain-list told" },
+      rows.map((row) => element("li", {}, short(row.title ? `${row.title} (${row.id})` : row.id, 120))),
+    ),
   );
 }

@@ -10,7 +10,15 @@ import { count, many, minute, score, short } from "./words.js";
 
 const FILES = new Set(["code", "doc", "context"]);
 
-const LANGUAGES = { py: "python", sh: "bash", rb: "ruby", rs: "rust", js: "javascript", ts: "typescript", md: "markdown" };
+const LANGUAGES = {
+  py: "python",
+  sh: "bash",
+  rb: "ruby",
+  rs: "rust",
+  js: "javascript",
+  ts: "typescript",
+  md: "markdown",
+};
 
 /** A node of a graph as an item like any other: its place stands among its node's data. */
 export function placed(item) {
@@ -39,7 +47,9 @@ export function placeOf(row) {
 
 /** The name that people know an item by. */
 export function nameOf(row) {
-  return row.location?.path && row.title !== row.location.path ? `${row.title} (${row.location.path})` : row.title || row.id;
+  return row.location?.path && row.title !== row.location.path
+    ? `${row.title} (${row.location.path})`
+    : row.title || row.id;
 }
 
 /** An item as a card. `acts` are `pin`, `without` and `walk`, each called with the item. */
@@ -48,7 +58,13 @@ export function itemCard(item, rank, acts) {
   const below = element("div", { class: "expanded" });
   return element(
     "article",
-    { class: `card item kind-${item.source}`, id: `item-${rank}`, tabindex: "-1", "aria-label": `${rank}. ${title}`, data: { id: item.id } },
+    {
+      class: `card item kind-${item.source}`,
+      id: `item-${rank}`,
+      tabindex: "-1",
+      "aria-label": `${rank}. ${title}`,
+      data: { id: item.id },
+    },
     head(item, rank, title),
     body(item, title),
     facts(item),
@@ -74,8 +90,12 @@ const NAME_CHARACTERS = 100;
 
 /** The names of what a range shows, as one text. */
 function namesIn(item, [first, last]) {
-  const entities = (item.metadata?.entities ?? []).filter((entity) => entity.start_line <= last && entity.end_line >= first && entity.type !== "gap");
-  const inOrder = entities.sort((one, other) => one.start_line - other.start_line).map((entity) => entity.qualified_name);
+  const entities = (item.metadata?.entities ?? []).filter((entity) =>
+    entity.start_line <= last && entity.end_line >= first && entity.type !== "gap",
+  );
+  const inOrder = entities.sort((one, other) =>
+    one.start_line - other.start_line,
+  ).map((entity) => entity.qualified_name);
   const names = [...new Set(inOrder)].filter((name) => name !== item.location?.path);
   return short(names.join(", "), NAME_CHARACTERS);
 }
@@ -86,7 +106,12 @@ function ranges(item) {
     "ul",
     { class: "ranges plain-list", "aria-label": "What is shown" },
     spans.map(([first, last]) =>
-      element("li", {}, element("span", { class: "figure" }, first === last ? `line ${first}` : `lines ${first}–${last}`), element("span", { class: "told" }, namesIn(item, [first, last]))),
+      element(
+        "li",
+        {},
+        element("span", { class: "figure" }, first === last ? `line ${first}` : `lines ${first}–${last}`),
+        element("span", { class: "told" }, namesIn(item, [first, last])),
+      ),
     ),
   );
 }
@@ -113,18 +138,30 @@ function facts(item) {
   const rows = [
     ["author", known.author],
     ["when", minute(known.created_at ?? (known.timestamp || ""))],
-    ["files", known.files_changed?.length ? known.files_changed.map((file) => (typeof file === "string" ? file : file.path)).join(", ") : ""],
+    [
+      "files",
+      known.files_changed?.length
+        ? known.files_changed.map((file) => (typeof file === "string" ? file : file.path)).join(", ")
+        : "",
+    ],
     ["category", known.category],
     ["importance", known.importance],
     ["domain", known.domain],
     ["outcome", known.outcome_status],
     ["tier", known.confidence_tier],
-    ["says the same", (known.also_at ?? []).map((place) => `${place.path}:${place.start_line}-${place.end_line}`).join(", ")],
+    [
+      "says the same",
+      (known.also_at ?? []).map((place) => `${place.path}:${place.start_line}-${place.end_line}`).join(", "),
+    ],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
   if (!rows.length) {
     return null;
   }
-  return element("dl", { class: "facts" }, rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, short(value, 160)))));
+  return element(
+    "dl",
+    { class: "facts" },
+    rows.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, short(value, 160)))),
+  );
 }
 
 function why(item) {
@@ -135,10 +172,17 @@ function why(item) {
       "summary",
       {},
       "Why it is in",
-      element("span", { class: "summary-figure" }, meter(item.relevance), element("span", { class: "figure" }, `relevance ${score(item.relevance)}`)),
+      element(
+        "span",
+        { class: "summary-figure" },
+        meter(item.relevance),
+        element("span", { class: "figure" }, `relevance ${score(item.relevance)}`),
+      ),
       standing(item),
     ),
-    item.signals.length ? signalTable(item.signals, `Signals of ${item.title}`) : element("p", { class: "told" }, "It was asked for by name."),
+    item.signals.length
+      ? signalTable(item.signals, `Signals of ${item.title}`)
+      : element("p", { class: "told" }, "It was asked for by name."),
     item.handle ? element("p", { class: "told" }, "Handle ", element("code", {}, item.handle)) : null,
   );
 }
@@ -151,11 +195,34 @@ function tools(item, below, acts) {
     { class: "tools" },
     item.handle ? expandButton("Expand", item.handle, below, `Expand ${title}`) : null,
     (item.cuts ?? []).map((cut) =>
-      expandButton(`${cut.name || "lines"} ${cut.start_line}–${cut.end_line}`, cut.handle, below, `Show all of ${cut.name || title}, lines ${cut.start_line} to ${cut.end_line}`),
+      expandButton(
+        `${cut.name || "lines"} ${cut.start_line}–${cut.end_line}`,
+        cut.handle,
+        below,
+        `Show all of ${cut.name || title}, lines ${cut.start_line} to ${cut.end_line}`,
+      ),
     ),
-    acts.walk ? button([icon("graph"), "Graph"], () => acts.walk(item), { class: "quiet", data: { act: "graph" }, "aria-label": `Graph around ${title}` }) : null,
-    acts.pin && place ? button([icon("pin"), "Pin"], () => acts.pin(item), { class: "quiet", data: { act: "pin" }, "aria-label": `Always show ${title}` }) : null,
-    acts.without && place ? button([icon("hide"), "Leave out"], () => acts.without(item), { class: "quiet", data: { act: "without" }, "aria-label": `Leave out ${title}` }) : null,
+    acts.walk
+      ? button(
+        [icon("graph"), "Graph"],
+        () => acts.walk(item),
+        { class: "quiet", data: { act: "graph" }, "aria-label": `Graph around ${title}` },
+      )
+      : null,
+    acts.pin && place
+      ? button(
+        [icon("pin"), "Pin"],
+        () => acts.pin(item),
+        { class: "quiet", data: { act: "pin" }, "aria-label": `Always show ${title}` },
+      )
+      : null,
+    acts.without && place
+      ? button(
+        [icon("hide"), "Leave out"],
+        () => acts.without(item),
+        { class: "quiet", data: { act: "without" }, "aria-label": `Leave out ${title}` },
+      )
+      : null,
   );
 }
 
@@ -191,6 +258,14 @@ async function open(handle, below) {
 }
 
 function wholeOf(item) {
-  const left = (item.cuts ?? []).length ? element("p", { class: "told" }, `${count(item.cuts.length)} parts are still cut: ask again with a larger budget.`) : null;
-  return element("section", { class: "whole", "aria-label": `All of ${item.title}` }, element("h5", {}, item.title), body(item, item.title), left);
+  const left = (item.cuts ?? []).length
+    ? element("p", { class: "told" }, `${count(item.cuts.length)} parts are still cut: ask again with a larger budget.`)
+    : null;
+  return element(
+    "section",
+    { class: "whole", "aria-label": `All of ${item.title}` },
+    element("h5", {}, item.title),
+    body(item, item.title),
+    left,
+  );
 }

@@ -32,8 +32,15 @@ export function wireKeys(views) {
   isOn.addEventListener("change", () => store(isOn.checked ? "on" : "off"));
   byId("help").addEventListener("click", showShortcuts);
   byId("close-shortcuts").addEventListener("click", () => byId("shortcuts").close());
-  const rows = [...KEYS.map(([key, told]) => [key, told]), [`1 to ${views.length}`, "the views"], ["Esc", "leave a field or a dialog"]];
-  replace(byId("key-list"), rows.map(([key, told]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, told))));
+  const rows = [
+    ...KEYS.map(([key, told]) => [key, told]),
+    [`1 to ${views.length}`, "the views"],
+    ["Esc", "leave a field or a dialog"],
+  ];
+  replace(
+    byId("key-list"),
+    rows.map(([key, told]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, told))),
+  );
   document.addEventListener("keydown", (event) => pressed(event, isOn.checked, views));
 }
 
@@ -42,7 +49,8 @@ function pressed(event, isOn, views) {
     event.target.blur();
     return;
   }
-  if (!isOn || event.ctrlKey || event.metaKey || event.altKey || isField(event.target) || document.querySelector("dialog[open]")) {
+  const isOurs = !(event.ctrlKey || event.metaKey || event.altKey || isField(event.target));
+  if (!isOn || !isOurs || document.querySelector("dialog[open]")) {
     return;
   }
   const view = views[Number(event.key) - 1];
@@ -54,7 +62,10 @@ function pressed(event, isOn, views) {
 }
 
 function isField(target) {
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  return target instanceof HTMLElement && (
+    target.isContentEditable
+    || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName)
+  );
 }
 
 function focusQuestion() {

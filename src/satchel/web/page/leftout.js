@@ -14,7 +14,9 @@ export function leftOut(overflow, admit) {
   if (!overflow.length) {
     return element("p", { class: "told" }, "Nothing that matches stayed out.");
   }
-  const ordered = [...overflow].sort((one, other) => other.relevance - one.relevance || one.budget - other.budget || (one.id < other.id ? -1 : 1));
+  const ordered = [...overflow].sort((one, other) =>
+    other.relevance - one.relevance || one.budget - other.budget || (one.id < other.id ? -1 : 1),
+  );
   const rest = ordered.slice(SHOWN, MORE);
   const hidden = ordered.length - MORE;
   return element(
@@ -22,9 +24,20 @@ export function leftOut(overflow, admit) {
     {},
     element("ul", { class: "left-out plain-list" }, ordered.slice(0, SHOWN).map((row) => rowOf(row, admit))),
     rest.length
-      ? element("details", {}, element("summary", {}, `${count(rest.length)} more`), element("ul", { class: "left-out plain-list" }, rest.map((row) => rowOf(row, admit))))
+      ? element(
+        "details",
+        {},
+        element("summary", {}, `${count(rest.length)} more`),
+        element("ul", { class: "left-out plain-list" }, rest.map((row) => rowOf(row, admit))),
+      )
       : null,
-    hidden > 0 ? element("p", { class: "told" }, inline(`${many(hidden, "weaker one")} not listed: \`satchel search\` shows all.`)) : null,
+    hidden > 0
+      ? element(
+        "p",
+        { class: "told" },
+        inline(`${many(hidden, "weaker one")} not listed: \`satchel search\` shows all.`),
+      )
+      : null,
   );
 }
 
@@ -37,9 +50,17 @@ function rowOf(row, admit) {
       "div",
       { class: "left-out-text" },
       element("span", {}, short(row.title || row.id, 90)),
-      row.location && row.title !== row.location.path ? element("span", { class: "told path" }, short(row.location.path, 90)) : null,
+      row.location && row.title !== row.location.path
+        ? element("span", { class: "told path" }, short(row.location.path, 90))
+        : null,
       element("span", { class: "told" }, `${reason(row.reason)}${cost(row)}`),
-      element("span", { class: "left-out-facts" }, badge(row.source, `kind kind-${row.source}`), meter(row.relevance), element("span", { class: "figure told" }, `relevance ${score(row.relevance)}`)),
+      element(
+        "span",
+        { class: "left-out-facts" },
+        badge(row.source, `kind kind-${row.source}`),
+        meter(row.relevance),
+        element("span", { class: "figure told" }, `relevance ${score(row.relevance)}`),
+      ),
     ),
     button([icon("expand"), "Let in"], () => admit(row), {
       class: "quiet",

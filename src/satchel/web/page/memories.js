@@ -68,36 +68,67 @@ async function listed() {
 function cards(memories) {
   const { category, find } = state();
   const words = find.toLowerCase();
-  const rows = memories.filter((memory) => (!category || memory.category === category) && (!words || JSON.stringify([memory.content, memory.tags, memory.id]).toLowerCase().includes(words)));
+  const rows = memories.filter((memory) =>
+    (!category || memory.category === category) && (
+      !words
+      || JSON.stringify([memory.content, memory.tags, memory.id]).toLowerCase().includes(words)
+    ),
+  );
   if (!rows.length) {
     return memories.length
       ? empty("No memory is like that.", "Take a filter back.")
       : empty("Nothing is remembered here yet.", "Say it above, or `satchel remember \"...\"` in a terminal.");
   }
-  return [element("p", { class: "told" }, many(rows.length, "memory", "memories")), element("div", { class: "cards" }, rows.map(card))];
+  return [
+    element("p", { class: "told" }, many(rows.length, "memory", "memories")),
+    element("div", { class: "cards" }, rows.map(card)),
+  ];
 }
 
 function card(memory) {
   const isReplaced = Boolean(memory.superseded_by);
   return element(
     "article",
-    { class: `card kind-memory${isReplaced ? " replaced" : ""}`, "aria-label": short(memory.content), data: { id: memory.id } },
+    {
+      class: `card kind-memory${isReplaced ? " replaced" : ""}`,
+      "aria-label": short(memory.content),
+      data: { id: memory.id },
+    },
     element(
       "header",
       { class: "card-head" },
       badge(memory.category, "kind kind-memory"),
-      element("span", { class: "summary-figure" }, meter(memory.importance), element("span", { class: "figure told" }, `importance ${score(memory.importance)}`)),
+      element(
+        "span",
+        { class: "summary-figure" },
+        meter(memory.importance),
+        element("span", { class: "figure told" }, `importance ${score(memory.importance)}`),
+      ),
       badge(memory.provenance, memory.provenance === "user" ? "" : "warn-badge", "Who says it"),
     ),
     prose(memory.content, "a memory"),
-    (memory.tags ?? []).length ? element("ul", { class: "tags plain-list", "aria-label": "Tags" }, memory.tags.map((tag) => element("li", { class: "tag" }, tag))) : null,
+    (memory.tags ?? []).length
+      ? element(
+        "ul",
+        { class: "tags plain-list", "aria-label": "Tags" },
+        memory.tags.map((tag) => element("li", { class: "tag" }, tag)),
+      )
+      : null,
     steps(cycle(memory), "Its life"),
     factList([
       ["id", element("code", {}, memory.id)],
       ["origin", memory.origin === memory.provenance ? "" : memory.origin],
       ["for", memory.workspace ? "this repository" : "every folder"],
     ]),
-    element("footer", { class: "tools" }, button("Forget", () => void forget(memory), { class: "quiet danger-text", "aria-label": `Forget: ${short(memory.content, 60)}`, data: { act: "forget" } })),
+    element(
+      "footer",
+      { class: "tools" },
+      button(
+        "Forget",
+        () => void forget(memory),
+        { class: "quiet danger-text", "aria-label": `Forget: ${short(memory.content, 60)}`, data: { act: "forget" } },
+      ),
+    ),
   );
 }
 
@@ -106,7 +137,9 @@ function cycle(memory) {
   if (memory.supersedes) {
     rows.unshift({ name: "replaced", told: memory.supersedes });
   }
-  return memory.superseded_by ? [...rows, { name: "replaced by", told: memory.superseded_by, kind: "over" }] : [...rows, { name: "in force", told: "", kind: "good" }];
+  return memory.superseded_by
+    ? [...rows, { name: "replaced by", told: memory.superseded_by, kind: "over" }]
+    : [...rows, { name: "in force", told: "", kind: "good" }];
 }
 
 async function forget(memory) {

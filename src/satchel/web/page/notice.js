@@ -28,14 +28,26 @@ export function failures(rows) {
     "ul",
     { class: "message warn plain-list", "aria-label": "What did not work" },
     rows.map((row) =>
-      element("li", {}, element("strong", {}, row.source), ": ", inline(row.message), row.hint ? [" (", inline(row.hint), ")"] : null),
+      element(
+        "li",
+        {},
+        element("strong", {}, row.source),
+        ": ",
+        inline(row.message),
+        row.hint ? [" (", inline(row.hint), ")"] : null,
+      ),
     ),
   );
 }
 
 /** Nothing to show, and what would change that. */
 export function empty(text, hint = "") {
-  return element("div", { class: "message calm" }, element("p", { class: "message-head" }, text), hint ? element("p", {}, inline(hint)) : null);
+  return element(
+    "div",
+    { class: "message calm" },
+    element("p", { class: "message-head" }, text),
+    hint ? element("p", {}, inline(hint)) : null,
+  );
 }
 
 /** Shapes that hold the place of what is on its way. */
@@ -49,22 +61,24 @@ export function waiting(text) {
 }
 
 /**
- * Fill a place again without losing the focus: if it was inside, it goes to the same button of what is new, else to what
- * is marked with `data-focus`.
+ * Fill a place again without losing the focus: if it was inside, it goes to the same button of what is new, else to
+ * what is marked with `data-focus`.
  */
 export function keepingFocus(place, fill) {
   const before = document.activeElement;
   const wasInside = place !== before && place.contains(before);
-  const { act, node, handle } = before?.dataset ?? {};
-  const owner = before?.closest?.("[data-id]")?.dataset.id;
+  const sought = before === null ? "" : markOf(before);
   fill();
   if (!wasInside) {
     return;
   }
-  const same = [...place.querySelectorAll("[data-act]")].find(
-    (one) => act && one.dataset.act === act && one.dataset.node === node && one.dataset.handle === handle && one.closest("[data-id]")?.dataset.id === owner,
-  );
+  const same = [...place.querySelectorAll("[data-act]")].find((one) => markOf(one) === sought);
   (same ?? place.querySelector("[data-focus]"))?.focus({ preventScroll: same !== undefined });
+}
+
+function markOf(made) {
+  const { act, node, handle } = made.dataset;
+  return JSON.stringify([act, node, handle, made.closest("[data-id]")?.dataset.id]);
 }
 
 /** Fill a place with what `ask` brings: first shapes, then `show` of the answer, or the failure with a retry. */

@@ -19,7 +19,12 @@ export function knowledge() {
 /** Ask the server what it offers. */
 export async function learnOptions() {
   const found = await look("options");
-  known = Object.freeze({ ...known, ...Object.fromEntries(Object.entries(found).filter(([name]) => name in known && name !== "documents")) });
+  known = Object.freeze(
+    {
+      ...known,
+      ...Object.fromEntries(Object.entries(found).filter(([name]) => name in known && name !== "documents")),
+    },
+  );
 }
 
 /** Remember how many documents of each kind there are: [[plural name, number]]. */

@@ -8,13 +8,21 @@ import { count, score, short } from "./words.js";
 
 /** A field that asks how something stands for the question; `given` are the arguments of the question. */
 export function standingForm(given, admit) {
-  const field = element("input", { type: "search", id: "missed", spellcheck: "false", placeholder: "a path, a name or an id" });
+  const field = element(
+    "input",
+    { type: "search", id: "missed", spellcheck: "false", placeholder: "a path, a name or an id" },
+  );
   const found = element("div", { class: "standings" });
   const asking = element(
     "form",
     { class: "standing-form", on: { submit: (event) => asked(event, field, found, given, admit) } },
     element("label", { class: "label", for: "missed" }, "Why is this not in?"),
-    element("div", { class: "standing-row" }, field, element("button", { type: "submit", class: "quiet", data: { act: "why" } }, "Why?")),
+    element(
+      "div",
+      { class: "standing-row" },
+      field,
+      element("button", { type: "submit", class: "quiet", data: { act: "why" } }, "Why?"),
+    ),
   );
   return [asking, found];
 }
@@ -38,7 +46,9 @@ function asked(event, field, found, given, admit) {
 function rowOf(row, admit) {
   const lines = row.shown.map(([start, end]) => `${start}–${end}`).join(", ");
   const told = row.is_shown ? `It is in${lines ? `: lines ${lines}` : "."}` : `Not in, ${row.reason}: ${row.detail}`;
-  const place = row.rank ? `Rank ${count(row.rank)} of ${count(row.of)}, relevance ${score(row.relevance)}.` : "It does not match.";
+  const place = row.rank
+    ? `Rank ${count(row.rank)} of ${count(row.of)}, relevance ${score(row.relevance)}.`
+    : "It does not match.";
   return element(
     "li",
     { class: `kind-${row.source}`, data: { id: row.id } },
@@ -48,10 +58,16 @@ function rowOf(row, admit) {
       element("span", {}, short(row.id, 90)),
       element("span", { class: "told" }, told),
       element("span", { class: "told" }, place),
-      row.signals.length ? element("details", {}, element("summary", {}, "Signals"), signalTable(row.signals, `Signals of ${row.id}`)) : null,
+      row.signals.length
+        ? element("details", {}, element("summary", {}, "Signals"), signalTable(row.signals, `Signals of ${row.id}`))
+        : null,
     ),
     row.is_shown
       ? null
-      : button([icon("expand"), "Let in"], () => admit({ ...row, title: row.id, location: row.path ? { path: row.path } : null }), { class: "quiet", "aria-label": `Let in ${row.id}`, data: { act: "admit" } }),
+      : button(
+        [icon("expand"), "Let in"],
+        () => admit({ ...row, title: row.id, location: row.path ? { path: row.path } : null }),
+        { class: "quiet", "aria-label": `Let in ${row.id}`, data: { act: "admit" } },
+      ),
   );
 }

@@ -23,7 +23,6 @@ const DEFAULTS = Object.freeze({
   find: "",
   outcome: "",
   domain: "",
-  axis: "",
 });
 // `raised` remembers what the budget (or the limit) was before something was let in: ["max", "4000", "its title"].
 

@@ -20,9 +20,15 @@ export function showValues() {
 
 function values(rows) {
   if (!rows.length) {
-    return empty("There are no values yet.", "`satchel values cluster` groups what was experienced, `satchel values propose` names a lesson for each group.");
+    return empty(
+      "There are no values yet.",
+      "`satchel values cluster` groups what was experienced, `satchel values propose` names a lesson for each group.",
+    );
   }
-  return [element("p", { class: "told" }, many(rows.length, "value")), element("div", { class: "cards wide" }, rows.map(card))];
+  return [
+    element("p", { class: "told" }, many(rows.length, "value")),
+    element("div", { class: "cards wide" }, rows.map(card)),
+  ];
 }
 
 function card(value) {
@@ -30,7 +36,21 @@ function card(value) {
     "article",
     { class: "card kind-value", "aria-label": short(value.text), data: { id: value.id } },
     element("header", { class: "card-head" }, element("h3", {}, value.text), badge(value.axis, "kind kind-value")),
-    element("p", { class: "told" }, element("span", { class: "summary-figure" }, meter(value.similarity_to_centroid), element("span", {}, `${score(value.similarity_to_centroid)} to the centre of ${many(value.cluster_size, "experience")}, by ${value.label}`))),
+    element(
+      "p",
+      { class: "told" },
+      element(
+        "span",
+        { class: "summary-figure" },
+        meter(value.similarity_to_centroid),
+        element(
+          "span",
+          {},
+          `${score(value.similarity_to_centroid)} to the centre of ${many(value.cluster_size, "experience")}, `,
+          `by ${value.label}`,
+        ),
+      ),
+    ),
     shares(value.domains, "Domains"),
     shares(value.strategies, "Strategies"),
     factList([
@@ -38,12 +58,23 @@ function card(value) {
       ["accepted", minute(value.created)],
       ["id", element("code", {}, value.id)],
     ]),
-    element("details", {}, element("summary", {}, `Evidence: ${many(value.member_ids.length, "experience")}`), element("ul", { class: "members plain-list" }, value.member_ids.map((identity) => element("li", {}, element("code", {}, identity))))),
+    element(
+      "details",
+      {},
+      element("summary", {}, `Evidence: ${many(value.member_ids.length, "experience")}`),
+      element(
+        "ul",
+        { class: "members plain-list" },
+        value.member_ids.map((identity) => element("li", {}, element("code", {}, identity))),
+      ),
+    ),
   );
 }
 
 function shares(counts, label) {
-  const rows = Object.entries(counts ?? {}).filter(([name, number]) => name && number > 0).sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1));
+  const rows = Object.entries(counts ?? {})
+    .filter(([name, number]) => name && number > 0)
+    .sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1));
   if (!rows.length) {
     return null;
   }
@@ -52,7 +83,16 @@ function shares(counts, label) {
     "ul",
     { class: "shares plain-list", "aria-label": label },
     rows.map(([name, number]) =>
-      element("li", {}, element("span", {}, name), sized(element("span", { class: "share-bar", "aria-hidden": "true" }), { "inline-size": `${(number / most) * 6}rem` }), element("span", { class: "figure" }, number)),
+      element(
+        "li",
+        {},
+        element("span", {}, name),
+        sized(
+          element("span", { class: "share-bar", "aria-hidden": "true" }),
+          { "inline-size": `${(number / most) * 6}rem` },
+        ),
+        element("span", { class: "figure" }, number),
+      ),
     ),
   );
 }
@@ -66,7 +106,14 @@ function proposals(rows) {
     "section",
     { class: "panel", "aria-labelledby": "groups-head" },
     element("h2", { id: "groups-head" }, "Groups of experiences"),
-    element("p", { class: "told" }, inline("What each group teaches, in the words of its most central member. `satchel values accept` keeps one as a value.")),
+    element(
+      "p",
+      { class: "told" },
+      inline(
+        "What each group teaches, in the words of its most central member. " +
+          "`satchel values accept` keeps one as a value.",
+      ),
+    ),
     element(
       "ul",
       { class: "groups plain-list" },
@@ -79,7 +126,10 @@ function proposals(rows) {
             "span",
             { class: "left-out-facts" },
             element("code", {}, row.cluster),
-            sized(element("span", { class: "share-bar kind-value", "aria-hidden": "true" }), { "inline-size": `${(row.size / most) * 6}rem` }),
+            sized(
+              element("span", { class: "share-bar kind-value", "aria-hidden": "true" }),
+              { "inline-size": `${(row.size / most) * 6}rem` },
+            ),
             element("span", { class: "figure told" }, many(row.size, "experience")),
           ),
         ),

@@ -25,13 +25,18 @@ export function standing(item) {
   const freshness = item.metadata?.freshness;
   return [
     badge(item.trust, `trust-${item.trust}`, TRUST[item.trust] ?? ""),
-    freshness ? badge(freshness, `fresh-${freshness}`, FRESHNESS[freshness] ?? "") : badge("as indexed", "fresh", "The text is what the file holds now."),
+    freshness
+      ? badge(freshness, `fresh-${freshness}`, FRESHNESS[freshness] ?? "")
+      : badge("as indexed", "fresh", "The text is what the file holds now."),
   ];
 }
 
 /** A share from 0 to 1 as a small bar. It repeats what stands beside it, so it is hidden from readers. */
 export function meter(share, kind = "") {
-  const inner = sized(element("span", { class: `meter-fill ${kind}` }), { "inline-size": `${Math.max(0, Math.min(1, share)) * 100}%` });
+  const inner = sized(
+    element("span", { class: `meter-fill ${kind}` }),
+    { "inline-size": `${Math.max(0, Math.min(1, share)) * 100}%` },
+  );
   return element("span", { class: "meter", "aria-hidden": "true" }, inner);
 }
 
@@ -44,7 +49,11 @@ export function signalTable(signals, label) {
     element(
       "table",
       { class: "signals" },
-      element("thead", {}, element("tr", {}, ["Signal", "Value", "Weight", "Adds"].map((name) => element("th", { scope: "col" }, name)))),
+      element(
+        "thead",
+        {},
+        element("tr", {}, ["Signal", "Value", "Weight", "Adds"].map((name) => element("th", { scope: "col" }, name))),
+      ),
       element("tbody", {}, signals.map((signal) => signalRow(signal, largest))),
     ),
   );
@@ -59,7 +68,12 @@ function signalRow(signal, largest) {
     element("th", { scope: "row" }, signal.name, told ? element("span", { class: "told" }, told) : null),
     element("td", { class: "figure" }, score(signal.value)),
     element("td", { class: "figure" }, score(signal.weight)),
-    element("td", { class: "adds" }, meter(Math.abs(added) / largest, added < 0 ? "negative" : ""), element("span", { class: "figure" }, score(added))),
+    element(
+      "td",
+      { class: "adds" },
+      meter(Math.abs(added) / largest, added < 0 ? "negative" : ""),
+      element("span", { class: "figure" }, score(added)),
+    ),
   );
 }
 
@@ -74,5 +88,9 @@ const ICONS = {
 
 /** A small picture beside words. */
 export function icon(name) {
-  return drawn("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" }, drawn("path", { d: ICONS[name] }));
+  return drawn(
+    "svg",
+    { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" },
+    drawn("path", { d: ICONS[name] }),
+  );
 }

@@ -12,9 +12,9 @@ export function many(number, noun, nouns = `${noun}s`) {
   return `${count(number)} ${number === 1 ? noun : nouns}`;
 }
 
-/** `41 %` of a share between 0 and 1. */
+/** `41 %` of a share between 0 and 1; never more than there is: nearly all is not 100 %. */
 export function percent(share) {
-  return `${Math.round(share * 100)} %`;
+  return `${Math.floor(share * 100)} %`;
 }
 
 /** `0.42`; whole numbers without a tail. */

@@ -1,0 +1,4 @@
+"""Retrievers for other people's frameworks, one module each: `satchel.adapters.langchain`, `llamaindex`, `haystack`.
+
+Each needs the extra of its name; everything they share is in `packed`.
+"""

@@ -1,0 +1,95 @@
+"""The items of one packed context as frameworks want documents: a text, a score, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from satchel.engine import Satchel
+from satchel.errors import MissingExtraError, UsageError
+from satchel.types import Context
+
+
+@dataclass(frozen=True, slots=True)
+class PackedItem:
+    """One file or record: what is shown of it, how relevant it is (0 to 1), and where it comes from.
+
+    `metadata` has `id`, `kind`, `path` and `lines` (`10-40,60-71`; both empty for a record), `title`, `score`,
+    `tokens`, `handle` (`Satchel.expand` gives all of it) and `trust`.
+    """
+
+    id: str
+    text: str
+    score: float
+    metadata: Mapping[str, Any]
+
+
+class Packer:
+    """Asks one engine for contexts. Opens the folder `root` when first asked, unless an `engine` is given.
+
+    `options` are those of `Satchel.assemble`. Only an engine that was opened here is closed by `close`.
+    """
+
+    def __init__(
+        self, root: str, max_tokens: int, options: Mapping[str, Any] | None = None, engine: Satchel | None = None
+    ) -> None:
+        self._root, self._engine, self._own = root, engine, False
+        self._options = {**(options or {}), "max_tokens": max_tokens}
+
+    def ask(self, query: str, top_k: int | None = None) -> list[PackedItem]:
+        """The items that answer a query, most relevant first: all that fit into the budget, at most `top_k`.
+
+        Raises UsageError for an empty query or impossible options.
+        """
+        return packed_items(self._opened().assemble(query, **self._asked(top_k)))
+
+    async def aask(self, query: str, top_k: int | None = None) -> list[PackedItem]:
+        """`ask` as a coroutine."""
+        return packed_items(await self._opened().aassemble(query, **self._asked(top_k)))
+
+    def close(self) -> None:
+        """Close the engine if it was opened here; the next question opens it again."""
+        if self._own and self._engine is not None:
+            self._engine.close()
+            self._engine, self._own = None, False
+
+    def _asked(self, top_k: int | None) -> dict[str, Any]:
+        if top_k is None:
+            return dict(self._options)
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise UsageError(f"top_k is {top_k!r}: give at least 1, or none for all that fit")
+        return self._options | {"entity_limit": top_k}
+
+    def _opened(self) -> Satchel:
+        if self._engine is None:
+            self._engine, self._own = Satchel.open(self._root), True
+        return self._engine
+
+
+def packed_items(context: Context) -> list[PackedItem]:
+    """The items of a context by their relevance, which all kinds measure alike; equal ones as the context has them."""
+    return [
+        PackedItem(
+            item.id,
+            item.content,
+            item.relevance,
+            {
+                "id": item.id,
+                "kind": item.source,
+                "path": item.location.path if item.location is not None else "",
+                "lines": ",".join(f"{start}-{end}" for start, end in item.spans),
+                "title": item.title,
+                "score": item.relevance,
+                "tokens": item.tokens,
+                "handle": item.handle,
+                "trust": item.trust.value,
+            },
+        )
+        for item in sorted(context.items, key=lambda item: -item.relevance)
+    ]
+
+
+def missing(extra: str, package: str) -> MissingExtraError:
+    """The error for a framework that is not installed."""
+    return MissingExtraError(f"the adapter needs {package}: pip install 'satchel[{extra}]'")

@@ -1,0 +1,342 @@
+"""The server in this process, asked by the official client in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import types
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+
+from satchel.calls.operation import Answered
+from satchel.calls.registry import TOOLS
+from satchel.engine import Satchel
+from satchel.errors import SatchelError
+from satchel.mcp.running import Desk
+from satchel.mcp.server import INSTRUCTIONS, build
+from satchel.mcp.summary import MOST_TOKENS, cost, structured
+from satchel.mcp.tools import listed
+from satchel.testing import TinyRepository
+from satchel.tokens import counter
+from tests.calls.conftest import FILES
+from tests.calls.test_foreseeing import FAILED
+from tests.mcp.serving import ERAS, PATIENCE_SECONDS
+
+TOOLS_HASH = "9fc5af483558421a8f827995c6b943202f96891486919855958ff55e54d20fc1"
+"""Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
+
+MOST_LIST_TOKENS = 5_000
+MOST_DESCRIPTION_BYTES = 2_000
+
+QUESTION = "where are orders sent again?"
+
+EVERY_TOOL: dict[str, dict[str, Any]] = {
+    "context_query": {"question": QUESTION},
+    "graph_context": {"query": "backoff", "maxTokens": 900},
+    "premortem": {"mode": "brief"},
+    "situation_context": {"task": "change a price", "files": ["shop/prices.py"]},
+    "search": {"question": "backoff"},
+    "remember": {"action": "store", "text": "Prices are never rounded"},
+    "experience": {"action": "start", **FAILED},
+}
+
+
+@dataclass
+class Asked:
+    """A server around an engine, and a way to speak to it."""
+
+    engine: Satchel
+    desk: Desk
+
+    def run(self, test: Callable[[Client], Awaitable[Any]], era: str = ERAS[1], session: str = "") -> Any:
+        """What a test of a connected client returns."""
+
+        async def bounded() -> Any:
+            async with asyncio.timeout(PATIENCE_SECONDS), Client(build(self.desk, session), mode=era) as client:
+                return await test(client)
+
+        return asyncio.run(bounded())
+
+    def refused(self, ask: Callable[[Client], Awaitable[Any]]) -> types.ErrorData:
+        """The protocol error of one request."""
+
+        async def test(client: Client) -> types.ErrorData:
+            with pytest.raises(MCPError) as refused:
+                await ask(client)
+            return refused.value.error
+
+        error = self.run(test)
+        assert isinstance(error, types.ErrorData)
+        return error
+
+    def call(self, name: str, arguments: dict[str, Any], **how: Any) -> types.CallToolResult:
+        """The result of one tool."""
+        result = self.run(lambda client: client.call_tool(name, arguments), **how)
+        assert isinstance(result, types.CallToolResult)
+        return result
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    folder = tmp_path_factory.mktemp("asked")
+    TinyRepository(folder / "shop").commit("Send orders again with backoff", FILES)
+    environ = {"SATCHEL_HOME": str(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
+    desk = Desk(lambda: Satchel.open(folder / "shop", environ=environ))
+    yield Asked(desk.engine(), desk)
+    assert desk.close(PATIENCE_SECONDS)
+
+
+def text_of(result: types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("name", [*EVERY_TOOL])
+def test_every_tool_answers_in_both_eras(asked: Asked, name: str, era: str) -> None:
+    arguments = dict(EVERY_TOOL[name])
+    if name == "experience":
+        arguments["session"] = era
+    result = asked.call(name, arguments, era=era)
+    assert not result.is_error
+    assert text_of(result)
+    assert result.structured_content is not None
+    assert result.structured_content["items"][0]["id"]
+
+
+def test_what_a_handle_stands_for_is_shown_by_tool_and_by_resource(asked: Asked) -> None:
+    items = (asked.call("context_query", {"question": "backoff"}).structured_content or {})["items"]
+    handle = items[0]["handle"]
+    shown = text_of(asked.call("expand", {"handles": [handle]}))
+    read = asked.run(lambda client: client.read_resource(f"satchel://handle/{handle}"))
+    assert read.contents[0].text == shown != ""
+
+
+def test_the_text_is_that_of_python_and_is_sent_once(asked: Asked) -> None:
+    result = asked.call("context_query", {"question": QUESTION})
+    assert text_of(result) == asked.engine.assemble(QUESTION).text
+    assert "def send_order" not in json.dumps(result.structured_content)
+
+
+def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> None:
+    for tool, operation in zip(listed().tools, TOOLS, strict=True):
+        hints = tool.annotations
+        assert hints is not None
+        assert hints.title == tool.title
+        said = (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
+        assert None not in said
+        assert hints.read_only_hint is (tool.name not in {"remember", "experience"})
+        assert hints.destructive_hint is (tool.name == "remember")
+        assert tool.output_schema is not None
+        assert (tool.description or "").startswith(operation.summary)
+        assert len((tool.description or "").encode()) < MOST_DESCRIPTION_BYTES
+
+
+def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:
+    raw = listed().model_dump_json(by_alias=True, exclude_none=True)
+    assert counter("o200k_base").count(raw) <= MOST_LIST_TOKENS
+    assert hashlib.sha256(raw.encode()).hexdigest() == TOOLS_HASH
+
+
+def test_instructions_fit_into_what_hosts_read() -> None:
+    assert len(INSTRUCTIONS.encode()) < MOST_DESCRIPTION_BYTES
+    assert all(tool.name in INSTRUCTIONS for tool in TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("context_query", {"qestion": "x"}, "context_query has no argument 'qestion' (did you mean question?)"),
+        ("context_query", {"question": "x", "max_tokens": "many"}, "max_tokens is 'many': give a whole number"),
+        ("context_query", {"question": "x", "max_tokens": 0}, "give 1 to 10,000,000 tokens"),
+        ("context_query", {"question": "x", "format": "html"}, "unknown format 'html': choose from markdown, xml"),
+        ("expand", {"handles": ["zzzzzzzz"]}, "unknown handle zzzzzzzz: ask the question again here"),
+        ("graph_context", {"query": "x", "depth": 9}, "depth is 9: give 1 to 5 steps"),
+        ("remember", {"action": "burn"}, "unknown action 'burn': choose from store, forget, list"),
+    ],
+)
+def test_what_is_wrong_with_a_call_is_said_in_one_sentence(
+    asked: Asked, name: str, arguments: dict[str, Any], said: str
+) -> None:
+    result = asked.call(name, arguments)
+    assert result.is_error
+    assert said in text_of(result)
+    assert "\n" not in text_of(result)
+    assert "Traceback" not in text_of(result)
+
+
+def test_an_unknown_tool_or_prompt_names_those_there_are(asked: Asked) -> None:
+    for ask, said in (
+        (lambda client: client.call_tool("serch", {}), "choose from context_query"),
+        (lambda client: client.get_prompt("brif", {}), "choose from context, premortem, after_failure"),
+        (lambda client: client.get_prompt("context", {}), "prompt context needs question"),
+        (lambda client: client.get_prompt("context", {"q": "x"}), "has no argument 'q': choose from question"),
+        (lambda client: client.get_prompt("premortem", {"domain": "x"}), "unknown domain 'x'"),
+    ):
+        error = asked.refused(ask)
+        assert said in error.message
+        assert error.code == types.INVALID_PARAMS
+
+
+def test_a_fault_of_ours_is_logged_and_says_nothing_of_what_is_inside(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("/home/ada/secret place")
+
+    monkeypatch.setattr(Satchel, "request", broken)
+    result = asked.call("context_query", {"question": "x"})
+    assert result.is_error
+    assert text_of(result).startswith("the call failed inside satchel")
+    assert "secret place" not in text_of(result)
+    assert "secret place" in capsys.readouterr().err
+
+
+def test_an_error_names_no_home_folder(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(asked.engine.places.root.parent))
+    result = asked.call("expand", {"handles": ["zzzzzzzz"]})
+    assert str(asked.engine.places.root) not in text_of(result)
+    assert "~/shop" in text_of(result)
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device", f"{asked.engine.places.root}/x")
+
+    monkeypatch.setattr(Satchel, "request", full)
+    assert text_of(asked.call("context_query", {"question": "x"})) == "No space left on device"
+
+
+def test_an_empty_answer_says_why(asked: Asked) -> None:
+    result = asked.call("context_query", {"question": "zebra xylophone"})
+    assert not result.is_error
+    assert text_of(result) == "nothing here is relevant to the question; min_score 0 shows even weak matches"
+    assert result.structured_content is not None
+    assert result.structured_content["notes"] == [text_of(result)]
+
+
+WRONG = (
+    "satchel://document/code:nowhere.py",
+    "satchel://document/code:../../etc/passwd",
+    "satchel://document/code:..%2f..%2fetc%2fpasswd",
+    "satchel://document//etc/passwd",
+    "satchel://document/~/x",
+    "satchel://document/code:shop%00client.py",
+    "satchel://document/C:x",
+    "satchel://document/%5c%5chost%5cshare",
+    "satchel://document/code:shop\u2215client.py",
+    "satchel://document/" + "x" * 5_000,
+    "satchel://handle/zzzzzzzz",
+    "satchel://handle/../x",
+    "satchel://elsewhere/x",
+    "file:///etc/passwd",
+    "http://127.0.0.1/x",
+)
+
+
+@pytest.mark.parametrize("uri", WRONG)
+def test_a_resource_that_is_missing_forbidden_or_nonsense_is_refused_in_the_same_words(asked: Asked, uri: str) -> None:
+    error = asked.refused(lambda client: client.read_resource(uri))
+    assert error.code == types.INVALID_PARAMS
+    _, _, rest = error.message.partition("there is no resource ")
+    assert rest.endswith(": `search` gives ids for satchel://document/ID, answers give handles")
+
+
+def test_a_secret_file_is_no_resource(asked: Asked) -> None:
+    (asked.engine.places.root / ".env").write_text("A=1\n")
+    error = asked.refused(lambda client: client.read_resource("satchel://document/code:.env"))
+    assert "there is no resource" in error.message
+
+
+def test_lists_say_how_long_they_hold(asked: Asked) -> None:
+    async def test(client: Client) -> None:
+        for found in (await client.list_tools(), await client.list_prompts(), await client.list_resource_templates()):
+            assert found.ttl_ms == 3_600_000
+            assert found.cache_scope == "public"
+        read = await client.read_resource("satchel://document/doc:docs/guide.md")
+        assert (read.ttl_ms, read.cache_scope) == (0, "private")
+        templates = (await client.list_resource_templates()).resource_templates
+        assert [one.uri_template for one in templates] == ["satchel://document/{+id}", "satchel://handle/{handle}"]
+        assert (await client.list_resources()).resources == []
+
+    asked.run(test)
+
+
+def test_a_prompt_brings_what_is_known(asked: Asked) -> None:
+    async def test(client: Client) -> None:
+        context = await client.get_prompt("context", {"question": QUESTION})
+        content = context.messages[0].content
+        assert isinstance(content, types.TextContent)
+        assert content.text.endswith(asked.engine.assemble(QUESTION).text)
+        nothing = await client.get_prompt("premortem", {"domain": "security"})
+        assert "failed here yet" in nothing.messages[0].content.text  # type: ignore[union-attr]
+        failed = await client.get_prompt("after_failure", {"failure": "TimeoutError in send_order"})
+        assert "A command failed" in failed.messages[0].content.text  # type: ignore[union-attr]
+
+    asked.run(test)
+
+
+def test_a_host_without_a_session_is_sent_everything_and_one_with_it_only_what_is_new(asked: Asked) -> None:
+    calls = [asked.call("context_query", {"question": QUESTION}, session="mine") for _ in range(2)]
+    assert text_of(calls[0]) != text_of(calls[1])
+    assert not asked.call("search", {"question": QUESTION}, session="mine").is_error
+
+
+def test_an_engine_that_cannot_be_opened_fails_each_call_and_not_the_server() -> None:
+    def missing() -> Satchel:
+        raise SatchelError("there is no folder here")
+
+    desk = Desk(missing)
+    for _ in range(2):
+        assert text_of(Asked(None, desk).call("search", {"question": "x"})) == "there is no folder here"  # type: ignore[arg-type]
+    assert desk.close(1.0)
+
+
+def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
+    import threading
+
+    inside, leave = threading.Event(), threading.Event()
+    desk = Desk(lambda: asked.engine)
+
+    async def test() -> None:
+        def work(should_stop: Callable[[], bool]) -> None:
+            inside.set()
+            assert leave.wait(PATIENCE_SECONDS)
+            assert should_stop()
+
+        running = asyncio.ensure_future(desk.in_thread(work))
+        await asyncio.to_thread(inside.wait, PATIENCE_SECONDS)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert not await asyncio.to_thread(desk.close, 0.05)
+        leave.set()
+        assert await asyncio.to_thread(desk.wait, PATIENCE_SECONDS)
+
+    asyncio.run(test())
+
+
+TEXTS = st.text(max_size=300)
+ITEMS = st.fixed_dictionaries(
+    {"id": TEXTS, "handle": st.text("abc234", min_size=8, max_size=8)},
+    optional={"cuts": st.lists(st.fixed_dictionaries({"handle": st.text("abc234", min_size=8, max_size=8)}))},
+)
+FAILURES = st.fixed_dictionaries({"source": TEXTS, "message": TEXTS})
+USAGE = {"limit": 10_000_000, "used": 9_999_999, "tokenizer": "cl100k_base", "exact": False, "utilization": 1.0}
+
+
+@given(st.lists(ITEMS, max_size=40), st.lists(ITEMS, max_size=40), st.lists(FAILURES, max_size=9), st.lists(TEXTS))
+def test_the_structured_part_is_bounded_whatever_an_answer_holds(
+    items: list[Any], overflow: list[Any], failures: list[Any], notes: list[str]
+) -> None:
+    envelope = {"items": items, "overflow": overflow, "failures": failures, "usage": USAGE}
+    found = structured(Answered("text", envelope, tuple(notes)))
+    assert cost(found) <= MOST_TOKENS
+    assert len(found["items"]) + found["more"] == len(items)

@@ -1,0 +1,240 @@
+"""`satchel mcp` as a process: what it says, what it does with nonsense, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from satchel.calls.registry import TOOLS
+from satchel.testing import TinyRepository
+from tests.calls.conftest import FILES
+from tests.mcp.serving import ERAS, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
+
+QUESTION = "where are orders sent again?"
+
+END_SECONDS = 3.0
+"""After which a server whose client is gone must be gone as well."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("served") / "shop"
+    TinyRepository(folder).commit("Send orders again with backoff", FILES)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Spoken]:
+    """One process for all tests that leave it as it was."""
+    with spoken(root, PYTHONHASHSEED="1") as talk:
+        yield talk
+
+
+@pytest.fixture(scope="module")
+def hosted(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spoken]:
+    """A process as a host starts it: somewhere, with a session and the folder of its user."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    with spoken(
+        elsewhere, PYTHONHASHSEED="4000000000", CLAUDE_CODE_SESSION_ID="host", CLAUDE_PROJECT_DIR=str(root)
+    ) as talk:
+        yield talk
+
+
+def gone_within(stream: Any, seconds: float) -> bool:
+    """Whether the process at the other end of a pipe ends in time: then the pipe does."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+        if ready and not os.read(stream.fileno(), 65_536):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_official_client_lists_calls_and_reads_in_both_eras(root: Path, era: str) -> None:
+    async def test() -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS), connected(root, era) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == [one.name for one in TOOLS]
+            told: list[float] = []
+
+            async def heard(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+                told.append(progress)
+
+            answer = await client.call_tool("context_query", {"question": QUESTION}, progress_callback=heard)
+            assert not answer.is_error
+            assert era != ERAS[0] or told, "the first question brings the index up to date"
+            assert told == sorted(set(told))
+            read = await client.read_resource("satchel://document/code:shop/client.py::backoff")
+            assert "def backoff" in read.contents[0].text  # type: ignore[union-attr]
+
+    asyncio.run(test())
+
+
+def test_the_same_question_has_the_same_bytes_in_python_on_the_command_line_and_here(
+    server: Spoken, root: Path
+) -> None:
+    from satchel.engine import Satchel
+
+    said = server.call("context_query", question=QUESTION)["content"][0]["text"]
+    done = subprocess.run(
+        [sys.executable, "-m", "satchel", "context", QUESTION], cwd=root, capture_output=True, check=True
+    )
+    with Satchel.open(root) as engine:
+        assert said.encode() == done.stdout == engine.assemble(QUESTION).text.encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"no json", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1', -32700),
+        (b"\xff\xfe", -32700),
+        (b"[]", -32600),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', -32600),
+        (b"5", -32600),
+        (b'{"id": "x", "method": "ping"}', -32600),
+    ],
+)
+def test_what_is_no_message_is_answered_with_an_error_and_the_server_lives(
+    server: Spoken, line: bytes, code: int
+) -> None:
+    server.write(line + b"\n\n")
+    said = server.read()
+    assert said["error"]["code"] == code
+    assert said["id"] == ("x" if b'"x"' in line else None)
+    assert "result" in server.ask("ping")
+
+
+def test_a_line_of_fifty_megabytes_is_refused_and_the_server_lives(server: Spoken) -> None:
+    piece = b"x" * 1_000_000
+    for _ in range(50):
+        server.write(piece)
+    server.write(b"\n")
+    assert "more than 8,000,000 bytes" in server.read()["error"]["message"]
+    assert "result" in server.ask("ping")
+
+
+def test_an_unknown_method_and_an_unknown_tool_are_protocol_errors(server: Spoken) -> None:
+    assert server.ask("tools/delete")["error"]["code"] == -32601
+    unknown = server.ask("tools/call", {"name": "context_qery", "arguments": {}})["error"]
+    assert unknown["code"] == -32602
+    assert "choose from context_query" in unknown["message"]
+    assert server.ask("tools/call", {"arguments": {}})["error"]["code"] == -32602
+
+
+def test_a_second_request_of_an_id_that_is_being_answered_is_refused(server: Spoken) -> None:
+    request = {"id": "twice", "method": "tools/call", "params": {"name": "search", "arguments": {"question": "order"}}}
+    server.write(b"".join(json.dumps({"jsonrpc": "2.0", **request}).encode() + b"\n" for _ in range(2)))
+    answers = [server.read(), server.read()]
+    assert sorted("error" in one for one in answers) == [False, True]
+    refused = next(one["error"] for one in answers if "error" in one)
+    assert "still being answered" in refused["message"]
+    server.send(request)
+    assert "result" in server.read()
+
+
+def test_calls_at_the_same_time_each_get_their_own_answer(server: Spoken) -> None:
+    questions = {number: f"backoff {number}" for number in range(100, 112)}
+    for number, question in questions.items():
+        arguments = {"question": question, "limit": number}
+        server.send({"id": number, "method": "tools/call", "params": {"name": "context_query", "arguments": arguments}})
+    answers = {answer["id"]: answer for answer in (server.read() for _ in questions)}
+    assert answers.keys() == questions.keys()
+    assert all(not answer["result"]["isError"] for answer in answers.values())
+
+
+def test_only_the_protocol_is_on_standard_output_whatever_a_library_does(root: Path) -> None:
+    with spoken(root, [sys.executable, str(Path(__file__).with_name("noisy_server.py"))]) as talk:
+        assert "shop/client.py" in talk.call("search", question="backoff")["content"][0]["text"]
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in talk.lines)
+
+
+def test_the_list_of_tools_has_the_same_bytes_in_every_process(server: Spoken, hosted: Spoken) -> None:
+    raw = [json.dumps(talk.ask("tools/list")["result"]) for talk in (server, hosted) for _ in range(10)]
+    assert len(raw) == 20
+    assert len(set(raw)) == 1
+
+
+def test_the_session_of_the_host_is_not_sent_the_same_twice(hosted: Spoken) -> None:
+    first = hosted.call("context_query", question=QUESTION)
+    again = hosted.call("context_query", question=QUESTION)
+    other = hosted.call("context_query", question=QUESTION, session="another")
+    assert first["content"] == other["content"] != again["content"]
+
+
+def test_the_folder_is_that_of_the_host_where_it_names_one(hosted: Spoken) -> None:
+    assert "shop/client.py" in hosted.call("search", question="backoff")["content"][0]["text"]
+
+
+def test_answers_under_way_are_given_after_the_end_of_input(root: Path) -> None:
+    process = subprocess.Popen(
+        command(), cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    asked = {"name": "search", "arguments": {"question": "backoff"}}
+    messages: list[dict[str, Any]] = [{"id": 1, **HELLO}, {"method": "notifications/initialized"}]
+    messages.append({"id": 2, "method": "tools/call", "params": asked})
+    said, _ = process.communicate("".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in messages).encode())
+    assert [json.loads(line)["id"] for line in said.splitlines()] == [1, 2]
+    assert b"shop/client.py" in said
+    assert process.returncode == 0
+
+
+def test_it_ends_when_its_parent_is_killed_though_its_input_stays_open(root: Path) -> None:
+    starter = f"import subprocess, sys, time\nchild = subprocess.Popen({command()!r})\ntime.sleep(600)\n"
+    held, theirs = os.pipe(), os.pipe()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", starter], cwd=root, stdin=held[0], stdout=theirs[1], stderr=subprocess.DEVNULL
+    )
+    os.close(held[0])
+    os.close(theirs[1])
+    with os.fdopen(theirs[0], "rb") as out, os.fdopen(held[1], "wb") as into:
+        into.write(json.dumps({"jsonrpc": "2.0", "id": 1, **HELLO}).encode() + b"\n")
+        into.flush()
+        ready, _, _ = select.select([out], [], [], PATIENCE_SECONDS)
+        assert ready
+        assert os.read(out.fileno(), 65_536)
+        parent.kill()
+        parent.wait()
+        assert gone_within(out, END_SECONDS)
+
+
+def test_a_signal_ends_it_at_once_with_the_store_closed(root: Path) -> None:
+    with spoken(root) as talk:
+        talk.call("search", question="backoff")
+        talk.process.send_signal(signal.SIGTERM)
+        assert gone_within(talk.process.stdout, END_SECONDS)
+    assert talk.process.returncode == 0
+
+
+def test_the_refresh_of_a_question_is_cancelled_and_the_next_question_does_the_rest(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    TinyRepository(tree).write({f"part{n // 50}/file{n}.py": f"def thing_{n}():\n    return {n}\n" for n in range(800)})
+
+    async def test() -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS), connected(tree, ERAS[1]) as client:
+            begun = asyncio.Event()
+
+            async def heard(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+                begun.set()
+
+            asking = asyncio.ensure_future(client.call_tool("search", {"question": "thing_7"}, progress_callback=heard))
+            await begun.wait()
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            answer = await client.call_tool("search", {"question": "thing_799", "types": ["code"]})
+            assert "file799.py" in answer.content[0].text  # type: ignore[union-attr]
+            assert "failures" not in (answer.structured_content or {})
+
+    asyncio.run(test())
