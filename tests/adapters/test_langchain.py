@@ -28,7 +28,7 @@ def test_it_is_a_retriever_that_gives_packed_documents(engine: Satchel) -> None:
 def test_it_works_as_a_coroutine_in_batches_and_in_a_chain(engine: Satchel) -> None:
     retriever = SatchelRetriever(engine=engine, max_tokens=500, top_k=2, options={"types": ["code"]})
     documents = retriever.invoke(QUESTION)
-    assert len(documents) == 2
+    assert 1 <= len(documents) <= 2
     assert asyncio.run(retriever.ainvoke(QUESTION)) == documents
     assert retriever.batch([QUESTION, QUESTION]) == [documents, documents]
     paths = (retriever | RunnableLambda(lambda found: [one.metadata["path"] for one in found])).invoke(QUESTION)

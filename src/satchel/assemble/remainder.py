@@ -30,20 +30,29 @@ _Entry = tuple[int, bool, Place, int, Candidate, Step]
 """What it costs, whether that was counted, its place, the state of its item that this is about, and what it is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Gauge:
-    """How costs are found out: by a table, by rendering one item, by counting the whole text."""
+    """How costs are found out: by a table, by rendering one item, by counting the whole text.
+
+    `drift` is how far the quick count was off when the text was last counted as a whole: in JSON every item that
+    follows another one saves a token where they meet.
+    """
 
     prices: Prices
     quick: Measure
     exact: Measure
     weigh: Weigh
+    drift: int = 0
     _growths: dict[tuple[int, ...], int] = field(default_factory=dict)
 
     def total(self, sections: Sequence[Section], limit: int) -> int:
         """Tokens of the text: exact where they come near the limit, else at most a few too many or too few."""
-        used = self.quick(sections)
-        return used if used + 2 * self.prices.slack <= limit else self.exact(sections)
+        quick = self.quick(sections)
+        if quick + self.drift + 2 * self.prices.slack <= limit:
+            return quick + self.drift
+        used = self.exact(sections)
+        self.drift = used - quick
+        return used
 
     def is_too_large(self, section: Section, candidate: Candidate, step: Step, room: int) -> bool:
         """Whether a step is known to make its item, as it is now, grow by more than there is room for."""
@@ -80,7 +89,7 @@ def named(draft: Draft, gauge: Gauge, candidate: Candidate, used: int, limit: in
 
 def fill_up(draft: Draft, gauge: Gauge, used: int, limit: int) -> int:
     """Show what costs least, again and again, until nothing fits; returns the exact tokens of the text."""
-    return _Remainder(draft, gauge, used, limit).filled() if limit - used >= SMALLEST_PIECE_TOKENS else used
+    return _Remainder(draft, gauge, min(used, gauge.exact(draft.sections)), limit).filled()
 
 
 class _Remainder:
@@ -92,6 +101,16 @@ class _Remainder:
         self._heap: list[_Entry] = []
 
     def filled(self) -> int:
+        """Fill up, and once more if the whole text turns out to be smaller than it seemed."""
+        while True:
+            self._run()
+            used = self._gauge.exact(self._draft.sections)
+            if used >= self._used:
+                return used
+            self._used = used
+
+    def _run(self) -> None:
+        self._heap.clear()
         for number in range(len(self._draft.sections)):
             self._heap += self._entries(number)
         heapq.heapify(self._heap)
@@ -106,7 +125,6 @@ class _Remainder:
                 self._try(section, place, state, candidate, step, cost)
             elif self._admitted(section, place[1], candidate, step, cost):
                 self._changed(place[0], candidate)
-        return self._used
 
     def _is_open(self, section: Section, place: Place, state: int, candidate: Candidate) -> bool:
         if place[1] in section.taken or self._states.get((place[0], candidate.group), 0) != state:
