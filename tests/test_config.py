@@ -195,7 +195,9 @@ def test_a_byte_order_mark_is_no_mistake(place: Place) -> None:
 @pytest.mark.parametrize("key", [key for key, setting in SETTINGS.items() if not setting.safe])
 def test_a_repository_cannot_set_what_costs_the_user(place: Place, key: str) -> None:
     setting = SETTINGS[key]
-    value = {int: "1", float: "1.0", str: f"'{(setting.choices or ('x',))[-1]}'", tuple: "['.*']"}[setting.type]
+    value = {int: "1", float: "1.0", str: f"'{(setting.choices or ('x',))[-1]}'", tuple: "['.*']", bool: "false"}[
+        setting.type
+    ]
     place.project_file.write_text(f"{key} = {value}\n")
     loaded = place.load()
     assert loaded.settings == Settings()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel import config
+from satchel import config, telemetry
 from satchel.assemble.read import FileLines, Unreadable
 from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.receipts.sessions import reference_handles, with_account
@@ -101,7 +101,10 @@ class Graphs:
         def work(bench: Workbench, found: Sequence[Failure]) -> Context:
             return self._graph_of(request, replace(bench, account=account), tuple(dict.fromkeys((*before, *found))))
 
-        context = self._with_bench(work)
+        source = self.places.index.name
+        with telemetry.span(telemetry.RETRIEVAL, source, {telemetry.DATA_SOURCE: source}) as span:
+            context = self._with_bench(work)
+            telemetry.tell(span, context, content=self.loaded.settings.telemetry_content)
         self.handles.record([*node_handles(context), *reference_handles(context)])
         return with_account(context, account, self.note_shown(request.session, account, context.items))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel import config, outside
+from satchel import config, outside, telemetry
 from satchel.assemble.pins import Pin
 from satchel.assemble.receipts.guides import with_guide_handles
 from satchel.assemble.receipts.ledger import Given, HandleLedger
@@ -139,7 +139,10 @@ class Guided:
         request = make_request(moment.question, self.loaded.settings, options)
         account = self.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self.refresh() if refresh else ())]
-        answered, asked, handles = self._situated(moment, request, context, judge, before, account)
+        source = self.places.index.name
+        with telemetry.span(telemetry.RETRIEVAL, source, {telemetry.DATA_SOURCE: source}) as span:
+            answered, asked, handles = self._situated(moment, request, context, judge, before, account)
+            telemetry.tell(span, answered, content=self.loaded.settings.telemetry_content)
         self.handles.record([*handles, *reference_handles(answered)])
         return with_account(answered, account, self.note_shown(request.session, account, answered.items)), asked
 

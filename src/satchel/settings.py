@@ -14,30 +14,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from satchel.setting import Setting
+from satchel.setting import kind_weight as _weight
 from satchel.setting import setting as _setting
+from satchel.setting import signal_weight as _signal
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, Kind
 
-
 _SIGNALS = "search_weights_"
-
-
-def _weight(kind: Kind, default: float) -> float:
-    return _setting(
-        f"context.weights.{kind.plural}",
-        default,
-        f"share of the budget for {kind.plural}, relative to the other types",
-        "the shares of the first specification; what one type cannot fill goes to the others",
-        safe=True, least=0.0, most=100.0,
-    )  # fmt: skip
-
-
-def _signal(name: str, default: float) -> float:
-    meaning = f'weight of the signal "{name}" when files are ranked'
-    reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
-    return _setting(
-        f"search.weights.{name.replace(' ', '_')}", default, meaning, reason, safe=True, least=0.0, most=10.0
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +297,7 @@ class Settings:
     serve_waiting: int = _setting(
         "serve.waiting", 256,
         "requests that may wait for their turn; the next one is told to come again",
-        "at 20 ms a question the last one waits for some seconds, which a client still takes",
+        "at 20 to 200 ms a question the last one waits 5 to 50 s, which a script still takes",
         least=0, most=10_000,
     )  # fmt: skip
     serve_body_bytes: int = _setting(
@@ -366,6 +349,11 @@ class Settings:
     search_weights_path_mention: float = _signal("path mention", 0.5)
     search_weights_symbol_mention: float = _signal("symbol mention", 0.5)
     search_weights_trace: float = _signal("trace", 1.0)
+    telemetry_content: bool = _setting(
+        "telemetry.content", False,  # noqa: FBT003 - the column of defaults
+        "whether OpenTelemetry spans hold questions, and the ids and scores of what was found",
+        "spans go where others read them",
+    )  # fmt: skip
     ui_color: str = _setting(
         "ui.color", "auto",
         "whether messages have colours",

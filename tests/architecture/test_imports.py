@@ -15,6 +15,7 @@ LEAF_FILES = (
     "vocabulary",
     "protocols",
     "logs",
+    "telemetry",
     "wire",
     "text",
     "globs",

@@ -18,6 +18,8 @@ from typing import Any
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.calls.test_foreseeing import FAILED
+
 PATIENCE_SECONDS = 30.0
 """Longer than anything here takes on a busy machine."""
 
@@ -27,6 +29,18 @@ HELLO = {
     "method": "initialize",
     "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
 }
+
+
+EVERY_TOOL: dict[str, dict[str, Any]] = {
+    "context_query": {"question": "where are orders sent again?"},
+    "graph_context": {"query": "backoff", "maxTokens": 900},
+    "premortem": {"mode": "brief"},
+    "situation_context": {"task": "change a price", "files": ["shop/prices.py"]},
+    "search": {"question": "backoff"},
+    "remember": {"action": "store", "text": "Prices are never rounded"},
+    "experience": {"action": "start", **FAILED},
+}
+"""Arguments that every tool but `expand` answers, which needs a handle first."""
 
 
 def command(*arguments: str) -> list[str]:

@@ -21,14 +21,13 @@ from satchel.calls.registry import TOOLS
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import Desk
-from satchel.mcp.server import INSTRUCTIONS, build
+from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, bounded, build
 from satchel.mcp.summary import MOST_TOKENS, cost, structured
 from satchel.mcp.tools import listed
 from satchel.testing import TinyRepository
 from satchel.tokens import counter
 from tests.calls.conftest import FILES
-from tests.calls.test_foreseeing import FAILED
-from tests.mcp.serving import ERAS, PATIENCE_SECONDS
+from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 
 TOOLS_HASH = "9fc5af483558421a8f827995c6b943202f96891486919855958ff55e54d20fc1"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
@@ -37,16 +36,6 @@ MOST_LIST_TOKENS = 5_000
 MOST_DESCRIPTION_BYTES = 2_000
 
 QUESTION = "where are orders sent again?"
-
-EVERY_TOOL: dict[str, dict[str, Any]] = {
-    "context_query": {"question": QUESTION},
-    "graph_context": {"query": "backoff", "maxTokens": 900},
-    "premortem": {"mode": "brief"},
-    "situation_context": {"task": "change a price", "files": ["shop/prices.py"]},
-    "search": {"question": "backoff"},
-    "remember": {"action": "store", "text": "Prices are never rounded"},
-    "experience": {"action": "start", **FAILED},
-}
 
 
 @dataclass
@@ -267,6 +256,15 @@ def test_lists_say_how_long_they_hold(asked: Asked) -> None:
         assert (await client.list_resources()).resources == []
 
     asked.run(test)
+
+
+def test_a_long_listing_is_cut_at_a_line_and_says_how_many_more_there_are() -> None:
+    lines = [f"mem_{number}  0.50  fact 0.5  prices are never rounded" for number in range(2_000)]
+    shown = bounded("\n".join(lines)).split("\n")
+    assert shown[:-1] == lines[: len(shown) - 1]
+    assert shown[-1] == f"{2_001 - len(shown):,} more lines are left out: give a lower limit or a filter"
+    assert LISTING_TOKENS * 0.9 < counter().count("\n".join(shown)) < LISTING_TOKENS * 1.01
+    assert bounded("a line") == "a line"
 
 
 def test_a_prompt_brings_what_is_known(asked: Asked) -> None:

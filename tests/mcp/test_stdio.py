@@ -19,7 +19,7 @@ import pytest
 from satchel.calls.registry import TOOLS
 from satchel.testing import TinyRepository
 from tests.calls.conftest import FILES
-from tests.mcp.serving import ERAS, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
+from tests.mcp.serving import ERAS, EVERY_TOOL, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
 
 QUESTION = "where are orders sent again?"
 
@@ -75,6 +75,11 @@ def test_the_official_client_lists_calls_and_reads_in_both_eras(root: Path, era:
             assert not answer.is_error
             assert era != ERAS[0] or told, "the first question brings the index up to date"
             assert told == sorted(set(told))
+            for name, arguments in EVERY_TOOL.items():
+                session = {"session": era} if name == "experience" else {}
+                assert not (await client.call_tool(name, {**arguments, **session})).is_error
+            handle = (answer.structured_content or {})["items"][0]["handle"]
+            assert not (await client.call_tool("expand", {"handles": [handle]})).is_error
             read = await client.read_resource("satchel://document/code:shop/client.py::backoff")
             assert "def backoff" in read.contents[0].text  # type: ignore[union-attr]
 
@@ -217,12 +222,13 @@ def test_a_signal_ends_it_at_once_with_the_store_closed(root: Path) -> None:
     assert talk.process.returncode == 0
 
 
-def test_the_refresh_of_a_question_is_cancelled_and_the_next_question_does_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("era", ERAS)
+def test_the_refresh_of_a_question_is_cancelled_and_the_next_question_does_the_rest(tmp_path: Path, era: str) -> None:
     tree = tmp_path / "tree"
-    TinyRepository(tree).write({f"part{n // 50}/file{n}.py": f"def thing_{n}():\n    return {n}\n" for n in range(800)})
+    TinyRepository(tree).write({f"part{n // 50}/file{n}.py": f"def thing_{n}():\n    return {n}\n" for n in range(400)})
 
     async def test() -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS), connected(tree, ERAS[1]) as client:
+        async with asyncio.timeout(PATIENCE_SECONDS), connected(tree, era) as client:
             begun = asyncio.Event()
 
             async def heard(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
@@ -233,8 +239,8 @@ def test_the_refresh_of_a_question_is_cancelled_and_the_next_question_does_the_r
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            answer = await client.call_tool("search", {"question": "thing_799", "types": ["code"]})
-            assert "file799.py" in answer.content[0].text  # type: ignore[union-attr]
+            answer = await client.call_tool("search", {"question": "thing_399", "types": ["code"]})
+            assert "file399.py" in answer.content[0].text  # type: ignore[union-attr]
             assert "failures" not in (answer.structured_content or {})
 
     asyncio.run(test())

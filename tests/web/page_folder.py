@@ -90,14 +90,22 @@ REMEMBERED = "Retry pauses double, with jitter"
 REPLACED = "Retry pauses are constant"
 FORGETTABLE = "The moon is made of cheese"
 ABOUT_PARCELS = (
-    "A parcel is weighed twice before its label is printed, because the scale in the cellar drifts when the "
-    "door is open, and a wrong weight makes the carrier send the whole pallet back to us",
-    "Parcel numbers come from the carrier in blocks of one thousand; ask for the next block while fifty are "
-    "left, since the answer takes a working day and nobody ships without a number",
-    "Customs wants every parcel described in the language of the country that it goes to; the translations "
-    "live with the legal team, who update them each quarter",
-    "The smallest parcel that the sorting machine takes is ten centimetres wide: smaller orders are packed "
-    "into a padded box, which the invoice must not mention",
+    (
+        "A parcel is weighed twice before its label is printed, because the scale in the cellar drifts when the "
+        "door is open, and a wrong weight makes the carrier send the whole pallet back to us"
+    ),
+    (
+        "Parcel numbers come from the carrier in blocks of one thousand; ask for the next block while fifty are "
+        "left, since the answer takes a working day and nobody ships without a number"
+    ),
+    (
+        "Customs wants every parcel described in the language of the country that it goes to; the translations "
+        "live with the legal team, who update them each quarter"
+    ),
+    (
+        "The smallest parcel that the sorting machine takes is ten centimetres wide: smaller orders are packed "
+        "into a padded box, which the invoice must not mention"
+    ),
 )
 
 GOAL = "Stop retry from looping for ever"

@@ -51,7 +51,7 @@ def test_the_context_as_it_is_sent_is_the_text_of_the_answer(page: Page) -> None
 
 
 def test_another_budget_is_asked_for_at_once_and_says_what_changed(page: Page) -> None:
-    page.fresh(f"{ASKED}&max=400")
+    page.go(f"{ASKED}&max=400")
     page.answered(400)
     few = page.items()
     page.fill("#budget-number", "3000")
@@ -97,7 +97,7 @@ def test_every_token_has_its_place_in_the_bar_and_every_item_in_the_map(page: Pa
 
 
 def test_a_click_lets_a_place_in_that_had_stayed_out_and_another_takes_it_back(page: Page) -> None:
-    page.fresh(f"{ASKED}&max=300&types=code")
+    page.go(f"{ASKED}&max=300&types=code")
     page.answered(300)
     row = page.js(
         "const row = [...document.querySelectorAll('.left-out li')].find((one) => one.querySelector('.path'));"
@@ -115,7 +115,7 @@ def test_a_click_lets_a_place_in_that_had_stayed_out_and_another_takes_it_back(p
 
 
 def test_a_record_that_stayed_out_comes_in_with_a_larger_budget(page: Page) -> None:
-    page.fresh("ask?q=parcel&types=memories&max=200")
+    page.go("ask?q=parcel&types=memories&max=200")
     page.answered(200)
     identity = page.js("return document.querySelector('.left-out li').dataset.id")
     page.click(f".left-out li[data-id={json.dumps(identity)}] [data-act='admit']")
@@ -127,8 +127,8 @@ def test_a_record_that_stayed_out_comes_in_with_a_larger_budget(page: Page) -> N
 
 
 def test_budgets_are_tried_when_that_is_asked_for(page: Page) -> None:
-    page.fresh(f"{ASKED}&max=400")
-    page.answered(400)
+    page.go(f"{ASKED}&max=410")
+    page.answered(410)
     assert "about" in " ".join(page.texts(".left-out .told"))
     page.click("[data-act='explain']")
     page.wait(lambda: not page.all("[data-act='explain']"), "the budgets that were tried")
@@ -137,8 +137,8 @@ def test_budgets_are_tried_when_that_is_asked_for(page: Page) -> None:
 
 
 def test_what_is_missed_says_why_it_is_not_in_and_is_let_in(page: Page) -> None:
-    page.fresh(f"{ASKED}&max=900")
-    page.answered(900)
+    page.go(f"{ASKED}&max=950")
+    page.answered(950)
     page.fill("#missed", "src/shop/cart.py")
     page.click("[data-act='why']")
     assert "Not in" in page.find(".standings li").text

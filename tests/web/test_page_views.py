@@ -10,7 +10,7 @@ from selenium.webdriver.common.keys import Keys
 
 from satchel import hook_log
 from tests.web import page_folder
-from tests.web.browser import Page
+from tests.web.browser import SCREENSHOTS, Page
 
 VIEWS = {
     "ask": "ask?q=how+does+retry+double+the+backoff+pause",
@@ -30,7 +30,7 @@ HOSTILE_ELEMENTS = (
 
 
 def test_following_an_edge_makes_its_other_end_the_middle(page: Page) -> None:
-    page.fresh("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff&walk=code")
+    page.go("graph?node=src%2Fshop%2Fretry.py%3A%3Abackoff&walk=code")
     page.find(".graph-drawing")
     page.settled()
     start = page.texts(".knot.start .knot-name")
@@ -225,6 +225,8 @@ def test_no_view_is_wider_than_a_small_window(page: Page, scheme: str) -> None:
         page.settled()
         assert not page.is_wider_than_the_window(), name
         page.picture(f"{name}-360-{scheme}")
+    if not SCREENSHOTS:
+        return
     page.look_like(1280, 900, scheme)
     for name, fragment in VIEWS.items():
         page.go(fragment)
@@ -234,7 +236,7 @@ def test_no_view_is_wider_than_a_small_window(page: Page, scheme: str) -> None:
 
 
 def test_stored_texts_that_look_like_markup_stay_texts(page: Page) -> None:
-    page.fresh("ask?q=kraken&max=8000")
+    page.go("ask?q=kraken&max=8000")
     page.answered(8000)
     assert {one.partition(":")[0] for one in page.items()} >= {"code", "commit", "memory"}
     assert page_folder.HOSTILE_FILE in " ".join(page.texts(".item h4"))

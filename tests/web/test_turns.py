@@ -108,7 +108,7 @@ def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
         runs = asyncio.ensure_future(turns.run(until_stopped, first.receive))
         await happened(begun)
         waits = asyncio.ensure_future(turns.run(lambda _: never.set(), second.receive))
-        await asyncio.sleep(0)
+        await asyncio.wait({waits}, timeout=0)
         second.gone.set()
         with pytest.raises(ClientGoneError):
             await waits
@@ -147,7 +147,7 @@ def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
         turns = Turns(1, 1, "test")
         first = asyncio.get_running_loop().create_future()
         waits = asyncio.ensure_future(turns.run(lambda _: None, Client().receive, first))
-        await asyncio.sleep(0)
+        await asyncio.wait({waits}, timeout=0)
         turns.stop()
         first.set_result(None)
         with pytest.raises(RefusedError):

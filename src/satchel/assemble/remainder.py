@@ -133,7 +133,9 @@ class _Remainder:
 
     def _admitted(self, section: Section, index: int, candidate: Candidate, step: Step, cost: int) -> bool:
         """Show what is first by what its item grows; the whole text has the last word."""
-        self._gauge.grown(self._draft, section, index, candidate, step, cost)
+        if self._gauge.grown(self._draft, section, index, candidate, step, cost) is None:
+            self._used = named(self._draft, self._gauge, candidate, self._used, self._limit)
+            return False
         after = self._gauge.total(self._draft.sections, self._limit)
         if after > self._limit:
             self._draft.take_back()

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cache
 
 SMALLEST = 40
 """Tokens: below it hardly a frame fits, and every budget is on the scale."""
 
-FINE_STEP = 20
-FINE_BELOW = 500
-"""Small budgets show few items, and each of them decides."""
+FINE_STEP = 10
+FINE_BELOW = 2_000
+"""What lies between two budgets is filled up by cost alone, so steps are about as small as the smallest piece."""
 
-STEPS_AN_OCTAVE = 20
-"""From there on: a twentieth of the octave, so that all round numbers (1,000, 1,500, 4,000, 12,000) are on the scale.
-A budget between two of them, and only such a one, is filled up with what costs least: at most a twentieth of it."""
+STEPS_AN_OCTAVE = 80
+"""Above it, so that the round numbers (2,500, 4,000, 12,000) are on the scale, and the powers of two for good measure."""
 
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
-LOOKED_BACK = 24
-"""Smaller budgets that are looked at: down to a third of the budget. On generated questions no choice was worth more
-than one made for a budget that lies further above it."""
+NEAR = 3
+"""Steps below a budget that are looked at one by one: from one to the next a choice grows as much as chance moves it."""
+
+FAR = 24
+COARSE = 5
+"""Further below, one of so many steps is looked at: what makes a choice for less worth more (a kind gets a share that
+it fills with little) does so for a whole stretch of budgets. They reach down to a third of the budget."""
 
 
 @cache
 def scale() -> tuple[int, ...]:
-    """All budgets of the scale, rising; the powers of two are among them."""
+    """All budgets of the scale, rising."""
     points = set(range(SMALLEST, FINE_BELOW, FINE_STEP))
     octave = FINE_BELOW
     while octave < LARGEST:
         points.update(range(octave, 2 * octave, octave // STEPS_AN_OCTAVE))
         octave *= 2
-    points.update(1 << power for power in range(6, LARGEST.bit_length()))
+    points.update(1 << power for power in range(SMALLEST.bit_length(), LARGEST.bit_length()))
     return tuple(sorted(points))
 
 
@@ -41,8 +44,18 @@ def floor_of(limit: int) -> int:
     return limit if limit < SMALLEST else scale()[bisect_right(scale(), limit) - 1]
 
 
-def looked_back(floor: int) -> tuple[int, ...]:
-    """The budgets of the scale below `floor` that are looked at, rising."""
-    points = scale()
-    last = bisect_right(points, floor - 1)
-    return points[max(last - LOOKED_BACK, 0) : last]
+def near(floor: int) -> tuple[int, ...]:
+    """The budgets of the scale right below `floor`, rising."""
+    last = bisect_left(scale(), floor)
+    return scale()[max(last - NEAR, 0) : last]
+
+
+def far(floor: int) -> tuple[int, ...]:
+    """Some budgets below those, rising: the same ones for every `floor`."""
+    last = max(bisect_left(scale(), floor) - NEAR, 0)
+    return tuple([scale()[at] for at in range(last) if at % COARSE == 0][-FAR:])
+
+
+def below(floor: int) -> tuple[int, ...]:
+    """All budgets of the scale below `floor`, rising."""
+    return scale()[: bisect_left(scale(), floor)]

@@ -9,6 +9,7 @@ from satchel.assemble.context_query import ENTITY_TYPES
 from satchel.assemble.request import MOST_CONTEXT_LINES, STALE_CHOICES, WHOLE_ITEM_TOKENS
 from satchel.assemble.strategies import strategy_names
 from satchel.calls import shapes
+from satchel.calls.empty import no_answer
 from satchel.calls.lines import hit_line
 from satchel.calls.operation import Answered, Call, Operation
 from satchel.calls.packing import (
@@ -21,7 +22,6 @@ from satchel.calls.packing import (
     SHOW_HANDLES,
     TOKENIZER,
     TYPES,
-    why_empty,
 )
 from satchel.calls.parameters import Parameter, Shape
 from satchel.calls.record_filters import FILTERS, check_filters
@@ -118,7 +118,7 @@ def _context_query(call: Call) -> Answered:
     context = engine.answer(request, notes)
     if given.get("explain", False):
         context = engine.explained(request, context, most=OMISSIONS_TRIED)
-    return Answered(context.text, context_envelope(context, request), () if context.items else (why_empty(context),))
+    return Answered(context.text, context_envelope(context, request), () if context.items else (no_answer(context),))
 
 
 def _search(call: Call) -> Answered:

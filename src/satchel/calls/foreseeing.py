@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from satchel.calls import shapes
+from satchel.calls.empty import NO_GUIDE, no_items
 from satchel.calls.operation import Answered, Call, Operation
 from satchel.calls.packing import (
     FORMAT,
@@ -16,7 +17,6 @@ from satchel.calls.packing import (
     SESSION,
     SHOW_HANDLES,
     TOKENIZER,
-    too_small,
 )
 from satchel.calls.parameters import Parameter, Shape
 from satchel.envelope import context_envelope
@@ -71,9 +71,7 @@ def _mode(given: dict[str, Any]) -> str:
 
 
 def _why_empty(context: Context, nothing: str) -> tuple[str, ...]:
-    if context.items:
-        return ()
-    return (too_small(context),) if context.overflow else (nothing,)
+    return () if context.items else (no_items(context, nothing),)
 
 
 def _situation_context(call: Call) -> Answered:
@@ -83,8 +81,7 @@ def _situation_context(call: Call) -> Answered:
         situation, context=given.get("context"), refresh=False, notes=call.refreshed(),
         **call.chosen("max_tokens", "limit", "format", "tokenizer", "now"),
     )  # fmt: skip
-    nothing = "nothing guides this: no context.yaml and no instruction file applies, and nothing was asked"
-    return Answered(context.text, context_envelope(context, request), _why_empty(context, nothing))
+    return Answered(context.text, context_envelope(context, request), _why_empty(context, NO_GUIDE))
 
 
 PREMORTEM_OPERATION = Operation(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from satchel.assemble.graph.lenses import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.assemble.graph.request import FORMATS
 from satchel.calls import shapes
+from satchel.calls.empty import no_walk
 from satchel.calls.operation import Answered, Call, Operation
 from satchel.calls.packing import MAX_TOKENS, NOW, REFRESH, TOKENIZER
 from satchel.calls.parameters import Parameter, Shape
 from satchel.envelope import graph_envelope
-from satchel.types import Context
 
 _PARAMETERS = (
     Parameter("query", Shape.TEXT, "A topic, or the id of a node: a note, a file, a definition.", is_required=True,
@@ -32,20 +32,11 @@ _PARAMETERS = (
 _OPTIONS = ("depth", "max_tokens", "lens", "include_fields", "format", "workspace", "tokenizer", "now")
 
 
-def why_empty(context: Context) -> str:
-    """Why an answer has no text, and what to do about it."""
-    if context.meta["reached"]:
-        return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
-    if context.meta["revision"] == "0":
-        return "nothing is indexed here yet: run `satchel index`"
-    return "nothing here is about that: try other words, or the id of a node (`satchel search` shows ids)"
-
-
 def _graph_context(call: Call) -> Answered:
     with call.in_workspace() as engine:
         request = engine.graph_request(call.given["query"], blend=call.given.get("blend", ()), **call.chosen(*_OPTIONS))
         context = engine.graph_answer(request, call.refreshed(engine))
-    notes = (why_empty(context),) if not context.text else tuple(context.meta["warnings"])
+    notes = (no_walk(context),) if not context.text else tuple(context.meta["warnings"])
     return Answered(context.text, graph_envelope(context, request), notes)
 
 

@@ -103,7 +103,5 @@ session_option = click.option(
 )
 """For whom an answer is, as an agent's host names the session."""
 
-ALL_SHOWN_BEFORE = "this session has received all of it; `satchel expand HANDLE` shows it again"
-
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 """Gives a command the `Invocation` as its first argument."""

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
+from satchel.calls.empty import no_items
 from satchel.cli import streams
 from satchel.cli.moment import parse_moment
-from satchel.cli.options import ALL_SHOWN_BEFORE, session_option
+from satchel.cli.options import session_option
+from satchel.cli.spelling import SPELLING
 from satchel.tokens import TOKENIZERS
 from satchel.types import Context, Format
 
@@ -47,12 +49,8 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def show(context: Context, why_empty: str, *, color: str, strict: bool) -> int:
     """Say on standard error why there is nothing and what failed; returns the exit code."""
-    if not context.items and context.shown_before:
-        streams.note(ALL_SHOWN_BEFORE, color=color)
-    elif not context.items:
-        needed = min((omission.budget for omission in context.overflow), default=0)
-        budget = f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
-        streams.note(budget if context.overflow else why_empty, color=color)
+    if not context.items:
+        streams.note(no_items(context, why_empty, SPELLING), color=color)
     if not context.text:
         for failure in context.failures:
             streams.failure(failure, color=color)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from satchel import telemetry
 from satchel.embed.protocol import normalised
 from satchel.errors import EmbeddingError, MissingExtraError
 
@@ -94,7 +95,8 @@ class Endpoint:
         """One vector of length 1 a text, in their order. Raises EmbeddingError."""
         import numpy as np
 
-        parts = [self._batch(texts[start : start + BATCH], TRIES) for start in range(0, len(texts), BATCH)]
+        with telemetry.span(telemetry.EMBEDDINGS, self._options.model, {telemetry.MODEL: self._options.model}):
+            parts = [self._batch(texts[start : start + BATCH], TRIES) for start in range(0, len(texts), BATCH)]
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vectors:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from satchel import outside
+from satchel import outside, telemetry
 from satchel.errors import UsageError
 from satchel.learn.bundles import memory_bundle, memory_of
 from satchel.learn.entries import FoundMemory, Memory, Remembered
@@ -56,6 +56,7 @@ class Memories:
         self._store = notebook.store
         self._embedder = embedder
 
+    @telemetry.traced(telemetry.CREATE_MEMORY)
     def add(
         self,
         content: str,
@@ -103,6 +104,7 @@ class Memories:
         )
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
 
+    @telemetry.traced(telemetry.SEARCH_MEMORY)
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
         """The memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
@@ -157,6 +159,7 @@ class Memories:
             raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
         return self._memory(bundle)
 
+    @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
         """Remove memories for good, with the older ones that they replaced; returns all that is gone."""
         with self._store.write() as writer:
@@ -179,6 +182,7 @@ class Memories:
                     waiting.append(memory.supersedes)
         return list(found.values())
 
+    @telemetry.traced(telemetry.UPDATE_MEMORY)
     def supersede(self, identity: str, content: str, *, importance: float | None = None) -> Remembered:
         """Replace a memory by a new one with the same category, tags and importance (unless given).
 

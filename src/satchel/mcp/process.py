@@ -11,6 +11,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: a plain copy is not inherited there either
+    fcntl = None  # type: ignore[assignment]
+
 LOOK_SECONDS = 0.5
 """Between two looks at the parent. The server has to be gone 3 seconds after it."""
 
@@ -48,8 +53,8 @@ def take_pipes() -> Pipes:
 
 def _private(descriptor: int) -> int:
     """A copy that processes which are started do not inherit, and that is none of the standard ones."""
-    import fcntl
-
+    if fcntl is None:
+        return os.dup(descriptor)
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
 
 

@@ -36,6 +36,9 @@ TEMPLATES = types.ListResourceTemplatesResult(
     ]
 )
 
+RESOURCE_TOKENS = 20_000
+"""Of a resource: below what hosts take. What is longer is cut, with a handle for the rest."""
+
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
 
@@ -45,7 +48,8 @@ def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
     if found is None:
         return None
     named = unquote(found[2])
-    return (DOCUMENT, {"id": named}) if found[1] == "document" else (EXPAND, {"handles": [named]})
+    operation, asked = (DOCUMENT, {"id": named}) if found[1] == "document" else (EXPAND, {"handles": [named]})
+    return operation, {**asked, "max_tokens": RESOURCE_TOKENS}
 
 
 def not_found(uri: str) -> str:

@@ -55,10 +55,15 @@ class Desk:
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
                 answered = operation.run(engine, arguments, reporter, should_stop)
-                engine.start_embedding()  # from the first answer on: vectors must not delay it
+                self._embed(engine)
                 return answered
 
             return await self.in_thread(work)
+
+    def _embed(self, engine: Satchel) -> None:
+        """Make vectors from the first answer on: they must not delay it."""
+        with self._guard:
+            engine.start_embedding()
 
     async def in_thread(self, work: Callable[[Callable[[], bool]], Result]) -> Result:
         """What `work` returns. It is told to stop when the request is cancelled or the server ends."""

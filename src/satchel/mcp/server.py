@@ -19,6 +19,7 @@ from satchel.errors import SatchelError
 from satchel.mcp import prompts, resources, tools
 from satchel.mcp.running import Context, Desk
 from satchel.mcp.summary import structured
+from satchel.tokens import counter
 
 NAME = "satchel"
 
@@ -35,6 +36,9 @@ INSTRUCTIONS = (
 
 NAME_CHARACTERS = 60
 """Of an unknown name in a message."""
+
+LISTING_TOKENS = 8_000
+"""Of a listing: hosts take 25,000 at most, and no model reads more than this many lines with care."""
 
 HOUR_MS = 3_600_000
 
@@ -141,10 +145,25 @@ def build(desk: Desk, session: str = "") -> Server[Any]:
 
 def answer(answered: Answered) -> types.CallToolResult:
     """The text once, byte for byte; where there is none, why there is none. Beside it what programs want."""
-    shown = answered.text or without_home("; ".join(answered.notes)) or "done"
+    text = answered.text if "usage" in answered.envelope else bounded(answered.text)
+    shown = text or without_home("; ".join(answered.notes)) or "done"
     return types.CallToolResult(
         content=[types.TextContent(text=shown)], structured_content=structured(answered), is_error=False
     )
+
+
+def bounded(listing: str) -> str:
+    """The first lines of a listing, which has no budget of its own, and how many more there are."""
+    count = counter().count
+    if count(listing) <= LISTING_TOKENS:
+        return listing
+    lines = listing.split("\n")
+    fits, over = 0, len(lines)
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        fits, over = (middle, over) if count("\n".join(lines[:middle])) <= LISTING_TOKENS else (fits, middle)
+    more = f"{len(lines) - fits:,} more lines are left out: give a lower limit or a filter"
+    return "\n".join([*lines[:fits], more])
 
 
 def _failed(said: str) -> types.CallToolResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the host for the servers that it starts: for whom answers are, so that nothing is sent twice."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, str] = os.environ) -> bool:
@@ -49,8 +50,9 @@ async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) 
     ended = asyncio.Event()
     parent = Parent(lambda: loop.call_soon_threadsafe(ended.set))
     parent.watch()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, ended.set)
+    with contextlib.suppress(NotImplementedError):  # not a POSIX system: the signal itself ends the process
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, ended.set)
     waiting = asyncio.ensure_future(ended.wait())
     try:
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)

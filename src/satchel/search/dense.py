@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
+from satchel import telemetry
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.likeness import Likeness
@@ -39,8 +40,10 @@ class Meaning:
         """The vector of length 1, None where it cannot be made."""
         with self._guard:
             if self._vector is None and self.failure is None:
+                model = self._embedder.id
                 try:
-                    self._vector = self._embedder.embed_query(self._question)
+                    with telemetry.span(telemetry.EMBEDDINGS, model, {telemetry.MODEL: model}):
+                        self._vector = self._embedder.embed_query(self._question)
                 except (EmbeddingError, MissingExtraError) as error:
                     self.failure = Failure("vectors", str(error), "the words of the question answered alone")
             return self._vector

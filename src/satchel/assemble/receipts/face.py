@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from satchel import telemetry
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.receipts.sessions import Sessions, reference_handles, with_account
@@ -158,7 +159,12 @@ class Receipts(Sessions):
     def answer(self: Engine, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
         account = self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
-        context = self._marked(request, notes, account)
+        source = self.places.index.name
+        with telemetry.span(
+            telemetry.RETRIEVAL, source, {telemetry.DATA_SOURCE: source, telemetry.TOP_K: request.limit}
+        ) as span:
+            context = self._marked(request, notes, account)
+            telemetry.tell(span, context, content=self.settings.telemetry_content)
         self.handles.record([*handles_of(context), *reference_handles(context)])
         return with_account(context, account, self.note_shown(request.session, account, context.items))
 

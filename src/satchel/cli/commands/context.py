@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
+from satchel.calls.empty import no_answer
 from satchel.cli import streams
 from satchel.cli.change import UNASKED, change_options, separated
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import (
-    ALL_SHOWN_BEFORE,
     HELP_OPTIONS,
     Invocation,
     common_options,
@@ -23,8 +23,8 @@ from satchel.cli.options import (
 from satchel.cli.question import read_question
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
+from satchel.cli.spelling import SPELLING
 from satchel.errors import UsageError
-from satchel.text import is_meaningful, words
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Context, Format, View
 
@@ -107,7 +107,7 @@ def command(
         else:
             streams.write_text(context.text)
     if not context.items:
-        streams.note(why_empty(context), color=invocation.color)
+        streams.note(no_answer(context, SPELLING), color=invocation.color)
     if not as_json and not context.text:
         for failure in context.failures:
             streams.failure(failure, color=invocation.color)
@@ -135,20 +135,6 @@ def _reserve(text: str) -> tuple[str, int]:
     if not tokens.strip().isdecimal():
         raise UsageError(f"--reserve {text!r} says no number of tokens: write it as memories=300")
     return name.strip(), int(tokens)
-
-
-def why_empty(context: Context) -> str:
-    """Why an answer holds nothing, and what to do about it."""
-    if not any(is_meaningful(word) for word in words(context.query)):
-        return "nothing to look for: the question has only words that occur everywhere; name a thing or a behaviour"
-    if context.shown_before:
-        return ALL_SHOWN_BEFORE
-    if context.overflow:
-        needed = min(omission.budget for omission in context.overflow)
-        return f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
-    if context.meta.get("revision") == "0":
-        return "nothing is indexed here yet: run `satchel index`"
-    return "nothing here is relevant to the question; --min-score 0 shows even weak matches"
 
 
 def _strict_code(context: Context) -> int:

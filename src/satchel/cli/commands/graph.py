@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from satchel.calls.empty import no_walk
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
@@ -14,7 +15,6 @@ from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_o
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
 from satchel.tokens import TOKENIZERS
-from satchel.types import Context
 
 PARTLY_DONE = 3
 NOTHING_FOUND = 1
@@ -70,7 +70,7 @@ def command(
     else:
         streams.write_text(context.text)
     if not context.text:
-        streams.note(why_empty(context), color=invocation.color)
+        streams.note(no_walk(context), color=invocation.color)
         for failure in context.failures:
             streams.failure(failure, color=invocation.color)
     for warning in context.meta["warnings"] if context.text else ():
@@ -78,12 +78,3 @@ def command(
     if not strict:
         return 0
     return PARTLY_DONE if context.failures else 0 if context.meta["reached"] else NOTHING_FOUND
-
-
-def why_empty(context: Context) -> str:
-    """Why an answer has no text, and what to do about it."""
-    if context.meta["reached"]:
-        return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
-    if context.meta["revision"] == "0":
-        return "nothing is indexed here yet: run `satchel index`"
-    return "nothing here is about that: try other words, or the id of a node (`satchel search` shows ids)"

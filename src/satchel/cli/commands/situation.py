@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from satchel.calls.empty import NO_GUIDE, no_items
 from satchel.cli import streams
 from satchel.cli.interrupt import Interrupt
 from satchel.cli.moment import parse_moment
 from satchel.cli.options import (
-    ALL_SHOWN_BEFORE,
     HELP_OPTIONS,
     Invocation,
     common_options,
@@ -21,6 +21,7 @@ from satchel.cli.options import (
 )
 from satchel.cli.refresh import refresh_first
 from satchel.cli.session import opened
+from satchel.cli.spelling import SPELLING
 from satchel.errors import UsageError
 from satchel.tokens import TOKENIZERS
 from satchel.types import Context, Format
@@ -91,7 +92,7 @@ def command(
             for line in why_lines(context):
                 streams.say(line, color=invocation.color)
     if not context.items:
-        streams.note(why_empty(context), color=invocation.color)
+        streams.note(no_items(context, NO_GUIDE, SPELLING), color=invocation.color)
     if not as_json and not context.text:
         for failure in context.failures:
             streams.failure(failure, color=invocation.color)
@@ -142,13 +143,3 @@ def why_lines(context: Context) -> list[str]:
         for row in context.meta["instructions"]
     ]
     return lines
-
-
-def why_empty(context: Context) -> str:
-    """Why there is nothing, and what to do about it."""
-    if context.shown_before:
-        return ALL_SHOWN_BEFORE
-    if context.overflow:
-        needed = min(omission.budget for omission in context.overflow)
-        return f"nothing fits into {context.usage.limit:,} tokens: the smallest item needs about {needed:,}"
-    return "nothing guides this: there is no context.yaml and no instruction file that applies, and nothing was asked"

@@ -1,0 +1,194 @@
+"""The supervisor passes on what is complete, and nothing else; here in the process of the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from satchel import hook_log
+from satchel.errors import StoreError
+from satchel.hooks import supervise, worker
+from satchel.hooks.events import Event
+from tests.hooks.conftest import Host
+
+QUESTION = "where is an order sent again when the connection drops?"
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The signals of the test run are its own again afterwards, and a hook has its time from now on."""
+    monkeypatch.setattr(supervise, "_age", lambda: 0.0)
+    kept = {number: signal.getsignal(number) for number in (15, 2, 1, 14)}
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+def test_a_complete_answer_is_passed_on_with_what_there_is_to_say(capfd: pytest.CaptureFixture[str]) -> None:
+    assert supervise.main(["prompt"], lambda _words, _deadline: ("something\nto say", b'{"a": 1}' * 20_000)) == 0
+    out, err = capfd.readouterr()
+    assert out == '{"a": 1}' * 20_000
+    assert err == "satchel hook: something to say\n"
+
+
+def test_half_an_answer_is_none(new_host: Host, capfd: pytest.CaptureFixture[str]) -> None:
+    for received, reason in ((b"10 \nshort", "died"), (b"", "died"), (b"junk", "died"), (b"x \n", "died")):
+        supervise._pass_on(received, ["prompt"], time.monotonic())
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert reason in err
+    assert [entry["outcome"] for entry in new_host.entries()] == ["failed"] * 4
+
+
+def test_a_worker_that_takes_too_long_is_ended(
+    new_host: Host, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "WORKER_SECONDS", 0.05)
+
+    def hang(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+        signal.pause()
+        return "", b"late"
+
+    assert supervise.main(["prompt"], hang) == 0
+    assert capfd.readouterr() == ("", "satchel hook: no answer within 0.05 s\n")
+    assert new_host.entries()[-1]["reason"] == "no answer within 0.05 s"
+
+
+def test_without_forks_what_libraries_print_is_held_back_too(
+    new_host: Host, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "fork")
+
+    def noisy(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+        os.write(1, b"noise")
+        os.write(2, b"noise")
+        return "said", b"{}"
+
+    def broken(_words: Sequence[str], _deadline: float) -> tuple[str, bytes]:
+        raise SystemExit(2)
+
+    assert supervise.main(["prompt"], noisy) == 0
+    assert capfd.readouterr() == ("{}", "satchel hook: said\n")
+    assert supervise.main(["prompt"], broken) == 0
+    assert capfd.readouterr() == ("", "satchel hook: SystemExit: 2\n")
+    assert new_host.entries()[-1]["reason"] == "SystemExit: 2"
+
+
+def test_whoever_asks_the_hook_to_end_is_obeyed(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def stop(child: int, _deadline: float) -> bytes:
+        started.append(child)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return b""
+
+    monkeypatch.setattr(supervise, "_collected", stop)
+    assert supervise.main(["prompt"], lambda _words, _deadline: ("", b"{}")) == 0
+    assert started
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_breaks_before_the_worker_is_said(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError("no pipe")
+
+    monkeypatch.setattr(supervise, "_start", fail)
+    assert supervise.main(["prompt"]) == 0
+    assert capfd.readouterr() == ("", "satchel hook: OSError: no pipe\n")
+
+
+@pytest.mark.parametrize("value", ["0", "false", "OFF", " no "])
+def test_the_switch_is_looked_at_before_anything_else(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv(supervise.SWITCH, value)
+    monkeypatch.setattr(supervise, "_start", None)
+    assert supervise.main(["prompt"]) == 0
+    assert not supervise.is_off("1")
+    assert not supervise.is_off(None)
+
+
+def test_the_age_of_a_process_is_known_or_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    assert 0 <= supervise._age() <= supervise.WORKER_SECONDS
+    monkeypatch.setattr(supervise, "WORKER_SECONDS", -1.0)
+    assert supervise._age() == supervise._UNKNOWN_START
+    monkeypatch.delattr(time, "CLOCK_BOOTTIME")
+    assert supervise._age() == supervise._UNKNOWN_START
+
+
+def work(monkeypatch: pytest.MonkeyPatch, arguments: list[str], sent: object) -> tuple[str, bytes]:
+    """What the worker makes of an event."""
+    monkeypatch.setattr(worker, "receive", lambda _descriptor, _deadline: json.dumps(sent).encode())
+    return worker.work(arguments, time.monotonic() + 10)
+
+
+def test_the_worker_answers_logs_and_takes_the_root_that_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = host.payload("claude-code/prompt", prompt=QUESTION, cwd=str(host.home))
+    for number, arguments in enumerate((["prompt", "--root", str(host.root)], [f"--root={host.root}", "prompt"])):
+        said, out = work(monkeypatch, arguments, sent | {"session_id": f"s{number}"})
+        assert said == ""
+        assert "def send_order" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
+    assert [entry["tokens"] > 0 for entry in host.entries()] == [True, True]
+    assert host.entries()[0]["session"] != host.entries()[1]["session"]
+
+
+def test_the_worker_says_what_it_does_not_know(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "give one of session-start" in work(monkeypatch, [], {})[0]
+    assert "unknown event 'nonsense'" in work(monkeypatch, ["nonsense"], {})[0]
+    assert host.entries() == []
+
+
+@pytest.mark.parametrize("error", [StoreError("the store is locked"), RuntimeError("a bug")])
+def test_the_worker_logs_what_broke(host: Host, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(_desk: object) -> None:
+        raise error
+
+    monkeypatch.setattr(worker, "HANDLERS", {Event.PROMPT: fail})
+    said, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt"))
+    assert out == b""
+    assert said == host.entries()[-1]["reason"]
+    assert ("test_supervise.py:" in said) is isinstance(error, RuntimeError)
+
+
+def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_state: Path, _entry: object) -> None:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(hook_log, "record", fail)
+    said, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
+    assert "cannot be written" in said
+    assert out
+
+
+def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    from satchel.cli import main as entry
+
+    ended: list[int] = []
+    asked: list[Sequence[str]] = []
+
+    def end(code: int) -> None:
+        ended.append(code)
+        raise SystemExit(code)
+
+    monkeypatch.setattr(os, "_exit", end)
+    monkeypatch.setattr("sys.argv", ["satchel", "hook", "prompt"])
+    monkeypatch.setattr(supervise, "main", asked.append)
+    with pytest.raises(SystemExit):
+        entry.main()
+    monkeypatch.setattr(supervise, "main", None)
+    with pytest.raises(SystemExit):
+        entry.main()
+    assert (ended, asked) == ([0, 0], [["prompt"]])
+    assert "TypeError" in capfd.readouterr().err
