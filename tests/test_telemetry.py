@@ -96,7 +96,7 @@ def test_graphs_and_situations_are_retrievals_and_memories_have_names_of_their_o
     assert not any("Orders" in str(attributes(span)) for span in spans.get_finished_spans())
 
 
-def test_the_vector_of_a_question_is_an_operation_of_its_model(engine: Satchel, spans: InMemorySpanExporter) -> None:
+def test_the_vector_of_a_question_is_an_operation_of_its_model(spans: InMemorySpanExporter) -> None:
     Meaning(HashEmbedder(), "orders").vector()
     (span,) = spans.get_finished_spans()
     assert span.name == f"embeddings {HashEmbedder().id}"

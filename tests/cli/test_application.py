@@ -68,7 +68,7 @@ def test_no_command_at_all_shows_the_help_as_wrong_usage(capsys: pytest.CaptureF
     ("arguments", "said"),
     [
         (["contxt"], "there is no command 'contxt': did you mean context"),
-        (["serch", "x"], "did you mean search?"),
+        (["serch", "x"], "did you mean search"),
         (["where is retry handled"], "write `satchel context 'where is retry handled'`"),
         (["xyzzy"], "the commands are context, premortem"),
         (["--jsno"], "No such option '--jsno'"),

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli.commands.index import report_data, summary
 from satchel.calls.lines import hit_line
+from satchel.cli.commands.index import report_data, summary
 from satchel.cli.commands.status import freshness_text
 from satchel.cli.sizes import age_text, size_text
 from satchel.index.report import IndexReport

@@ -35,7 +35,7 @@ from satchel.assemble.price import (
 from satchel.assemble.remainder import Gauge, Measure, Weigh, fill_up, named
 from satchel.assemble.scale import below, far, floor_of, near
 from satchel.assemble.section import Section, density
-from satchel.assemble.sketch import FAR_LESS, Sketch
+from satchel.assemble.sketch import FAR_LESS, SMALL_BUDGET, Sketch
 from satchel.assemble.worth import most_valuable, total_value
 from satchel.tokens import TokenCounter
 
@@ -64,10 +64,6 @@ SURELY_LESS = 0.99
 LESS = 0.98
 """A choice whose sketch is worth less than this share of the sketch for the budget itself is not made. Further below a
 sketch has to promise more: what lies there has all the tokens in between still to come."""
-
-SMALL_BUDGET = 1_000
-"""Below it what does not fit is shrunk before much less is shown whole. Above it is shrunk at the end: on 296 issues
-shrinking first takes .003 of the files and spans at 4,000 tokens."""
 
 ROUNDING = 1e-9
 """Two sums of the same values in another order differ by less than this share."""

@@ -73,23 +73,7 @@ def fit(
     known: Sequence[ShownBefore] = (),
 ) -> Fitted:
     """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft."""
-    rendering = RenderRequest(
-        query=safe_question(request.query, bench.allow),
-        show_sources=request.show_sources,
-        show_handles=request.show_handles,
-        show_code=request.show_code,
-        group_by_type=request.group_by_type or request.view is View.ENTITIES,
-        failures=outside.failures(problems, bench.allow),
-        tokenizer=footer_name(token_counter) if request.show_meta else "",
-        truncated=request.show_meta,
-        summary=LONGEST_SUMMARY if request.show_meta else "",
-        view=request.view,
-        lead=request.lead,
-        title=plan.title,
-        based_on=plan.based_on,
-        has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
-    )
-
+    rendering = _frame(request, bench, sections, token_counter, problems, plan)
     alone = rendering
     if known:
         rendering = with_references(rendering, known, token_counter, request.max_tokens)
@@ -133,6 +117,33 @@ def _least(request: AssembleRequest) -> Least | None:
     """What a file and a range cost at least; places, other views and a soft budget have hardly a frame."""
     is_usual = request.view is View.SECTIONS and request.show_code and not request.soft
     return LEAST[request.format] if is_usual else None
+
+
+def _frame(
+    request: AssembleRequest,
+    bench: Marking,
+    sections: Sequence[Section],
+    token_counter: TokenCounter,
+    problems: Sequence[Failure],
+    plan: Plan,
+) -> RenderRequest:
+    """What the text says besides its items."""
+    return RenderRequest(
+        query=safe_question(request.query, bench.allow),
+        show_sources=request.show_sources,
+        show_handles=request.show_handles,
+        show_code=request.show_code,
+        group_by_type=request.group_by_type or request.view is View.ENTITIES,
+        failures=outside.failures(problems, bench.allow),
+        tokenizer=footer_name(token_counter) if request.show_meta else "",
+        truncated=request.show_meta,
+        summary=LONGEST_SUMMARY if request.show_meta else "",
+        view=request.view,
+        lead=request.lead,
+        title=plan.title,
+        based_on=plan.based_on,
+        has_guidance=any(c.trust is Trust.GUIDANCE for section in sections for c in section.candidates),
+    )
 
 
 def _named_only(

@@ -145,13 +145,14 @@ class Prices:
             if change.markers <= 0 or not group.is_apart(step.ranges):
                 return (min(change.markers, 0) * CLOSED_GAP - 1) * self.label
             return change.markers * self.least_frame.range + self._least_label(candidate, step, change, group)
+        label = self._least_label(candidate, step, change, None)
         further = max(change.markers - 1, 0) * self.least_frame.range
-        return self.least_frame.file + max(self._count(candidate.group) - self.slack, 1) + further
+        return self.least_frame.file + max(self._count(candidate.group) - self.slack, 1) + further + label
 
-    def _least_label(self, candidate: Candidate, step: Step, change: _Change, group: Group) -> int:
+    def _least_label(self, candidate: Candidate, step: Step, change: _Change, group: Group | None) -> int:
         """`signature of NAME` beside a declaration that stands alone, unless more of the same is shown."""
         document = candidate.document
-        if group.shows(document.id):
+        if group is not None and group.shows(document.id):
             return -self.label
         if candidate.leader is not None or step.detail not in _DECLARING or change.markers != len(change.added):
             return 0

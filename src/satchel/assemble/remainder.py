@@ -54,9 +54,14 @@ class Gauge:
         self.drift = used - quick
         return used
 
+    def growth(self, section: Section, candidate: Candidate, step: Step) -> int | None:
+        """What a step is known to make its item, as it is now, grow by; None if it was not tried yet."""
+        return self._growths.get(_state(section, candidate, step))
+
     def is_too_large(self, section: Section, candidate: Candidate, step: Step, room: int) -> bool:
-        """Whether a step is known to make its item, as it is now, grow by more than there is room for."""
-        return self._growths.get(_state(section, candidate, step), 0) > room + 2 * self.prices.slack
+        """Whether a step is known to make its item grow by more than there is room for."""
+        known = self.growth(section, candidate, step)
+        return known is not None and known > room + 2 * self.prices.slack
 
     def grown(
         self, draft: Draft, section: Section, index: int, candidate: Candidate, step: Step, least: int
@@ -146,8 +151,6 @@ class _Remainder:
     def _try(self, section: Section, place: Place, state: int, candidate: Candidate, step: Step, least: int) -> None:
         """Find out what its item grows by, and put it back in its turn if it fits."""
         draft, gauge = self._draft, self._gauge
-        if gauge.is_too_large(section, candidate, step, self._limit - self._used):
-            return
         grown = gauge.grown(draft, section, place[1], candidate, step, least)
         if grown is None:
             self._used = named(draft, gauge, candidate, self._used, self._limit)
@@ -175,6 +178,12 @@ class _Remainder:
                 continue
             state = self._states.get((number, candidate.group), 0)
             for position, step in enumerate(candidate.steps_within(room)):
+                place = (number, index, position)
+                known = self._gauge.growth(section, candidate, step)
+                if known is not None:
+                    if known <= room + 2 * prices.slack:
+                        yield known, True, place, state, candidate, step
+                    continue
                 least = prices.least(section, candidate, step, room)
                 if least is not None:
-                    yield least, False, (number, index, position), state, candidate, step
+                    yield least, False, place, state, candidate, step

@@ -13,13 +13,13 @@ FINE_BELOW = 2_000
 """What lies between two budgets is filled up by cost alone, so steps are about as small as the smallest piece."""
 
 STEPS_AN_OCTAVE = 80
-"""Above it, so that the round numbers (2,500, 4,000, 12,000) are on the scale, and the powers of two for good measure."""
+"""Above it, so that round numbers (2,500, 4,000, 12,000) are on the scale; so are the powers of two."""
 
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
 NEAR = 3
-"""Steps below a budget that are looked at one by one: from one to the next a choice grows as much as chance moves it."""
+"""Steps below a budget that are looked at one by one: from one to the next it grows as much as chance moves it."""
 
 FAR = 24
 COARSE = 5

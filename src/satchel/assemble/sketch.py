@@ -22,6 +22,11 @@ FAR_LESS = 0.5
 declaration of the best function says more than the whole of one that hardly answers."""
 
 
+SMALL_BUDGET = 1_000
+"""Below it what does not fit is shrunk before much less is shown whole. Above it is shrunk at the end: on 296 issues
+shrinking first takes .003 of the files and spans at 4,000 tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Row:
     """One candidate: what a token of it is worth, its tokens, its item by number, and what it costs there."""
@@ -61,7 +66,8 @@ class Sketch:
             progress = 0
             for number in active:
                 kind = self._kinds[number]
-                spent, worth = _admitted(kind, int(available * kind.weight / weights), taken[number], items[number])
+                share = int(available * kind.weight / weights)
+                spent, worth = _admitted(kind, share, taken[number], items[number], waits=budget < SMALL_BUDGET)
                 progress += spent
                 total += worth
             if not progress:
@@ -87,7 +93,7 @@ def _first(kind: _Kind, taken: AbstractSet[int]) -> Sequence[_Row]:
     return next(([row] for number, row in enumerate(kind.rows) if number not in taken), [])
 
 
-def _admitted(kind: _Kind, budget: int, taken: set[int], items: set[int]) -> tuple[int, float]:
+def _admitted(kind: _Kind, budget: int, taken: set[int], items: set[int], *, waits: bool) -> tuple[int, float]:
     """What a share is spent on: tokens and worth."""
     spent, worth, least = 0, 0.0, 0.0
     for number, row in enumerate(kind.rows):
@@ -101,7 +107,7 @@ def _admitted(kind: _Kind, budget: int, taken: set[int], items: set[int]) -> tup
                 continue
             cost += FILE_FRAME_TOKENS + PATH_TOKENS
         if cost > budget - spent:
-            least = max(least, row.worth * FAR_LESS)
+            least = max(least, row.worth * FAR_LESS) if waits else 0.0
             continue
         taken.add(number)
         items.add(row.item)
