@@ -151,6 +151,8 @@ class Fitter:
         if kept is None:
             return own
         self._draft.restore(kept[0])
+        if kept[2] + most_valuable(self._draft.sections, budget - kept[1]) <= own[2]:
+            return own
         used = fill_up(self._draft, self._gauge, kept[1], budget)
         worth = self._worth()
         return own if own[2] >= worth * (1 - ROUNDING) else (self._draft.save(), used, worth)

@@ -35,8 +35,8 @@ def _section_worth(section: Section, *, shows_lines: bool) -> float:
 
 
 def most_valuable(sections: Sequence[Section], tokens: int) -> float:
-    """A bound: nothing that has so many tokens is worth more than the best candidates that have as many, all whole."""
-    rows = sorted((-density(one), one.size) for section in sections for one in section.candidates)
+    """A bound: nothing more that has so many tokens is worth more than the best that is not shown, all whole."""
+    rows = sorted([(-density(one), one.size) for section in sections for _, one in section.remaining()])
     worth, left = 0.0, float(tokens)
     for dense, size in rows:
         worth += math.exp(-dense) * min(size, left)
