@@ -33,7 +33,7 @@ from satchel.assemble.price import (
     Prices,
 )
 from satchel.assemble.remainder import Gauge, Measure, Weigh, fill_up, named
-from satchel.assemble.scale import below, far, floor_of, near
+from satchel.assemble.scale import floor_of, looked_back
 from satchel.assemble.section import Section, density
 from satchel.assemble.sketch import FAR_LESS, SMALL_BUDGET, Sketch
 from satchel.assemble.worth import most_valuable, total_value
@@ -57,13 +57,14 @@ SAFE_ESTIMATE = 0.3
 ENOUGH_TO_JUDGE = 200
 """Estimated tokens from which the exact count corrects the characters a token."""
 
-ALL_TRIED = 200
+ALL_TRIED = 400
 """Tokens: up to here every smaller budget is tried, because a sketch knows nothing of the steps that fill it."""
 
-SURELY_LESS = 0.99
-LESS = 0.98
-"""A choice whose sketch is worth less than this share of the sketch for the budget itself is not made. Further below a
-sketch has to promise more: what lies there has all the tokens in between still to come."""
+SURELY_LESS = 0.93
+"""A choice whose sketch is worth less than this share of the sketch for the budget itself is not made."""
+
+MUCH_ROOM = 0.1
+"""An answer that leaves more of a larger budget than this share is filled up by value; what costs least would be lines."""
 
 ROUNDING = 1e-9
 """Two sums of the same values in another order differ by less than this share."""
@@ -136,13 +137,12 @@ class Fitter:
         """The smaller budgets whose choices may be worth as much as the one made for `floor`, rising."""
         self._draft.restore(empty)
         sections = self._draft.sections
-        if floor <= ALL_TRIED:
-            return below(floor)
+        budgets = [one for one in looked_back(floor) if most_valuable(sections, one) > worth]
+        if not budgets or floor <= ALL_TRIED:
+            return budgets
         sketch = Sketch(sections, frame, CHARACTERS_PER_TOKEN / self._characters_per_token)
-        own = sketch.worth(floor)
-        budgets = [budget for budget in far(floor) if sketch.worth(budget) >= own * SURELY_LESS]
-        budgets += [budget for budget in near(floor) if sketch.worth(budget) >= own * LESS]
-        return [budget for budget in budgets if most_valuable(sections, budget) > worth]
+        least = sketch.worth(floor) * SURELY_LESS
+        return [budget for budget in budgets if sketch.worth(budget) >= least]
 
     def _better(
         self, own: tuple[Saved, int, float], kept: tuple[Saved, int, float] | None, budget: int
@@ -153,7 +153,8 @@ class Fitter:
         self._draft.restore(kept[0])
         if kept[2] + most_valuable(self._draft.sections, budget - kept[1]) <= own[2]:
             return own
-        used = fill_up(self._draft, self._gauge, kept[1], budget)
+        used = self._filled(budget) if budget - kept[1] > budget * MUCH_ROOM else kept[1]
+        used = fill_up(self._draft, self._gauge, used, budget)
         worth = self._worth()
         return own if own[2] >= worth * (1 - ROUNDING) else (self._draft.save(), used, worth)
 

@@ -35,6 +35,31 @@ def build_item(group: Group, key: bytes) -> ContextItem:
     return group.item
 
 
+def draft_item(group: Group, key: bytes) -> ContextItem:
+    """The item as far as its text goes, for whoever only wants to know what it costs."""
+    if group.lines is None or group.item is not None:
+        return build_item(group, key)
+    pieces = _pieces(group)
+    content = "\n".join([piece.text for piece in pieces])
+    identity = f"{group.kind}:{group.key}"
+    first, _ = group.picks[0]
+    return ContextItem(
+        id=identity,
+        source=group.kind.value,
+        title=group.lines.path,
+        content=content,
+        relevance=0.0,
+        metadata={"language": first.document.fields.get("language", "")},
+        tokens=0,
+        detail=Detail.FULL,
+        location=Location(group.lines.path, group.ranges[0][0], group.ranges[-1][1]),
+        spans=tuple(group.ranges),
+        pieces=pieces,
+        nonce=nonce(key, identity, content),
+        section=group.title,
+    )
+
+
 def _rank(group: Group) -> tuple[float, float, str]:
     """Files by their file score, records by their value; ties by id."""
     best = max(candidate.value for candidate, _ in group.picks)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.items import build_item, build_items
+from satchel.assemble.items import build_item, build_items, draft_item
 from satchel.assemble.render import RenderRequest, render_item, render_parts
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
-from satchel.types import ContextItem, Format
+from satchel.types import ContextItem, Format, View
 
 
 class Page:
@@ -22,6 +22,7 @@ class Page:
         self._counter = counter
         self._known: dict[str, int] = {}
         self._written: dict[int, tuple[ContextItem, str]] = {}
+        self._weights: dict[tuple[object, ...], int] = {}
         self._made: dict[tuple[object, ...], ContextItem] = {}
 
     def text(self, sections: Sequence[Section]) -> tuple[str, list[ContextItem]]:
@@ -35,7 +36,14 @@ class Page:
 
     def item_tokens(self, group: Group) -> int:
         """Tokens of the item made of one group, with its frame."""
-        return self._count(self._write(self._item(group)))
+        if group.item is not None or self._request.view is not View.SECTIONS:
+            return self._count(self._write(self._item(group)))
+        state = _state(group)
+        known = self._weights.get(state)
+        if known is None:
+            text = render_item(draft_item(group, self._key), self._layout, show_code=self._request.show_code)
+            known = self._weights[state] = self._count(text)
+        return known
 
     def item_content_tokens(self, group: Group) -> int:
         """Tokens of what the item made of one group shows."""
@@ -58,8 +66,7 @@ class Page:
     def _item(self, group: Group) -> ContextItem:
         """The item of a group. What it shows it may have shown before, when another budget was tried."""
         if group.item is None:
-            rows = ((id(one), id(step), *map(id, one.twins)) for one, step in group.picks)
-            state = (group.kind, group.key, group.title, *rows)
+            state = _state(group)
             group.item = self._made.get(state)
             if group.item is None:
                 self._made[state] = build_item(group, self._key)
@@ -81,3 +88,8 @@ class Page:
         if known is None:
             known = self._known[part] = self._counter.count(part)
         return known
+
+
+def _state(group: Group) -> tuple[object, ...]:
+    """What is shown of a group, as long as its candidates live."""
+    return (group.kind, group.key, group.title, *[(id(one), id(step), *map(id, one.twins)) for one, step in group.picks])

@@ -108,6 +108,8 @@ class _Remainder:
     def filled(self) -> int:
         """Fill up, and once more if the whole text turns out to be smaller than it seemed."""
         while True:
+            if self._limit - self._used < SMALLEST_PIECE_TOKENS:
+                return self._used
             self._run()
             used = self._gauge.exact(self._draft.sections)
             if used >= self._used:

@@ -89,6 +89,15 @@ def test_when_all_was_shown_before_the_text_says_so_line_by_line(engine: Satchel
     assert (tiny.text, tiny.usage.used) == ("", 0)
 
 
+def test_references_that_have_no_room_beside_new_items_are_counted(engine: Satchel) -> None:
+    ask(engine, "counted", max_tokens=2000, types=["code"])
+    context = ask(engine, "counted", max_tokens=150)
+    assert context.items
+    assert "\nShown before: and 1 more" in context.text
+    assert not parse_references(context.text, Format.MARKDOWN)
+    assert context.usage.used == o200k(context.text) <= 150
+
+
 def test_sessions_know_nothing_of_each_other(engine: Satchel) -> None:
     ask(engine, "one")
     assert ask(engine, "another").shown_before == ()

@@ -89,18 +89,18 @@ class Account:
     ) -> tuple[list[Candidate], dict[str, Lines]]:
         """The candidates without what the session has, and the lines with the ranges of them that it has.
 
-        What would have been among the first `room` tokens is referred to.
+        What begins within the first `room` tokens is referred to.
         """
         kinds = {candidate.group: candidate.kind for candidate in candidates}
         known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
         kept: list[Candidate] = []
         spent = 0.0
         for candidate in by_density(candidates):
-            spent += candidate.size
+            is_referred, spent = spent < room, spent + candidate.size
             if candidate.document.location is None:
-                left = self._record(candidate, is_referred=spent <= room)
+                left = self._record(candidate, is_referred=is_referred)
             else:
-                left = self._part(candidate, known[candidate.group], is_referred=spent <= room)
+                left = self._part(candidate, known[candidate.group], is_referred=is_referred)
             if left:
                 kept.append(candidate)
         sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in known.items() if one.ranges}
