@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, MutableMapping
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -71,6 +72,17 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave coverage out of the processes that a test starts, so that what they import is their own."""
     for name in [name for name in os.environ if name.startswith("COVERAGE_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def log_lines() -> Iterator[list[MutableMapping[str, Any]]]:
+    """What is logged during a test. Afterwards the log is as nobody had set it up, whatever capturing it left."""
+    from structlog import reset_defaults
+    from structlog.testing import capture_logs
+
+    with capture_logs() as lines:
+        yield lines
+    reset_defaults()
 
 
 @pytest.hookimpl(wrapper=True)

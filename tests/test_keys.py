@@ -7,12 +7,13 @@ import re
 import stat
 import subprocess
 import sys
+from collections.abc import MutableMapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from satchel.errors import ConfigError
 from satchel.keys import KEY_BYTES, handle, load_key, nonce
@@ -69,11 +70,11 @@ def test_a_key_that_others_can_read_is_closed_to_them(tmp_path: Path) -> None:
     assert mode(tmp_path / "key") == 0o600
 
 
+@pytest.mark.usefixtures("log_lines")
 def test_a_link_in_place_of_the_key_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "known").write_bytes(KEY)
     (tmp_path / "key").symlink_to(tmp_path / "known")
-    with capture_logs():
-        assert load_key(tmp_path, {}) != KEY
+    assert load_key(tmp_path, {}) != KEY
 
 
 def test_a_fifo_in_place_of_the_key_does_not_hang(tmp_path: Path) -> None:
@@ -81,14 +82,15 @@ def test_a_fifo_in_place_of_the_key_does_not_hang(tmp_path: Path) -> None:
     assert len(load_key(tmp_path, {})) == KEY_BYTES
 
 
-def test_where_nothing_can_be_written_the_key_lives_as_long_as_the_process(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_the_key_lives_as_long_as_the_process(
+    tmp_path: Path, log_lines: list[MutableMapping[str, Any]]
+) -> None:
     blocked = tmp_path / "file" / "state"
     (tmp_path / "file").write_text("not a folder")
-    with capture_logs() as logs:
-        key = load_key(blocked, {})
-        assert load_key(blocked, {}) == key
+    key = load_key(blocked, {})
+    assert load_key(blocked, {}) == key
     assert len(key) == KEY_BYTES
-    assert [(log["log_level"], log["path"]) for log in logs] == [("warning", str(blocked / "key"))]
+    assert [(log["log_level"], log["path"]) for log in log_lines] == [("warning", str(blocked / "key"))]
 
 
 def test_the_environment_can_fix_the_key(tmp_path: Path) -> None:

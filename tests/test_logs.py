@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import MutableMapping
+from typing import Any
 
 import pytest
-import structlog
-from structlog.testing import capture_logs
 
 from satchel import logs
 
 
 def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    structlog.reset_defaults()
     logs.warning("key not stored", path="a/b")
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -19,10 +18,9 @@ def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
     assert "a/b" in shown.err
 
 
-def test_a_program_that_set_the_log_up_decides_where_it_goes() -> None:
-    with capture_logs() as lines:
-        logs.warning("source failed", source="docs")
-    assert lines == [{"event": "source failed", "source": "docs", "log_level": "warning"}]
+def test_a_program_that_set_the_log_up_decides_where_it_goes(log_lines: list[MutableMapping[str, Any]]) -> None:
+    logs.warning("source failed", source="docs")
+    assert log_lines == [{"event": "source failed", "source": "docs", "log_level": "warning"}]
 
 
 def test_the_log_costs_nothing_until_it_is_written() -> None:
