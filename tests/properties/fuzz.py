@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
 import statistics
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,23 @@ def compare(smaller: Assembly, larger: Assembly, tally: Tally) -> None:
         (tally.lowered_doubled if is_doubled else tally.lowered).append((least, most, lost / smaller.total_value))
 
 
-def run(assemblies: int, first_seed: int = 0) -> Iterator[Tally]:
-    """Yield the running tally after each repository."""
+def tally_of(asked: tuple[int, int]) -> Tally:
+    """What comes of one repository, given its seed and how many questions it is asked."""
     tally = Tally()
-    seed = first_seed
-    while tally.assemblies < assemblies:
-        corpus(seed, min(QUESTIONS_A_CORPUS, assemblies - tally.assemblies), tally)
-        seed += 1
-        yield tally
+    corpus(*asked, tally)
+    return tally
+
+
+def run(assemblies: int, first_seed: int = 0, jobs: int = 1) -> Iterator[Tally]:
+    """Yield the running tally after each repository. The result does not depend on how many processes there are."""
+    whole, rest = divmod(assemblies, QUESTIONS_A_CORPUS)
+    counts = [QUESTIONS_A_CORPUS] * whole + [rest] * bool(rest)
+    total = Tally()
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        for tally in pool.imap(tally_of, enumerate(counts, first_seed)):
+            for part in fields(Tally):
+                setattr(total, part.name, getattr(total, part.name) + getattr(tally, part.name))
+            yield total
 
 
 def report(tally: Tally) -> dict[str, Any]:
@@ -150,10 +160,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--assemblies", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0, help="the first repository")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     tally = Tally()
-    for tally in run(arguments.assemblies, arguments.seed):
+    for tally in run(arguments.assemblies, arguments.seed, arguments.jobs):
         print(
             f"\r{tally.assemblies:,} assemblies, {len(tally.faults)} faults, {len(tally.unfilled)} not maximal, "
             f"{len(tally.lowered)} of {tally.pairs} lowered", end="", file=sys.stderr,
