@@ -56,7 +56,8 @@ def build(folder: Path, documents: int) -> tuple[Path, dict[str, str]]:
     pool = scaling.load_pool(Path(sysconfig.get_paths()["purelib"]))
     key = load_key(Folders.from_environment(home).state)
     with Satchel.open(root, root=root, environ=home) as opened:
-        scaling.write(opened, scaling.bundles(pool, documents, root, key), 3_600)
+        made = scaling.bundles(pool, documents, root, key, largest_tree=documents)
+        scaling.write(opened, made, 3_600)
         for number in range(MEMORIES):
             opened.memories.add(
                 f"Rule {number}: release {number} needs the migration of table {number}", importance=0.5

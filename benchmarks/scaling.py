@@ -118,10 +118,12 @@ def renamed(source: Source, copy: int) -> tuple[str, str, Outline]:
     return f"copy{copy}/{source.path}", change(source.text), replace(source.outline, parts=parts)
 
 
-def bundles(pool: Sequence[Source], documents: int, root: Path, key: bytes) -> Iterator[NewBundle]:
-    """Files until there are so many documents, each as the index makes it; up to `LARGEST_TREE` on disk too."""
+def bundles(
+    pool: Sequence[Source], documents: int, root: Path, key: bytes, *, largest_tree: int = LARGEST_TREE
+) -> Iterator[NewBundle]:
+    """Files until there are so many documents, each as the index makes it; up to `largest_tree` on disk too."""
     count = copy = 0
-    on_disk = documents <= LARGEST_TREE
+    on_disk = documents <= largest_tree
     while True:
         for source in pool:
             path, text, outline = renamed(source, copy)

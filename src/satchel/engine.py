@@ -23,11 +23,7 @@ from satchel.errors import LockedError, StoreError, UsageError
 from satchel.foresight import Foresight
 from satchel.graphs import Graphs
 from satchel.guided import Guided
-from satchel.index.build import build
-from satchel.index.difference import changed_files
 from satchel.index.lock import index_lock, thread_lock
-from satchel.index.options import BuildOptions, build_options
-from satchel.index.report import IndexReport, Progress, Quiet, VectorReport
 from satchel.index.vectors import Vectors, shelves
 from satchel.keys import load_key
 from satchel.learned import Learned
@@ -48,6 +44,8 @@ if TYPE_CHECKING:
 
     from satchel.assemble.context_query import QueryResult
     from satchel.embed.protocol import Embedder
+    from satchel.index.options import BuildOptions
+    from satchel.index.report import IndexReport, Progress, VectorReport
     from satchel.index.status import Status
 
 REFRESH_PAUSE_SECONDS = 2.0
@@ -203,6 +201,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         self.vectors.start()
 
     def _build(self, progress: Progress | None, should_stop: Callable[[], bool]) -> IndexReport:
+        from satchel.index.build import build  # here, as all that looks at a tree: a hook answers without
+        from satchel.index.report import Quiet
+
         return build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
 
     def refresh(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> list[Failure]:
@@ -256,7 +257,14 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         return result
 
     def _build_options(self) -> BuildOptions:
+        from satchel.index.options import build_options
+
         return build_options(self.settings, self.places, self._key, vault=self.is_vault)
+
+    def _changed_files(self, store: Store) -> list[tuple[str, int]]:
+        from satchel.index.difference import changed_files
+
+        return changed_files(store, self.places.root, self._build_options().walk)
 
     def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
         """What is indexed, how large it is and how far the tree has moved on since. Nothing is read or changed."""
@@ -330,7 +338,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
             with self._recalling() as (memory, unread):
                 allow = self.settings.redact_allow
                 counts = self._line_counts.of
-                changed = partial(changed_files, store, self.places.root, self._build_options().walk)
+                changed = partial(self._changed_files, store)
                 bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory, counts, changed)
                 bench = replace(bench, embedder=self.embedder)
                 missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.assemble import brief, failure, premortem
 from satchel.assemble.question import safe_question
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.errors import UsageError
@@ -47,12 +46,16 @@ class Foresight:
 
     def premortem_request(self: Engine, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
         """The checked request of `premortem`. Raises UsageError for an unknown domain or strategy; it lists all."""
+        from satchel.assemble import premortem
+
         given = {"max_tokens": premortem.MAX_TOKENS, "limit": premortem.LIMIT} | options
         filters = make_filters(domain=domain, strategy=strategy)
         return make_request("", self.settings, {**given, "filters": filters, "plan": premortem.PLAN})
 
     def brief_request(self: Engine, after_failure: str | None = None, **options: Any) -> AssembleRequest:
         """The checked request of `brief`. Raises UsageError for a failure that says nothing."""
+        from satchel.assemble import brief, failure
+
         if after_failure is None:
             given = {"max_tokens": brief.MAX_TOKENS, "limit": brief.LIMIT} | options
             return make_request("", self.settings, {**given, "plan": brief.PLAN})

@@ -13,22 +13,22 @@ from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.receipts.replay import saved_request, settings_mark
 from satchel.assemble.receipts.sessions import reference_handles, with_account
 from satchel.assemble.request import AssembleRequest, make_request
-from satchel.assemble.situation import Guide, situation_context, situation_request
 from satchel.assemble.stream import MEMORY_KINDS, Workbench
 from satchel.errors import ConfigError, UsageError
 from satchel.roots import Places
-from satchel.rules.situation import Situation, make_situation
 from satchel.store.protocol import Store
 from satchel.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.types import Context, ContextItem, Failure, Kind, Signal, Trust
 
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
+    from satchel.assemble.situation import Guide
     from satchel.rules.applies import Applied
     from satchel.rules.check import Report
     from satchel.rules.gather import ActiveContext, Gathered, Guides
     from satchel.rules.judge import Judge
     from satchel.rules.registry import Provider, Registry
+    from satchel.rules.situation import Situation
     from satchel.rules.tree import ContextTree
 
 Answer = TypeVar("Answer")
@@ -134,6 +134,8 @@ class Guided:
         **options: Any,
     ) -> tuple[Context, AssembleRequest]:
         """`situation`, and the request that was made of it. `notes` are failures that happened before."""
+        from satchel.rules.situation import make_situation  # here, as all of this room: a question needs no rules
+
         moment = make_situation(situation, self.loaded.settings.redact_allow)
         options.setdefault("limit", HISTORY_ITEMS)
         request = make_request(moment.question, self.loaded.settings, options)
@@ -154,6 +156,8 @@ class Guided:
         meta, settings = saved["meta"], self.loaded.settings
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
+        from satchel.rules.situation import make_situation
+
         moment = make_situation(meta["situation"], settings.redact_allow)
         plain, asked = make_request(moment.question, settings, {}), saved_request(saved)
         # What the situation itself brought into the request, it brings again.
@@ -174,6 +178,7 @@ class Guided:
         account: Account | None,
     ) -> tuple[Context, AssembleRequest, list[Given]]:
         """The answer to a request about a situation, what was asked in the end, and what its handles stand for."""
+        from satchel.assemble.situation import situation_context, situation_request
         from satchel.rules.gather import gather
         from satchel.rules.supply import Sources, supplied
 
@@ -228,6 +233,7 @@ class Guided:
         Contradictions, repeats, and names that do not exist any more are told of all instruction files.
         """
         from satchel.rules.check import check
+        from satchel.rules.situation import make_situation
 
         situation = make_situation({"files": list(files), "task": task}, self.loaded.settings.redact_allow)
         before = [*notes, *(self.refresh() if refresh else ())]
@@ -272,6 +278,7 @@ class Guided:
 
     def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
         """The situation itself, the instruction files that apply, and the active contexts, each with its texts."""
+        from satchel.assemble.situation import Guide
         from satchel.rules.document import file_of
         from satchel.rules.wording import essentials, full_text, instruction_texts, one_line, title_of
 
@@ -345,6 +352,8 @@ def _instruction_priority(row: Applied, count: int) -> float:
 
 
 def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
+    from satchel.assemble.situation import Guide
+
     lines = situation.lines()
     short = [line if len(line) <= 200 else f"{line[:199]}…" for line in lines]
     texts = _shorter(["\n".join(lines), "\n".join(short), short[0]], allow)
@@ -352,6 +361,8 @@ def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
 
 
 def _own_guide(identity: str, title: str, text: str, allow: Sequence[str]) -> Guide:
+    from satchel.assemble.situation import Guide
+
     first = text.strip().split("\n", 1)[0][:400]
     return Guide(identity, title, _shorter([text, first], allow), 1.0, trust=Trust.DATA, fields={"role": "injected"})
 

@@ -36,6 +36,16 @@ def _by_anchor() -> Mapping[str, Sequence[Shape]]:
 
 
 @cache
+def _opening(anchor: str) -> re.Pattern[str]:
+    """A frequent anchor and what follows it in all of its shapes.
+
+    Few texts hold that, and it is made in a tenth of the time of a scanner: a process that looks through the texts of
+    one answer rarely needs the scanner at all.
+    """
+    return re.compile(f"{re.escape(anchor)}{GATES[anchor]}", re.ASCII)
+
+
+@cache
 def _scanner(anchor: str) -> re.Pattern[str]:
     """The expression for all shapes of one anchor, with one group for each; made when a text first holds the anchor."""
     branches = "|".join(shape.pattern for shape in _by_anchor()[anchor])
@@ -61,12 +71,22 @@ def _exempt_lines(text: str) -> Iterator[Span]:
         yield start, end
 
 
+def _first(anchor: str, text: str) -> int:
+    """Where the first secret of an anchor may be, -1 where there is none."""
+    start = text.find(anchor)
+    if start < 0 or anchor not in GATES:
+        return start
+    found = _opening(anchor).search(text, start)
+    return found.start() if found is not None else -1
+
+
 def _finds(text: str) -> list[Find]:
     """Start, end and type of what is to be replaced, in order; two of them may overlap."""
     finds = []
     for anchor, group in _by_anchor().items():
-        if anchor in text:
-            for match in _scanner(anchor).finditer(text):
+        start = _first(anchor, text)
+        if start >= 0:
+            for match in _scanner(anchor).finditer(text, start):
                 number = match.lastindex
                 assert number is not None  # every branch has exactly one group
                 shape = group[number - 1]

@@ -272,7 +272,7 @@ class Settings:
     )  # fmt: skip
     tools_deadline_s: float = _setting(
         "tools.deadline_s", 2.0,
-        "seconds that a tool, or a server behind `satchel proxy`, waits for the context of a call before it goes without",
+        "seconds that a tool, or a server behind `satchel proxy`, waits for a context before it goes without",
         "a warm context takes a fiftieth; the first one of a large folder comes with the next call",
         least=0.01, most=600.0,
     )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 
@@ -77,6 +78,8 @@ def test_a_browser_is_opened_on_demand(
 
     monkeypatch.setattr(webbrowser, "open", open_page)
     announcer(is_opened=True)("http://127.0.0.1:1/?token=x")
+    for thread in [one for one in threading.enumerate() if one.name == "satchel-browser"]:
+        thread.join(30)
     assert opened == ["http://127.0.0.1:1/?token=x"]
     assert ("no browser" in capfd.readouterr().err) is not is_there
 

@@ -164,3 +164,19 @@ def test_an_interrupt_ends_the_command_with_its_code(
     monkeypatch.setattr(running, "mine", stopped)
     assert run(["eval", "--root", str(history.root)]) == 130
     assert "stopped before the first fix was asked about" in capfd.readouterr().err
+
+
+def test_nothing_measured_is_no_measure(history: History, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["eval", "--root", str(history.root), "--since", "2030-01-01", "--json"]) == 1
+    data = json.loads(capfd.readouterr().out)
+    assert (data["usable"], data["measures"]) == (0, {})
+    assert run(["eval", "--root", str(history.root), "--max-tokens", "0"]) == 2
+    assert "max_tokens is 0" in capfd.readouterr().err
+
+
+def test_a_repository_without_commits_has_no_fixes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / ".git" / "refs").mkdir(parents=True)
+    (tmp_path / ".git" / "objects").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert run(["eval", "--root", str(tmp_path)]) == 10
+    assert "has no commits yet: there are no fixes to learn from" in capfd.readouterr().err

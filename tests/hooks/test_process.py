@@ -16,6 +16,7 @@ from satchel.hooks.desk import MOST_CHARACTERS
 from tests.e2e.sample import sample_repository
 from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded
+from tests.unasked import UNASKED
 
 PATIENT = "import satchel.hooks.supervise as s; s.WORKER_SECONDS = s.DEADLINE_SECONDS = 60.0"
 """A machine that is busy with other tests: what is looked at here is not how fast it is."""
@@ -126,6 +127,22 @@ def test_the_command_answers_as_its_parts_do(place: tuple[Path, dict[str, str]])
     done = hook(["--root", str(root), "hook", "prompt"], prompt(root, "real"), environ)
     assert (done.returncode, done.stderr) == (0, b"")
     assert "def send_order" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_prompt_loads_only_what_answers_it(place: tuple[Path, dict[str, str]]) -> None:
+    root, environ = place
+    unasked = UNASKED | {"satchel.cli", "satchel.hooks.commands", "satchel.index.build", "satchel.index.walk", "click"}
+    program = (
+        "import sys, time\nfrom satchel.hooks.worker import work\n"
+        "said, answer = work(['prompt'], time.monotonic() + 60)\n"
+        f"sys.stdout.buffer.write(answer)\nprint(said, *sorted({set(unasked)!r} & set(sys.modules)), file=sys.stderr)"
+    )
+    unmeasured = {name: value for name, value in environ.items() if not name.startswith("COVERAGE_")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=prompt(root, "loads"), capture_output=True, env=unmeasured, check=True
+    )
+    assert b"def send_order" in done.stdout
+    assert done.stderr.split() == []
 
 
 @pytest.mark.parametrize("module", ["satchel.hooks.supervise", "satchel.hooks.worker", "apsw"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -226,6 +227,15 @@ def test_a_server_that_does_not_end_is_ended(engine: Satchel, how: str, capfd: p
     assert time.monotonic() - before < END_SECONDS
     assert client.code == 137
     assert "ready" in capfd.readouterr().err
+
+
+def test_a_server_that_stops_listening_and_lives_on_ends_with_the_client(engine: Satchel) -> None:
+    deaf = 'import os, threading; os.close(0); print(\'{"jsonrpc":"2.0"}\', flush=True); threading.Event().wait(60)'
+    with proxy(lambda: engine, server=[sys.executable, "-c", deaf]) as client:
+        assert client.read() == {"jsonrpc": "2.0"}
+        for number in range(3):
+            client.write({"jsonrpc": "2.0", "id": number, "method": "ping"})
+    assert client.code == 143
 
 
 def test_a_command_that_is_none_is_refused(engine: Satchel) -> None:

@@ -255,3 +255,33 @@ def test_whatever_fails_the_result_passes() -> None:
     assert relayed.read() == result(1)
     relayed.relay.settle(30)
     assert relayed.notes == ["no context: RuntimeError: broken"]
+
+
+def test_a_context_that_fails_at_its_deadline_holds_no_later_one_up() -> None:
+    """The deadline of the first result passes between the end of its context and the writing of its line."""
+    is_written, is_said = threading.Event(), threading.Event()
+    read_end, write_end = os.pipe()
+
+    def enrich(_: Request, line: bytes) -> bytes:
+        if b'"id": 1' in line:
+            raise RuntimeError("broken")
+        return b"with context\n"
+
+    def say(text: str) -> None:
+        if "broken" in text:
+            assert is_written.wait(30), "the deadline passes while the failure is told"
+            is_said.set()
+
+    seconds = iter([0.2, 30.0])
+    output = Output(write_end)
+    relay = Relay(output, output, ["*"], enrich, lambda: next(seconds), say)
+    relay.sees(call(1))
+    relay.sees(call(2))
+    assert relay.passes(result(1))
+    assert os.read(read_end, 10_000) == result(1)
+    is_written.set()
+    assert is_said.wait(30)
+    assert relay.passes(result(2))
+    assert os.read(read_end, 10_000) == b"with context\n"
+    os.close(read_end)
+    os.close(write_end)

@@ -112,6 +112,28 @@ def test_a_proxy_that_is_killed_leaves_no_server(root: Path) -> None:
         wait_until_gone(told["ready"])
 
 
+def test_a_proxy_whose_server_reads_nothing_ends_with_its_parent(root: Path) -> None:
+    """It waits in the middle of a line then, and does not see the end of what it reads."""
+    deaf = "import threading; threading.Event().wait(60)"
+    command = [sys.executable, "-P", "-m", "satchel", "proxy", "--root", str(root), "--tools", "*", "--"]
+    parent = (
+        "import subprocess, sys; child = subprocess.Popen(sys.argv[1:]); print(child.pid, flush=True); child.wait()"
+    )
+    environ = {**os.environ, "SATCHEL_HOME": str(root.parent / "home")}
+    with subprocess.Popen(
+        [sys.executable, "-c", parent, *command, sys.executable, "-c", deaf],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        own = int(process.stdout.readline())
+        for _ in range(150):  # more than the pipe to the server holds, less than both pipes do
+            process.stdin.write(b'{"jsonrpc":"2.0","method":"seen","params":"' + b"x" * 950 + b'"}\n')
+        process.stdin.flush()
+        process.kill()
+        wait_until_gone(own)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -32,6 +32,7 @@ FILL_BUDGET = 1_000
 """From here on an answer has to be full, where there is twice as much to fill it with."""
 
 ROUNDING = 1e-9
+"""Two sums of the same values in another order differ by less than this share."""
 
 TOKENIZERS = ("o200k_base", "o200k_base", "o200k_base", "cl100k_base", "claude", "chars")
 
@@ -111,7 +112,7 @@ def compare(smaller: Assembly, larger: Assembly, tally: Tally) -> None:
     tally.pairs += not is_doubled
     tally.doubled += is_doubled
     lost = smaller.total_value - larger.total_value
-    if lost > ROUNDING:
+    if lost > ROUNDING * smaller.total_value:
         (tally.lowered_doubled if is_doubled else tally.lowered).append((least, most, lost / smaller.total_value))
 
 
@@ -151,6 +152,7 @@ def report(tally: Tally) -> dict[str, Any]:
         "worst_lowered": round(max((share for *_, share in tally.lowered), default=0.0), 4),
         "doubled_pairs": tally.doubled,
         "value_lowered_by_twice_the_budget": len(tally.lowered_doubled),
+        "lowered": tally.lowered[:20],
         "lowered_by_twice_the_budget": tally.lowered_doubled[:20],
     }
 
@@ -173,7 +175,7 @@ def main() -> int:
     print(f"\n{text}")
     if arguments.out is not None:
         arguments.out.write_text(text + "\n", encoding="utf-8")
-    return 1 if tally.faults or tally.unfilled else 0
+    return 1 if tally.faults or tally.unfilled or tally.lowered or tally.lowered_doubled else 0
 
 
 if __name__ == "__main__":

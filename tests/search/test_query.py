@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.query import CODE_WEIGHT, PASTED_LINES, TITLE_WEIGHT, Zone, analyse
+from satchel.search.query import CODE_WEIGHT, LONGEST_RUN, PASTED_LINES, TITLE_WEIGHT, Zone, analyse
 
 ISSUE = """Session.send drops the body on redirect
 <!-- please fill in the template -->
@@ -81,3 +81,16 @@ def test_any_question_can_be_analysed(text: str) -> None:
 
 def test_a_huge_question_is_cut() -> None:
     assert len(analyse("word " * 1_000_000).terms) == 1
+
+
+@pytest.mark.parametrize("piece", ["x", "aB1_", "a.", "a/", "QWxh"], ids=["word", "name", "dotted", "path", "base64"])
+def test_names_are_not_looked_for_across_a_run_without_end(piece: str) -> None:
+    """Each place of a run is tried, so a pasted key or picture of some kilobytes would take minutes."""
+    query = analyse(f"title\n\n{piece * 8_000} backoff")
+    assert "backoff" in {mention.text for mention in query.symbols}
+    assert max(len(line.replace("backoff", "").split()[0]) for _, line in query.zones) <= LONGEST_RUN
+
+
+def test_a_picture_in_the_text_is_no_part_of_the_question() -> None:
+    drawn = f"![screen](data:image/png;base64,{'QWxh' * 5_000}) <img src='{'b' * 400}'>"
+    assert analyse(f"title\n\nyak {drawn} zebra").terms == analyse("title\n\nyak zebra").terms

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import git as safe_git
-from satchel.sources import line_counts
+from satchel.sources import commits, line_counts
 from satchel.sources.commits import diff_stat
 from satchel.sources.line_counts import Counted, LineCounts
 from tests.repositories import commit, git, new_repository
@@ -40,7 +40,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         asked.append(list(shas))
         return diff_stat(repository, asked[-1], should_stop=should_stop)
 
-    monkeypatch.setattr(line_counts, "diff_stat", noted)
+    monkeypatch.setattr(commits, "diff_stat", noted)
     return asked
 
 

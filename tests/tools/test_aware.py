@@ -249,3 +249,12 @@ def test_the_server_of_the_sdk_takes_such_a_tool() -> None:
     server.tool()(aware(Assembler(), edit))
     listed = asyncio.run(server.list_tools())
     assert sorted(listed[0].input_schema["properties"]) == ["more", "path"]
+
+
+def test_one_tool_may_be_a_mapping_itself() -> None:
+    """A mapping with a name and a handler is a tool; one of functions alone is several, whatever they are called."""
+    tool: Any = aware(Assembler(), {"name": "look", "handler": lambda _context: {"seen": _context}})
+    assert tool["name"] == "look"
+    assert set(tool["handler"]()) == {"seen", "_meta"}
+    several: Any = aware(Assembler(), {"handler": dict, "name": dict})
+    assert set(several["handler"]()) == set(several["name"]()) == {"_meta"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -41,14 +42,13 @@ class Server:
     def raw(self, request: bytes) -> bytes:
         """All that comes back for these bytes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_SECONDS) as connection:
-            connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
             parts = []
-            try:
+            with contextlib.suppress(OSError):  # what we still had to send was not wanted
+                connection.sendall(request)
+                connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionResetError):
                 while part := connection.recv(65_536):
                     parts.append(part)
-            except ConnectionResetError:  # what we still had to send was not wanted
-                pass
         return b"".join(parts)
 
     def ask(self, operation: str, arguments: Mapping[str, Any], host: str = "127.0.0.1") -> tuple[int, bytes]:

@@ -197,3 +197,19 @@ def test_the_home_folder_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_operation_is_reachable(asking: TestClient) -> None:
     for name in OPERATIONS:
         assert asking.post(f"/api/{name}", json={"no such argument": 1}).status_code == 400, name
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("context_query", '{"question": "backoff", "diff": "HEAD\\u0000"}'),
+        ("history", '{"path": "../../etc/passwd"}'),
+        ("history", '{"path": "/etc/passwd"}'),
+        ("why", '{"target": "\\ud800", "question": "backoff"}'),
+        ("situation_context", '{"context": "\\ud800", "task": "backoff"}'),
+    ],
+    ids=["NUL in a revision", "above the root", "outside the root", "half a name", "half a path"],
+)
+def test_what_no_system_call_takes_is_no_fault_of_ours(asking: TestClient, operation: str, arguments: str) -> None:
+    answer = asking.post(f"/api/{operation}", content=arguments.encode(), headers=JSON)
+    assert answer.status_code < 500, answer.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from satchel.errors import UsageError
 from satchel.web.origins import bracketed, is_loopback, own_origins
 
 
@@ -87,3 +88,14 @@ def test_these_hosts_may_be_reached_by_others(host: str) -> None:
 
 def test_an_ipv6_address_stands_in_brackets_once() -> None:
     assert [bracketed(host) for host in ("::1", "[::1]", "127.0.0.1")] == ["[::1]", "[::1]", "127.0.0.1"]
+
+
+@pytest.mark.parametrize("other", ["http://example.org", "example.org/", "*", "example.org:*", "", "a b", "[::1"])
+def test_a_name_that_no_request_can_have_is_refused(other: str) -> None:
+    with pytest.raises(UsageError, match="--allow-host"):
+        own_origins("127.0.0.1", 8123, [other])
+
+
+@pytest.mark.parametrize("other", ["example.org", "example.org:8443", "192.168.1.5:80", "[fe80::1]:8123", "box"])
+def test_a_name_that_a_request_can_have_is_taken(other: str) -> None:
+    assert own_origins("127.0.0.1", 8123, [other]).is_host(other)

@@ -19,6 +19,9 @@ from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving
 
 SIGNED = b"Authorization: Bearer " + TOKEN.encode() + b"\r\n"
 
+PIPE_BYTES = 65_536
+"""What a server reads of a request before it has to decide."""
+
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -100,7 +103,9 @@ def test_a_target_that_is_no_path_is_refused(server: Server, target: bytes) -> N
     ids=["TLS", "nonsense", "version", "negative length", "two lengths", "large header", "web socket"],
 )
 def test_what_is_no_request_is_refused_and_the_server_lives(server: Server, request_bytes: bytes) -> None:
-    assert status_of(server.raw(request_bytes)) in {400, 421, 431}
+    answer = server.raw(request_bytes)
+    is_cut = not answer and len(request_bytes) > PIPE_BYTES  # closed while more was on its way: the answer is lost then
+    assert is_cut or status_of(answer) in {400, 421, 431}
     assert server.get("/healthz")["status"] == "ok"
 
 
@@ -167,10 +172,11 @@ def test_it_answers_on_ipv6_beside_another_one_and_ends_at_once_at_the_second_si
 
 
 def test_a_taken_port_and_an_unknown_host_are_told(server: Server) -> None:
-    with pytest.raises(UsageError, match=f"port {server.port}: .*`--port 0`"):
+    with pytest.raises(UsageError, match=f"port {server.port}: Address already in use; `--port 0`"):
         listening("127.0.0.1", server.port)
-    with pytest.raises(UsageError, match="cannot listen on"):
-        listening("a..b", 0)
+    for host in ("a..b", "", "192.0.2.1"):
+        with pytest.raises(UsageError, match=r"cannot listen on .*; --host has to be an address of this machine"):
+            listening(host, 0)
 
 
 @pytest.mark.parametrize(("host", "name"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1")])

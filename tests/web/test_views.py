@@ -86,7 +86,7 @@ def test_what_hooks_did_is_shown_without_what_hides_in_it(asking: TestClient, en
         hook_log.record(engine.places.state, {"event": "prompt", "outcome": "nothing", "why": f"{number}\u202e"})
     shown = asking.get("/api/hooks?limit=2").json()["entries"]
     assert [entry["why"] for entry in shown] == ["1", "2"]
-    for limit in ("0", "many", "-1"):
+    for limit in ("0", "many", "-1", "9" * 5_000):
         assert asking.get(f"/api/hooks?limit={limit}").status_code == 400
 
 

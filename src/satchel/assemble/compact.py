@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
-from satchel.search.concerned import is_changed
-from satchel.sources.change import Change
 from satchel.types import Detail
+
+if TYPE_CHECKING:
+    from satchel.sources.change import Change
 
 SIGNATURE_CHARACTERS = 80
 """Of a signature with its frame, for ordering only."""
@@ -15,6 +17,8 @@ SIGNATURE_CHARACTERS = 80
 
 def compacted(candidates: Sequence[Candidate], change: Change) -> list[Candidate]:
     """The candidates; those that the change touches as one signature a definition, without one not at all."""
+    from satchel.search.concerned import is_changed  # here, because few questions are about a change
+
     kept: list[Candidate] = []
     signed: set[str] = set()
     for candidate in candidates:

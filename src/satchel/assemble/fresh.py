@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, file_candidates
 from satchel.assemble.read import FileLines, Lines, Unreadable
-from satchel.assemble.relocate import Place, relocate
 from satchel.assemble.request import STALE_CHOICES
 from satchel.assemble.strategies import Strategy
-from satchel.file_contents import unwanted
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Span
+
+if TYPE_CHECKING:
+    from satchel.assemble.relocate import Place
 
 STALE_GROUP = "~stale"
 """Ends the key of the item that shows the stale parts of a file of which other parts are shown as they are now."""
@@ -136,7 +137,12 @@ class Freshener:
             self._live[location.path] = found
             if found.content_hash == location.content_hash:
                 return _View(location.path, kind, found)
-        stored = self.store.bundles([bundle])[bundle]
+        return self._look_again(location, kind, found, self.store.bundles([bundle])[bundle])
+
+    def _look_again(self, location: Location, kind: Kind, found: Lines | Unreadable, stored: Bundle) -> _View:
+        from satchel.assemble.relocate import relocate  # here, because most files are as they were indexed
+        from satchel.file_contents import unwanted
+
         if isinstance(found, Unreadable) and found.is_error:
             note = Failure(kind.plural, f"{found.path}: {found.reason}", "the stored text is used")
             self._failures[found.path] = note
@@ -150,7 +156,7 @@ class Freshener:
             return _View(location.path, kind, None, reason=f"the file is {reason}")
         old = self.store.parts(range(stored.first_document, stored.last_document + 1))
         parts = [old[row] for row in sorted(old)]
-        before = self._stored(location, bundle).lines
+        before = self._stored(location, stored.id).lines
         places = relocate(parts, before, self.lines.outline(found, is_note=kind is Kind.NOTE).parts, found.lines)
         by_lines = {(part.start, part.end): places[part.row] for part in parts if part.row in places}
         found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines, before))

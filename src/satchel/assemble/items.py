@@ -12,7 +12,7 @@ from satchel.assemble.links import also_at
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
-from satchel.search.records import ALSO
+from satchel.search.documents import ALSO
 from satchel.types import ContextItem, Cut, Detail, Freshness, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)

@@ -12,7 +12,7 @@ from satchel.assemble.fit import Fitter
 from satchel.assemble.links import linked
 from satchel.assemble.page import Page
 from satchel.assemble.plan import PLAIN, Plan
-from satchel.assemble.price import LEAST, Least
+from satchel.assemble.price import FRAMES, Frame
 from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.references import references_alone, with_references
@@ -91,7 +91,7 @@ def fit(
         page.item_content_tokens if request.soft else page.item_tokens,
         seen,
         shows_lines=request.show_code,
-        least=_least(request),
+        frame=_layout_frame(request),
         again=lambda: give_back(aside),
         looks_back=True,
     )
@@ -113,10 +113,10 @@ def fit(
     return Fitted(text, used, tuple(items))
 
 
-def _least(request: AssembleRequest) -> Least | None:
-    """What a file and a range cost at least; places, other views and a soft budget have hardly a frame."""
+def _layout_frame(request: AssembleRequest) -> Frame | None:
+    """What the layout puts around lines; places, other views and a soft budget have hardly a frame."""
     is_usual = request.view is View.SECTIONS and request.show_code and not request.soft
-    return LEAST[request.format] if is_usual else None
+    return FRAMES[request.format] if is_usual else None
 
 
 def _frame(

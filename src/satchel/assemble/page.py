@@ -92,4 +92,9 @@ class Page:
 
 def _state(group: Group) -> tuple[object, ...]:
     """What is shown of a group, as long as its candidates live."""
-    return (group.kind, group.key, group.title, *[(id(one), id(step), *map(id, one.twins)) for one, step in group.picks])
+    return (
+        group.kind,
+        group.key,
+        group.title,
+        *[(id(one), id(step), *map(id, one.twins)) for one, step in group.picks],
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from satchel.assemble.render.request import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
 from satchel.search.filters import Filters
-from satchel.search.known import Standing
 from satchel.types import CONTEXT_TYPES, Kind
 from satchel.vocabulary import Axis
+
+if TYPE_CHECKING:
+    from satchel.search.known import Standing
 
 MOST_BESIDE_OTHERS: Mapping[Kind, int] = {Kind.COMMIT: 8}
 """Items of a kind while other kinds are asked too. Commits are short: twenty of them, each with a frame as long as its

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from satchel.assemble import brief, failure, premortem
 from satchel.assemble.plan import Plan, make_plan
 from satchel.assemble.request import AssembleRequest
 from satchel.errors import UsageError
 from satchel.types import Kind
 
-PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {
-    premortem.PLAN: premortem.plan,
-    brief.PLAN: brief.plan,
-    failure.PLAN: failure.plan,
-}
+
+def _premortem(request: AssembleRequest) -> Plan:
+    from satchel.assemble import premortem  # here, as the others: most requests name no plan
+
+    return premortem.plan(request)
+
+
+def _brief(request: AssembleRequest) -> Plan:
+    from satchel.assemble import brief
+
+    return brief.plan(request)
+
+
+def _failure(request: AssembleRequest) -> Plan:
+    from satchel.assemble import failure
+
+    return failure.plan(request)
+
+
+PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {"premortem": _premortem, "brief": _brief, "failure": _failure}
 """Name -> the plan of a request. The plan without a name asks every kind about the question."""
 
 

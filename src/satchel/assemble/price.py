@@ -49,26 +49,29 @@ _DECLARING = frozenset({Detail.SIGNATURE, Detail.LINE})
 
 
 @dataclass(frozen=True, slots=True)
-class Least:
-    """Tokens below which a layout shows nothing: another file besides its path, another record, a further range.
+class Frame:
+    """Tokens of what a layout puts around lines: at least, and usually.
 
-    By `merged` a text may cost less inside another one than alone; where line ends are escaped that is more.
+    `file` is another file besides its path, `record` another record, `range` a further range. By `merged` a text may
+    cost less inside another one than alone; where line ends are escaped that is more.
     """
 
     file: int = 4
     record: int = 8
     range: int = 2
     merged: int = MERGED_TOKENS
+    usual_file: int = FILE_FRAME_TOKENS
+    usual_range: int = RANGE_TOKENS
 
 
-LEAST: Mapping[Format, Least] = {
-    Format.MARKDOWN: Least(file=10, range=3),
-    Format.PLAIN: Least(file=16, range=7),
-    Format.XML: Least(file=20, range=12),
-    Format.JSON: Least(file=22, range=9, merged=5),
+FRAMES: Mapping[Format, Frame] = {
+    Format.MARKDOWN: Frame(file=10, range=3),
+    Format.PLAIN: Frame(file=16, range=7, usual_file=20),
+    Format.XML: Frame(file=20, range=12, usual_file=30, usual_range=18),
+    Format.JSON: Frame(file=22, range=9, merged=5, usual_file=36, usual_range=19),
 }
-"""What 7,000 admissions of generated answers cost at least was 11, 17, 23 and 25 tokens a file besides its path, and
-4, 8, 13 and 10 a range."""
+"""7,000 admissions of generated answers cost 11, 17, 23 and 25 tokens a file besides its path at least, and 4, 8, 13
+and 10 a range; half of them 16, 21, 33 and 38, and 7, 8, 19 and 20."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +91,10 @@ class Prices:
     """The costs of one request. Without `shows_lines` a file costs its places only."""
 
     counter: TokenCounter
-    least_frame: Least = field(default_factory=Least)
+    frame: Frame = field(default_factory=Frame)
     shows_lines: bool = True
     _changes: dict[tuple[int, tuple[Range, ...]], _Change | None] = field(default_factory=dict)
+    _alone: dict[int, int] = field(default_factory=dict)
     _texts: dict[str, int] = field(default_factory=dict)
 
     slack: int = field(init=False)
@@ -98,31 +102,51 @@ class Prices:
     label: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.slack = self.least_frame.merged if self.counter.exact else MERGED_ESTIMATE
+        self.slack = self.frame.merged if self.counter.exact else MERGED_ESTIMATE
         self.label = self.counter.count(LABEL)
 
-    def upper(self, section: Section, candidate: Candidate, step: Step, characters_per_token: float) -> int | None:
-        """Upper estimate of what the step adds to the text; None when it adds nothing."""
+    def usual(self, section: Section, candidate: Candidate, step: Step, correction: float) -> int | None:
+        """What the step usually adds to the text; None when it adds nothing. `correction` is for its lines alone."""
         group = section.groups.get(candidate.group)
-        frame = 0 if group is not None else FILE_FRAME_TOKENS + self._count(candidate.group)
+        frame = 0 if group is not None else self.frame.usual_file + self._count(candidate.group)
         if not step.ranges:
             return frame + self._count(step.text)
         change = self._change(section, candidate, step, group)
         if change is None:
             return None
-        cost = frame + max(change.markers, 0) * RANGE_TOKENS
+        cost = frame + max(change.markers, 0) * self.frame.usual_range
         if not self.shows_lines:
             return cost
-        return cost + sum(int(count / characters_per_token) + 1 for count in change.characters)
+        lines = section.lines[candidate.group]
+        return cost + int(sum([lines.tokens(self.counter, *shown) for shown in change.added]) * correction)
+
+    def whole(self, section: Section, candidate: Candidate) -> int:
+        """What the fullest step of a candidate costs where its item is shown already."""
+        step = candidate.steps[0]
+        if not step.ranges:
+            return self._count(step.text)
+        tokens = sum([section.lines[candidate.group].tokens(self.counter, *shown) for shown in step.ranges])
+        return self.frame.usual_range + (tokens if self.shows_lines else 0)
 
     def least(self, section: Section, candidate: Candidate, step: Step, most: int) -> int | None:
         """Lower bound of what the step adds to the text; None where it is over `most` or adds nothing."""
         group = section.groups.get(candidate.group)
+        if group is not None:
+            return self._least(section, candidate, step, group, most)
+        known = self._alone.get(id(step))
+        if known is None:
+            known = self._least(section, candidate, step, None, most)
+            if known is None:
+                return None
+            self._alone[id(step)] = known
+        return known if known <= most else None
+
+    def _least(self, section: Section, candidate: Candidate, step: Step, group: Group | None, most: int) -> int | None:
         if not step.ranges:
-            least = self.least_frame.record + len(step.text) // MOST_CHARACTERS_A_TOKEN
+            least = self.frame.record + len(step.text) // MOST_CHARACTERS_A_TOKEN
             if least > most:
                 return None
-            least = self.least_frame.record + self._count(step.text) - self.slack
+            least = self.frame.record + self._count(step.text) - self.slack
             return max(least, 1) if least <= most else None
         change = self._change(section, candidate, step, group)
         if change is None:
@@ -138,16 +162,16 @@ class Prices:
 
     def least_item(self, candidate: Candidate) -> int:
         """Tokens below which no item is shown, whatever it shows of the candidate."""
-        return self.least_frame.record if candidate.document.location is None else self.least_frame.file
+        return self.frame.record if candidate.document.location is None else self.frame.file
 
     def _least_frame(self, candidate: Candidate, step: Step, change: _Change, group: Group | None) -> int:
         if group is not None:
             if change.markers <= 0 or not group.is_apart(step.ranges):
                 return (min(change.markers, 0) * CLOSED_GAP - 1) * self.label
-            return change.markers * self.least_frame.range + self._least_label(candidate, step, change, group)
+            return change.markers * self.frame.range + self._least_label(candidate, step, change, group)
         label = self._least_label(candidate, step, change, None)
-        further = max(change.markers - 1, 0) * self.least_frame.range
-        return self.least_frame.file + max(self._count(candidate.group) - self.slack, 1) + further + label
+        further = max(change.markers - 1, 0) * self.frame.range
+        return self.frame.file + max(self._count(candidate.group) - self.slack, 1) + further + label
 
     def _least_label(self, candidate: Candidate, step: Step, change: _Change, group: Group | None) -> int:
         """`signature of NAME` beside a declaration that stands alone, unless more of the same is shown."""

@@ -17,6 +17,9 @@ from satchel.assemble.price import SMALLEST_PIECE_TOKENS, Prices
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 
+JITTER_TOKENS = 2
+"""Neighbours with the same label share it, and a list of ranges has one comma less than ranges."""
+
 Measure = Callable[[Sequence[Section]], int]
 """Renders what the sections show and counts its tokens, everything included."""
 
@@ -44,6 +47,8 @@ class Gauge:
     weigh: Weigh
     drift: int = 0
     _growths: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _apart: dict[int, int] = field(default_factory=dict)
+    """What a step made its item grow by where it stood apart from all that was shown of its file."""
 
     def total(self, sections: Sequence[Section], limit: int) -> int:
         """Tokens of the text: exact where they come near the limit, else at most a few too many or too few."""
@@ -53,6 +58,21 @@ class Gauge:
         used = self.exact(sections)
         self.drift = used - quick
         return used
+
+    def least(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
+        """Lower bound of what a step costs, None where it is more than there is room for or adds nothing.
+
+        What stands apart costs about the same whatever else is shown of its file.
+        """
+        least = self.prices.least(section, candidate, step, room)
+        known = self._apart.get(id(step))
+        if least is None or known is None:
+            return least
+        group = section.groups.get(candidate.group)
+        if group is None or not _stands_apart(candidate, step, group):
+            return least
+        least = max(least, known - self.prices.slack - JITTER_TOKENS)
+        return least if least <= room else None
 
     def growth(self, section: Section, candidate: Candidate, step: Step) -> int | None:
         """What a step is known to make its item, as it is now, grow by; None if it was not tried yet."""
@@ -70,11 +90,18 @@ class Gauge:
         group = section.groups.get(candidate.group)
         state = _state(section, candidate, step)
         before = self.weigh(group) if group is not None else 0
+        stands_apart = group is not None and _stands_apart(candidate, step, group)
         if not draft.admit(section, index, candidate, step, least):
             return None
         grown = self.weigh(section.groups[candidate.group]) - before
         self._growths[state] = grown
+        if stands_apart:
+            self._apart[id(step)] = grown
         return grown
+
+
+def _stands_apart(candidate: Candidate, step: Step, group: Group) -> bool:
+    return bool(step.ranges) and group.is_apart(step.ranges) and not group.shows(candidate.document.id)
 
 
 def _state(section: Section, candidate: Candidate, step: Step) -> tuple[int, ...]:
@@ -151,15 +178,15 @@ class _Remainder:
         return True
 
     def _try(self, section: Section, place: Place, state: int, candidate: Candidate, step: Step, least: int) -> None:
-        """Find out what its item grows by, and put it back in its turn if it fits."""
+        """Find out what the text grows by, with its headings and notes, and put it back in its turn if it fits."""
         draft, gauge = self._draft, self._gauge
-        grown = gauge.grown(draft, section, place[1], candidate, step, least)
-        if grown is None:
+        if gauge.grown(draft, section, place[1], candidate, step, least) is None:
             self._used = named(draft, gauge, candidate, self._used, self._limit)
             return
+        cost = gauge.quick(draft.sections) + gauge.drift - self._used
         draft.take_back()
-        if self._used + grown <= self._limit + 2 * gauge.prices.slack:
-            heapq.heappush(self._heap, (grown, True, place, state, candidate, step))
+        if self._used + cost <= self._limit + 2 * gauge.prices.slack:
+            heapq.heappush(self._heap, (cost, True, place, state, candidate, step))
 
     def _changed(self, number: int, candidate: Candidate) -> None:
         """Everything in the same item costs something else now; what was counted elsewhere still holds."""
@@ -184,8 +211,8 @@ class _Remainder:
                 known = self._gauge.growth(section, candidate, step)
                 if known is not None:
                     if known <= room + 2 * prices.slack:
-                        yield known, True, place, state, candidate, step
+                        yield known, candidate.group in section.groups, place, state, candidate, step
                     continue
-                least = prices.least(section, candidate, step, room)
+                least = self._gauge.least(section, candidate, step, room)
                 if least is not None:
                     yield least, False, place, state, candidate, step

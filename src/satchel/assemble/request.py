@@ -5,19 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.pins import Pin, parse_pin
 from satchel.assemble.strategies import LADDER
 from satchel.assemble.strategies import strategy as find_strategy
 from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
-from satchel.search.code import FILE_WEIGHTS, FileWeights
+from satchel.search.file_weights import FILE_WEIGHTS, FileWeights
 from satchel.search.filters import NO_FILTERS, Filters, parse_filters
 from satchel.search.strategies import SearchStrategy, parse_strategies
 from satchel.settings import Settings
-from satchel.sources.change import Change
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+
+if TYPE_CHECKING:
+    from satchel.sources.change import Change
 
 DEFAULT_WEIGHTS: Mapping[Kind, float] = {
     Kind.EXPERIENCE: 3.0,

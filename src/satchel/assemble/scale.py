@@ -5,39 +5,40 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from functools import cache
 
-SMALLEST = 40
-"""Tokens: below it hardly a frame fits, and every budget is on the scale."""
+SMALL = (
+    40, 50, 60, 70, 80, 90, 100, 120, 140, 160, 180, 200, 220, 240, 260, 280, 300, 330, 360, 400, 450, 500, 550, 600,
+    700, 800, 900,
+)  # fmt: skip
+"""Small budgets, each a tenth or so above the one before. Below the first hardly a frame fits, and every budget is on
+the scale."""
 
-FINE_STEP = 20
-FINE_BELOW = 500
-"""Small budgets show few items, and each of them decides."""
-
+OCTAVE = 1_000
 STEPS_AN_OCTAVE = 20
-"""From there on, so that round numbers (1,000, 1,500, 4,000, 12,000) are on the scale; so are the powers of two. What lies
+"""From there on, so that round numbers (1,500, 4,000, 12,000) are on the scale; so are the powers of two. What lies
 between two of them is filled up by cost alone."""
 
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
-LOOKED_BACK = 24
-"""Smaller budgets that are looked at: down to four ninths of the budget."""
+LOOKED_BACK = 27
+"""Smaller budgets that are looked at: from 1,000 tokens all of them, from 4,000 those down to 1,700."""
 
 
 @cache
 def scale() -> tuple[int, ...]:
     """All budgets of the scale, rising."""
-    points = set(range(SMALLEST, FINE_BELOW, FINE_STEP))
-    octave = FINE_BELOW
+    points = set(SMALL)
+    octave = OCTAVE
     while octave < LARGEST:
         points.update(range(octave, 2 * octave, octave // STEPS_AN_OCTAVE))
         octave *= 2
-    points.update(1 << power for power in range(SMALLEST.bit_length(), LARGEST.bit_length()))
+    points.update(1 << power for power in range(OCTAVE.bit_length(), LARGEST.bit_length()))
     return tuple(sorted(points))
 
 
 def floor_of(limit: int) -> int:
     """The largest budget of the scale that is not above a limit."""
-    return limit if limit < SMALLEST else scale()[bisect_right(scale(), limit) - 1]
+    return limit if limit < SMALL[0] else scale()[bisect_right(scale(), limit) - 1]
 
 
 def looked_back(floor: int) -> tuple[int, ...]:

@@ -54,12 +54,13 @@ class Group:
 
     def is_apart(self, ranges: Sequence[Range]) -> bool:
         """Whether these ranges stand apart from all that is shown, so that they add what they would add alone."""
-        return all(
-            (position == 0 or self.ranges[position - 1][1] + 1 + JOIN_LINES < start)
-            and (position == len(self.ranges) or end + 1 + JOIN_LINES < self.ranges[position][0])
-            for start, end in ranges
-            for position in (bisect_left(self.ranges, (start, end)),)
-        )
+        for start, end in ranges:
+            position = bisect_left(self.ranges, (start, end))
+            if position and self.ranges[position - 1][1] + 1 + JOIN_LINES >= start:
+                return False
+            if position < len(self.ranges) and end + 1 + JOIN_LINES >= self.ranges[position][0]:
+                return False
+        return True
 
     def new_markers(self, step: Step) -> int:
         """How many range markers the step adds; negative when it closes a gap."""

@@ -31,8 +31,9 @@ failures and commits before it, it is only half an answer. A judgement, not a me
 FRAME_TOKENS = 90
 """Head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
 
-INJECTED_VALUE = 1_000.0
-"""Above the value of anything that was found: what a rule injects stands first among its kind, in the rule's order."""
+INJECTED_VALUE = 20.0
+"""Above the value of anything that was found (on the log scale, at most about 10): what a rule injects stands first
+among its kind, in the rule's order."""
 
 MOST_GUIDES = 500
 """Records of one answer that are considered; the others are counted in a note."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from satchel.assemble.price import FILE_FRAME_TOKENS, RANGE_TOKENS, SMALLEST_PIECE_TOKENS
+from satchel.assemble.price import SMALLEST_PIECE_TOKENS, Prices
 from satchel.assemble.section import Section, density, order
+from satchel.assemble.worth import PLACE_TOKENS
 
 PATH_TOKENS = 6
 """Of a path of the usual length."""
@@ -22,9 +22,9 @@ FAR_LESS = 0.5
 declaration of the best function says more than the whole of one that hardly answers."""
 
 
-SMALL_BUDGET = 1_000
-"""Below it what does not fit is shrunk before much less is shown whole. Above it is shrunk at the end: on 296 issues
-shrinking first takes .003 of the files and spans at 4,000 tokens."""
+SMALL_BUDGET = 1_200
+"""For each kind: below it what does not fit is shrunk before much less is shown whole. Above it is shrunk at the end:
+on 296 issues shrinking first takes .003 of the files and spans at 4,000 tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,20 @@ class _Kind:
 
     weight: float
     most_items: int
+    frame: int
     rows: Sequence[_Row]
 
 
 class Sketch:
     """The candidates of one request as numbers."""
 
-    def __init__(self, sections: Sequence[Section], frame: int, factor: float) -> None:
-        """`frame` is what an answer without items takes, `factor` what an estimated token of lines costs."""
+    def __init__(self, sections: Sequence[Section], frame: int, prices: Prices) -> None:
+        """`frame` is what an answer without items takes."""
         self._frame = frame
-        self._kinds = [_kind(section, factor) for section in sections if section.candidates]
+        self._kinds = [_kind(section, prices) for section in sections if section.candidates]
 
-    def worth(self, budget: int) -> float:
-        """About what the choice made for a budget is worth."""
+    def worth(self, budget: int) -> tuple[float, int]:
+        """About what the choice made for a budget is worth, and the tokens into which nothing fits as a whole."""
         available = budget - self._frame
         total = 0.0
         taken: list[set[int]] = [set() for _ in self._kinds]
@@ -67,30 +68,27 @@ class Sketch:
             for number in active:
                 kind = self._kinds[number]
                 share = int(available * kind.weight / weights)
-                spent, worth = _admitted(kind, share, taken[number], items[number], waits=budget < SMALL_BUDGET)
+                spent, worth = _admitted(
+                    kind, share, taken[number], items[number], waits=budget < SMALL_BUDGET * len(self._kinds)
+                )
                 progress += spent
                 total += worth
             if not progress:
                 break
             available -= progress
             active = [number for number in active if len(taken[number]) < len(self._kinds[number].rows)]
-        waiting = (row.worth for kind, known in zip(self._kinds, taken, strict=True) for row in _first(kind, known))
-        return total + max(available, 0) * max(waiting, default=0.0)
+        return total, max(available, 0)
 
 
-def _kind(section: Section, factor: float) -> _Kind:
+def _kind(section: Section, prices: Prices) -> _Kind:
     numbers: dict[str, int] = {}
     rows = []
     for candidate in sorted((one for _, one in section.remaining()), key=order):
-        frame = RANGE_TOKENS if candidate.document.location is not None else 0
         item = numbers.setdefault(candidate.group, len(numbers))
-        rows.append(_Row(math.exp(density(candidate)), candidate.size, item, int(candidate.size * factor) + frame))
-    return _Kind(section.weight, section.item_limit, rows)
-
-
-def _first(kind: _Kind, taken: AbstractSet[int]) -> Sequence[_Row]:
-    """The best that was not taken: what is left over goes to a part of it."""
-    return next(([row] for number, row in enumerate(kind.rows) if number not in taken), [])
+        is_place = candidate.document.location is not None and not prices.shows_lines
+        tokens = PLACE_TOKENS if is_place else candidate.size
+        rows.append(_Row(math.exp(density(candidate)), tokens, item, prices.whole(section, candidate)))
+    return _Kind(section.weight, section.item_limit, prices.frame.usual_file + PATH_TOKENS, rows)
 
 
 def _admitted(kind: _Kind, budget: int, taken: set[int], items: set[int], *, waits: bool) -> tuple[int, float]:
@@ -105,7 +103,7 @@ def _admitted(kind: _Kind, budget: int, taken: set[int], items: set[int], *, wai
         if row.item not in items:
             if len(items) >= kind.most_items:
                 continue
-            cost += FILE_FRAME_TOKENS + PATH_TOKENS
+            cost += kind.frame
         if cost > budget - spent:
             least = max(least, row.worth * FAR_LESS) if waits else 0.0
             continue

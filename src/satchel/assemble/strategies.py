@@ -16,7 +16,6 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from satchel.errors import UsageError
-from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.comment_mark import comment
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ class SyntaxStrategy:
         whole = _size(source, start, end)
         if whole <= budget_tokens:
             return None
+        from satchel.sources.code.grammar import GRAMMARS
+
         if source.language in GRAMMARS:
             return self._by_syntax(source, start, end, budget_tokens)
         units, kept_first = _line_units(start, end)

@@ -23,16 +23,12 @@ from satchel.assemble.plan import PlannedSection
 from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
-from satchel.assemble.related import present_lines, with_related
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, by_density
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
-from satchel.embed.protocol import Embedder
-from satchel.search.concerned import blended, with_change
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
-from satchel.search.known import known_records
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
 from satchel.search.strategies import silent, unavailable
@@ -44,6 +40,7 @@ from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
+    from satchel.embed.protocol import Embedder
 
 CALIBRATED_FLOOR = 0.14
 """A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
@@ -70,6 +67,8 @@ RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+
+_WILD = frozenset("*?[")
 
 MOST_SECTIONS_ALIKE = 3
 """Sections of a plan that may find the same records: each is given enough of them to have its own ones left."""
@@ -118,6 +117,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     started = time.monotonic()
     query = analyse(safe_question(request.query, bench.allow))
     if request.change is not None:
+        from satchel.search.concerned import blended  # here, as all that only some requests need
+
         query = blended(query, request.change)
     plan = plan_of(request, bench.kinds())
     meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
@@ -143,6 +144,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
     if request.related:
+        from satchel.assemble.related import present_lines, with_related
+
         find_line = present_lines(bench.lines)
         fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, find_line))
     meta = {
@@ -229,6 +232,8 @@ def _asker(
         filters = request.filters if section.filters is None else section.filters
         if section.standing is not None:
             most = request.limit * MOST_SECTIONS_ALIKE
+            from satchel.search.known import known_records
+
             return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
         likeness = scores(store, section.kind, meaning)
         asked, known = (analyse(section.question), None) if section.question else (query, votes)
@@ -236,7 +241,11 @@ def _asker(
             store, section.kind, asked, votes=known, candidates=candidates, likeness=likeness, silent=quiet,
             filters=filters, now=request.now, weights=request.file_weights,
         )  # fmt: skip
-        return found if request.change is None else with_change(found, request.change, store, section.kind)
+        if request.change is None:
+            return found
+        from satchel.search.concerned import with_change
+
+        return with_change(found, request.change, store, section.kind)
 
     return ask
 
@@ -305,9 +314,14 @@ def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
     location = hit.document.location
     if location is None:
         return not request.paths
-    if request.paths and not any(fnmatch.fnmatchcase(location.path, glob) for glob in request.paths):
+    if request.paths and not _is_among(location.path, request.paths):
         return False
-    return not any(fnmatch.fnmatchcase(location.path, glob) for glob in request.exclude)
+    return not _is_among(location.path, request.exclude)
+
+
+def _is_among(path: str, globs: Sequence[str]) -> bool:
+    """Whether one of the globs matches. A plain path is compared: that needs no expression to be made first."""
+    return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
 
 
 def _candidates(

@@ -52,7 +52,9 @@ def _worth(group: Group, waiting: Sequence[Candidate], *, shows_lines: bool) -> 
         covered = ((one, step) for one in waiting if (step := _covered(one, group)) is not None)
         rows = sorted([*group.picks, *covered], key=lambda pick: -density(pick[0]))
         if group.lines is None:
-            group.worth = sum(math.exp(density(one)) * len(step.text) / CHARACTERS_PER_TOKEN for one, step in rows)
+            group.worth = sum(
+                math.exp(density(one)) * min(len(step.text) / CHARACTERS_PER_TOKEN, one.size) for one, step in rows
+            )
         elif not shows_lines:
             group.worth = sum(math.exp(density(one)) * PLACE_TOKENS for one, _ in rows)
         else:

@@ -11,6 +11,7 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation
+from satchel.errors import UsageError
 
 if TYPE_CHECKING:
     from satchel.clients.setup import FileChange
@@ -43,8 +44,11 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
     from satchel.roots import find_root
 
     Folders.from_environment(os.environ)  # says so where there is no home folder
+    given = os.environ.get("HOME")
+    if given is not None and not Path(given).is_absolute():  # an empty one would stand for `/`
+        raise UsageError(f"HOME is {given!r}: set it to the whole path of your home folder, or unset it")
     root = find_root(Path(), invocation.root) if needs_root else Path()
-    return Places(Path(os.environ.get("HOME") or Path.home()), root, os.environ)
+    return Places(Path(given) if given is not None else Path.home(), root, os.environ)
 
 
 def change_data(change: FileChange) -> dict[str, Any]:

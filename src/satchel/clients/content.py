@@ -64,6 +64,17 @@ def checked(target: Target, text: str, expected: Any) -> str:
     return text
 
 
+def encoded(target: Target, text: str) -> bytes:
+    """The text as it is written. Raises ClientFileError for a folder whose name these files cannot hold."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ClientFileError(
+            f"{target.file} cannot hold the name of this folder, which is not UTF-8; nothing was written: "
+            "rename the folder, or try another --scope"
+        ) from error
+
+
 def with_wants(data: Any, target: Target) -> Any:
     """The values as they have to be after set-up."""
     data = copy.deepcopy(data)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from satchel.clients import json_edits, receipts, settings_file, toml_edits
-from satchel.clients.content import MISSING, checked, data_of, guarded, is_own_server, own_elements, value_at
+from satchel.clients.content import MISSING, checked, data_of, encoded, guarded, is_own_server, own_elements, value_at
 from satchel.clients.json_edits import Edited
 from satchel.clients.json_text import parse
 from satchel.clients.receipts import Receipt
@@ -18,9 +19,22 @@ from satchel.clients.targets import Target, Want
 from satchel.errors import ClientFileError
 
 
-def planned(target: Target, state: Path, key: bytes, *, force: bool) -> FileChange:
-    """What removal makes of one file. Raises ClientFileError, also for an entry of this name that is not ours."""
-    raw = settings_file.read(target.file)
+def planned(targets: Iterable[Target], state: Path, key: bytes, *, force: bool) -> list[FileChange]:
+    """What removal makes of the files, to be applied in this order: several targets may share one of them.
+
+    Raises ClientFileError, also for an entry of our name that is not ours.
+    """
+    become: dict[str, bytes | None] = {}
+    changes = []
+    for target in targets:
+        place = os.path.realpath(target.file)
+        raw = become[place] if place in become else settings_file.read(target.file)
+        changes.append(_planned(target, raw, state, key, force=force))
+        become[place] = changes[-1].after
+    return changes
+
+
+def _planned(target: Target, raw: bytes | None, state: Path, key: bytes, *, force: bool) -> FileChange:
     if raw is None:
         return FileChange(target, raw, raw, "absent")
     text = settings_file.text_of(target.file, raw)
@@ -35,7 +49,7 @@ def planned(target: Target, state: Path, key: bytes, *, force: bool) -> FileChan
     text = _taken_toml(target, text, own) if target.is_toml else _taken_json(target, text, own, known)
     if known is not None and known.is_new and not text.strip("\ufeff \t\r\n{}"):
         return FileChange(target, raw, None, "removed")
-    return FileChange(target, raw, text.encode(), "removed")
+    return FileChange(target, raw, encoded(target, text), "removed")
 
 
 def _is_ours(target: Target, want: Want, data: Any, known: Receipt | None, *, force: bool) -> bool:

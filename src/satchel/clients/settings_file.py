@@ -111,7 +111,7 @@ def remove_empty(folders: Sequence[Path]) -> None:
 def check_unchanged(path: Path, before: bytes | None) -> None:
     """Raises ClientFileError where the file is not as it was read."""
     if read(path) != before:
-        raise ClientFileError(f"{path} was changed by another program meanwhile; nothing was written: try again")
+        raise ClientFileError(f"{path} was changed by another program meanwhile and left as that wrote it: try again")
 
 
 def _target(path: Path) -> Path:

@@ -9,7 +9,17 @@ from typing import Any
 
 from satchel import files
 from satchel.clients import json_edits, receipts, settings_file, toml_edits
-from satchel.clients.content import MISSING, checked, data_of, guarded, own_elements, put, value_at, with_wants
+from satchel.clients.content import (
+    MISSING,
+    checked,
+    data_of,
+    encoded,
+    guarded,
+    own_elements,
+    put,
+    value_at,
+    with_wants,
+)
 from satchel.clients.json_edits import Edited, undo
 from satchel.clients.receipts import Receipt
 from satchel.clients.show import entry_text
@@ -57,7 +67,7 @@ def planned(target: Target, state: Path, key: bytes, *, force: bool) -> FileChan
     made = Edited(text)
     for want, found in zip(target.wants, states, strict=True):
         made = made.then(_edit(target, made.text, want, found))
-    after = checked(target, made.text, with_wants(data, target)).encode()
+    after = encoded(target, checked(target, made.text, with_wants(data, target)))
     is_exact = all(found in {"missing", "kept"} for found in states)
     was_new = known is not None and known.is_new
     receipt = Receipt(
@@ -121,22 +131,28 @@ def _foreign(target: Target, want: Want, data: Any) -> ClientFileError:
 def apply(changes: Sequence[FileChange], state: Path) -> None:
     """Write what was planned, file by file, each as a whole. Raises ClientFileError, OSError."""
     emptied: list[Path] = []
-    for change in changes:
-        if not change.is_change:
-            continue
-        settings_file.check_unchanged(change.target.file, change.before)
-        if change.after is not None:
-            folders = settings_file.make_folders(change.target.file)
-            settings_file.write(change.target.file, change.before, change.after)
-            _keep(change, folders, state)
-        elif change.before is not None:
-            settings_file.remove(change.target.file, change.before)
-        if change.receipt is None:
-            known = receipts.load(change.target, state)
-            if change.after is None and known is not None:
-                emptied += map(Path, known.folders)
-            receipts.forget(change.target, state)
-    settings_file.remove_empty(emptied)
+    try:
+        for change in changes:
+            if change.is_change:
+                emptied += _applied(change, state)
+    finally:
+        settings_file.remove_empty(emptied)
+
+
+def _applied(change: FileChange, state: Path) -> list[Path]:
+    """Write one file and its receipt; the folders that were made for it and that it needs no more."""
+    settings_file.check_unchanged(change.target.file, change.before)
+    if change.after is not None:
+        folders = settings_file.make_folders(change.target.file)
+        settings_file.write(change.target.file, change.before, change.after)
+        _keep(change, folders, state)
+    elif change.before is not None:
+        settings_file.remove(change.target.file, change.before)
+    if change.receipt is not None:
+        return []
+    known = receipts.load(change.target, state)
+    receipts.forget(change.target, state)
+    return [*map(Path, known.folders)] if change.after is None and known is not None else []
 
 
 def _keep(change: FileChange, folders: Sequence[Path], state: Path) -> None:

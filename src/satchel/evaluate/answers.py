@@ -126,6 +126,6 @@ class Kept:
                 data = json.loads(line)
                 files = tuple(RankedFile(**row) for row in data.pop("files"))
                 found.append(Answer(**data, files=files))
-            except (ValueError, TypeError, KeyError):
+            except (ValueError, TypeError, KeyError, AttributeError):
                 continue
         return found

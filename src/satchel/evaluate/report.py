@@ -30,7 +30,9 @@ class Measure:
 
 
 def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
-    """The rows of the table."""
+    """The rows of the table, none where nothing was measured."""
+    if not answers:
+        return []
     rows = [Measure(f"hit@{k}", _first(k), hits_within(answers, k)) for k in RANKS]
     files = estimate([answer.file_share for answer in answers])
     spans = estimate([answer.span_share for answer in answers])

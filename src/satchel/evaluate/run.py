@@ -13,7 +13,7 @@ from satchel.errors import NoIndexError
 from satchel.evaluate.answers import Answer, Kept, measured
 from satchel.evaluate.fixes import Fix, Mined, mine
 from satchel.evaluate.snapshot import Snapshot
-from satchel.git import find_repository
+from satchel.git import find_repository, head
 from satchel.index.report import Progress, Quiet
 from satchel.settings import SETTINGS, attribute
 from satchel.types import Kind
@@ -60,7 +60,10 @@ def evaluate(
     repository = find_repository(root)
     if repository is None:
         raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
-    budget = satchel.request("budget", max_tokens=max_tokens or satchel.settings.budget_max_tokens).max_tokens
+    if head(repository) is None:
+        raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
+    wanted = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
+    budget = satchel.request("budget", max_tokens=wanted).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = Outcome(mined, budget)
     kept = Kept(satchel.places.index.parent.parent / FOLDER / satchel.places.index.name, satchel.settings, budget)

@@ -11,16 +11,23 @@ from pathlib import Path
 from satchel import hook_log, outside
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import after_tool, compaction, hosts, prompt, session_start
+from satchel.hooks import compaction, hosts, prompt, session_start
 from satchel.hooks.desk import Answer, Desk, nothing, written
 from satchel.hooks.events import Event, Happening
 from satchel.hooks.receive import parse, receive
 from satchel.roots import locate
 
+
+def _after_tool(desk: Desk) -> Answer:
+    from satchel.hooks import after_tool  # here, because a prompt needs nothing that knows commands
+
+    return after_tool.answer(desk)
+
+
 HANDLERS: Mapping[Event, Callable[[Desk], Answer]] = {
     Event.SESSION_START: session_start.answer,
     Event.PROMPT: prompt.answer,
-    Event.AFTER_TOOL: after_tool.answer,
+    Event.AFTER_TOOL: _after_tool,
     Event.BEFORE_COMPACTION: compaction.before,
     Event.SESSION_END: compaction.end,
 }

@@ -12,7 +12,7 @@ from satchel.roots import Places
 from satchel.settings import Settings
 from satchel.sources.notes.version import NOTES_VERSION
 from satchel.sources.version import OUTLINE_VERSION
-from satchel.store.extract import EXTRACTION_VERSION
+from satchel.store.version import EXTRACTION_VERSION
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes when the same bytes would give other documents: an index of another version is built again."""

@@ -8,17 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel import logs
 from satchel.embed.choose import Choice, choose, embedded_kinds
 from satchel.embed.protocol import Embedder
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
-from satchel.index.embed import counts, fill
-from satchel.index.report import Progress, VectorCounts, VectorReport
-from satchel.index.vector_cache import VectorCache
 from satchel.settings import Settings
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Failure, Kind
+
+if TYPE_CHECKING:
+    from satchel.index.report import Progress, VectorReport
 
 LOOK_SECONDS = 30.0
 """How often the thread looks for documents that other processes wrote; its own process wakes it."""
@@ -99,6 +100,8 @@ class Vectors:
 
     def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         """Give every document of the chosen kinds a vector; nothing where there is no embedder."""
+        from satchel.index.report import VectorCounts, VectorReport
+
         embedder = self.embedder
         if embedder is None:
             return VectorReport(0, VectorCounts(), self.choice.failure)
@@ -109,6 +112,9 @@ class Vectors:
 
     def state(self) -> VectorReport:
         """How far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
+        from satchel.index.embed import counts
+        from satchel.index.report import VectorCounts, VectorReport
+
         embedder, found, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         for shelf in self._shelves if embedder is not None else ():
             if embedder is None or not shelf.kinds or not shelf.path.exists():
@@ -121,6 +127,10 @@ class Vectors:
         return VectorReport(0, VectorCounts(found), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
+        from satchel.index.embed import counts, fill
+        from satchel.index.report import VectorCounts, VectorReport
+        from satchel.index.vector_cache import VectorCache
+
         cache = VectorCache(self._cache / CACHE_NAME, self._key)
         made, found = 0, dict[Kind, tuple[int, int]]()
         failure = None

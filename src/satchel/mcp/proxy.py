@@ -18,6 +18,7 @@ from types import FrameType
 
 from satchel import outside
 from satchel.errors import SatchelError
+from satchel.mcp.process import Parent
 from satchel.mcp.proxy_child import FIRST_SIGNAL_CODE, KILL, Child
 from satchel.mcp.proxy_context import ProxyContexts
 from satchel.mcp.proxy_lines import Output, lines
@@ -33,6 +34,9 @@ FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
 """What follows, with the seconds after each. The rest is for what the server said last to be passed on."""
 
 LEAST_DRAIN_SECONDS = 0.1
+
+LOOK_SECONDS = 0.2
+"""Between two looks at the process that started us: with `END_SECONDS` it is 3 s from its end to ours."""
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -78,7 +82,8 @@ def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyConte
     output = Output(sides.client_out)
     relay = Relay(output, notes.output, globs, contexts.enriched, contexts.deadline_seconds, notes.say)
     ends: queue.SimpleQueue[str | int] = queue.SimpleQueue()
-    with _signals(ends.put):
+    # A server that reads nothing leaves us waiting in the middle of a line, where the client's end is not seen.
+    with _signals(ends.put), _watched(Parent(lambda: ends.put(CLIENT), LOOK_SECONDS, END_SECONDS)):
         child = Child(command)
         relay.prepare(lambda: _prepared(contexts, notes))
         reader = threading.Thread(target=_from_server, args=(child, relay, ends.put), daemon=True)
@@ -112,13 +117,15 @@ def _ended(first: str | int, ends: queue.SimpleQueue[str | int], child: Child) -
 
 
 def _from_client(descriptor: int, child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
-    """Pass the lines of the client on until it ends; then the server hears the end as well."""
-    server = Output(child.input)
+    """Pass the lines of the client on until it ends; then the server hears the end as well.
+
+    A server that does not listen any more may live on: the end of the client is waited for all the same.
+    """
+    server, is_heard = Output(child.input), True
     for line in lines(descriptor):
         if isinstance(line, bytes):
             relay.sees(line)
-        if not server.write([line] if isinstance(line, bytes) else line):
-            return  # the server does not listen any more: it is about to end
+        is_heard = is_heard and server.write([line] if isinstance(line, bytes) else line)
     child.close_input()
     tell(CLIENT)
 
@@ -161,6 +168,16 @@ def _signals(tell: Callable[[int], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _watched(parent: Parent) -> Iterator[None]:
+    """While the block runs, somebody looks whether the process that started us is still there."""
+    parent.watch()
+    try:
+        yield
+    finally:
+        parent.stop()
 
 
 def has_standard_streams() -> bool:

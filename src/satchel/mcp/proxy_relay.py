@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from satchel.mcp import proxy_messages as messages
 from satchel.mcp.proxy_lines import Output, Pieces
@@ -33,12 +33,16 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    """A line that waits for its context. Whoever releases it first decides what is written."""
+    """A line that waits for its context. Whoever releases it first decides what is written.
+
+    `is_done` says that its context was assembled or failed, which may be long after the line is gone.
+    """
 
     line: bytes
     guard: threading.Lock = field(default_factory=threading.Lock)
     timer: threading.Timer | None = None
     is_gone: bool = False
+    is_done: bool = False
 
 
 class Relay:
@@ -61,11 +65,11 @@ class Relay:
         self._slots = threading.BoundedSemaphore(MOST_HELD)
         self._held: set[_Held] = set()
         self._settled = threading.Condition(self._guard)
-        self._is_stuck = False
+        self._late_ones: set[_Held] = set()
 
     def prepare(self, work: Callable[[], None]) -> None:
         """Do this before the first context, while nobody waits for one."""
-        self._threads.start(work).add_done_callback(self._goes_on)
+        self._threads.start(work)
 
     def sees(self, line: bytes) -> None:
         """Take note of a line of the client, before the server has it."""
@@ -118,7 +122,9 @@ class Relay:
 
         While the one that was too late is still being assembled, nobody waits behind it.
         """
-        if self._is_stuck:
+        with self._guard:
+            is_stuck = bool(self._late_ones)
+        if is_stuck:
             self._output.write([line])
             return
         self._slots.acquire()
@@ -136,19 +142,20 @@ class Relay:
         return held.line if held.is_gone else self._enrich(request, held.line)
 
     def _done(self, held: _Held, job: Future[bytes]) -> None:
-        self._goes_on(job)
+        with self._guard:
+            held.is_done = True
+            self._late_ones.discard(held)
         problem = job.exception()
         if problem is not None:
             self._say(f"no context: {type(problem).__name__}: {problem}")
         self._release(held, held.line if problem is not None else job.result())
 
     def _late(self, held: _Held, seconds: float) -> None:
-        self._is_stuck = True
+        with self._guard:
+            if not held.is_done:
+                self._late_ones.add(held)
         if self._release(held, held.line):
             self._say(f"no context: not assembled within {seconds:g} s (the setting tools.deadline_s)")
-
-    def _goes_on(self, _: Future[Any]) -> None:
-        self._is_stuck = False
 
     def _release(self, held: _Held, line: bytes) -> bool:
         """Write a held line, once. Returns whether it was this time."""

@@ -7,6 +7,7 @@ an embedder that fails, cost nothing but this signal: the words still answer.
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,11 @@ import numpy.typing as npt
 from satchel import telemetry
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
-from satchel.search.likeness import Likeness
 from satchel.store.protocol import Store
 from satchel.types import Failure, Kind
+
+if TYPE_CHECKING:
+    from satchel.search.likeness import Likeness
 
 QUERY_CHARACTERS = 2_000
 """Of a question: models look at a few hundred words, and a pasted log says most at its beginning."""
@@ -62,4 +65,6 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
+    from satchel.search.likeness import Likeness
+
     return Likeness(table.rows, table.products(vector))

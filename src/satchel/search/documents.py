@@ -14,6 +14,9 @@ RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE,
 FILE_ORIGIN = "file"
 """The origin of what was read from a file of the root."""
 
+ALSO = "also"
+"""The field of a hit that holds the ids of the other documents of its record that were found."""
+
 
 def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None = None) -> Document:
     """The document that a stored part is, with `more` fields; its body is read later, from the file or the store.

@@ -35,6 +35,10 @@ more often than in names. Half a point of file@4k; 0.25 and 0.75 gave less."""
 MAX_QUERY_CHARACTERS = 60_000
 """A longer question is cut: what decides stands in front, and a pasted log must not cost seconds."""
 
+LONGEST_RUN = 255
+"""Characters without a space that are looked at together. No file name is longer, and patterns for names and paths try
+every place of a run: ten thousand characters of base64 cost three seconds."""
+
 
 class Zone(StrEnum):
     """Where in a question a line stands."""
@@ -95,6 +99,7 @@ class Query:
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
 
 
+_RUN = re.compile(rf"(\S{{{LONGEST_RUN}}})(?=\S)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _CHECK_BOX = re.compile(r"^\s*[-*+]\s*\[[ xX]?\]")
 _HEADING = re.compile(r"^\s{0,3}(?:#{1,6}\s|\*\*[^*]+\*\*:?\s*$)")
@@ -103,7 +108,7 @@ _ENVIRONMENT = re.compile(
     r"(?: version)?(?:\*\*)?\s*[:=].{0,80}$",
     re.IGNORECASE,
 )
-_IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>", re.IGNORECASE)
+_IMAGE = re.compile(r"!\[[^\]]{0,500}\]\([^()]*\)|<img\b[^<>]*>", re.IGNORECASE)
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+")
 _SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)(?:#L(\d+))?")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -132,7 +137,7 @@ def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and note what it mentions."""
     text = text[:MAX_QUERY_CHARACTERS]
     linked = [(match[1], match[2]) for match in _SOURCE_LINK.finditer(text)]
-    zones = list(_zones(_COMMENT.sub(" ", text)))
+    zones = list(_zones(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text))))
     symbols: dict[tuple[str, str], Mention] = {}
     paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path, _ in linked}
     frames: dict[tuple[str, int], Frame] = {(path, int(n)): Frame(path, int(n)) for path, n in linked if n}

@@ -10,17 +10,16 @@ import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from satchel.search import bm25
 from satchel.search.adjust import adjustments
 from satchel.search.bm25 import FloatArray
-from satchel.search.documents import document_id, document_of
+from satchel.search.documents import ALSO, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
-from satchel.search.likeness import Likeness, similar_documents
 from satchel.search.query import Query
-from satchel.search.sessions import Surroundings, surroundings
 from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -29,8 +28,9 @@ from satchel.store.segments import IntArray
 from satchel.types import Hit, Kind, Signal, Span
 from satchel.vocabulary import Axis
 
-ALSO = "also"
-"""The field of a hit that holds the ids of the other documents of its record that were found."""
+if TYPE_CHECKING:
+    from satchel.search.likeness import Likeness
+    from satchel.search.sessions import Surroundings
 
 VECTOR_WEIGHT = 0.35
 """The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
@@ -75,7 +75,7 @@ def search_records(
     lexicon = store.lexicon(kind)
     is_alone = kind is Kind.NOTE
     scores = bm25.score(lexicon, query.terms, files=is_alone)
-    around = surroundings(store, kind, lexicon, query) if kind is Kind.CONVERSATION else None
+    around = _around(store, kind, lexicon, query)
     matched = around.best(scores.document_matched) if around is not None else scores.document_matched
     words = _weighed(scores.document, around)
     if SearchStrategy.LEXICAL in silent:
@@ -85,6 +85,8 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
+        from satchel.search.likeness import similar_documents  # here, because most roots have no vectors
+
         similar = similar_documents(lexicon, likeness)
         covered = similar.count
         matched = np.maximum(matched, similar.relevance)
@@ -120,6 +122,14 @@ class _Ranking:
     signals: Sequence[_Column]
     documents_per_record: int
     windows: FloatArray | None = None
+
+
+def _around(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings | None:
+    if kind is not Kind.CONVERSATION:
+        return None
+    from satchel.search.sessions import surroundings
+
+    return surroundings(store, kind, lexicon, query)
 
 
 def _weighed(values: FloatArray, around: Surroundings | None) -> FloatArray:

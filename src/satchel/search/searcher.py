@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +12,15 @@ from satchel.search import bm25, code
 from satchel.search.documents import RECORD_KINDS, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.history import Votes
-from satchel.search.likeness import Likeness, Similar, similar_documents
 from satchel.search.query import Query
 from satchel.search.records import SearchResult, search_records
 from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.types import Hit, Kind, Signal, Span
+
+if TYPE_CHECKING:
+    from satchel.search.likeness import Likeness, Similar
 
 __all__ = [
     "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "by_file", "document_id", "document_of",
@@ -62,6 +65,8 @@ def search_kind(
         )
     similar = None
     if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
+        from satchel.search.likeness import similar_documents  # here, because most roots have no vectors
+
         similar = similar_documents(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)

@@ -105,4 +105,6 @@ def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]
 
 def resolve(repository: Repository, revision: str) -> str:
     """The id of the commit that a revision names. Raises GitError where there is none."""
+    if "\0" in revision:  # no argument of a process can hold it
+        raise GitError("a revision holds no NUL")
     return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]

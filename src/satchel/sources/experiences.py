@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from satchel.sources.notes.note import field_lines
 from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
 
@@ -75,6 +74,8 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
     Any other kind shows its text.
     """
     if kind is Kind.NOTE:
+        from satchel.sources.notes.note import field_lines  # here, because few roots hold notes
+
         return "\n".join([text, *field_lines(fields.get("fields", {}))])
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from satchel import git, logs
 from satchel.errors import GitError
-from satchel.sources.commits import diff_stat
 from satchel.types import Failure
 
 REMEMBERED_COMMITS = 10_000
@@ -75,6 +74,8 @@ class LineCounts:
 
     def _count(self, shas: Sequence[str]) -> tuple[dict[str, Lines | None], _Reason]:
         """The counts, and why those are unknown that are None or left out."""
+        from satchel.sources.commits import diff_stat  # here, because most answers show no commits
+
         deadline = time.monotonic() + self._patience_seconds
         is_late = False
 

@@ -14,14 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from satchel import text as words
 from satchel.store.counting import Counted, count
 from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
 from satchel.store.windows import WINDOW_LINES, cut_windows
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
-
-EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
-"""Part of every cache key: change it when the same text gives another extraction."""
 
 _NO_POSTINGS = Postings(b"", b"", b"")
 _MARSHAL_VERSION = 4

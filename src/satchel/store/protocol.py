@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from satchel.store.lexicon import Lexicon
-from satchel.store.records import Bundle, DefinitionRow, NewBundle, Place, SkippedFile, Stamp, StoredPart
-from satchel.store.statistics import StoreStatistics
-from satchel.store.vectors import VectorTable
-from satchel.types import EdgeType, Kind
+if TYPE_CHECKING:
+    from satchel.store.lexicon import Lexicon
+    from satchel.store.records import Bundle, DefinitionRow, NewBundle, Place, SkippedFile, Stamp, StoredPart
+    from satchel.store.statistics import StoreStatistics
+    from satchel.store.vectors import VectorTable
+    from satchel.types import EdgeType, Kind
 
 
 class Writer(Protocol):

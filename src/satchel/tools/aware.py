@@ -50,7 +50,7 @@ def create_context_aware_tools(
     UsageError for what is no tool or no assembler.
     """
     contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds)
-    if isinstance(tools, Mapping):
+    if isinstance(tools, Mapping) and not (isinstance(tools.get("name"), str) and _handlers(tools)):
         return {name: _aware(tool, str(name), contexts) for name, tool in tools.items()}  # type: ignore[return-value]
     if callable(tools) or _handlers(tools):
         return _aware(tools, _name_of(tools), contexts)  # type: ignore[no-any-return]

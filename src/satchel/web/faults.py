@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.calls.faults import fault_text
-from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UsageError
+from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.web.refusals import Refusal
 
 STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
     (UsageError, 400),
+    (UnsafePathError, 400),
     (LockedError, 409),
     (NoIndexError, 409),
     (MissingExtraError, 501),
@@ -18,6 +19,7 @@ STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
 
 HINTS: Sequence[tuple[type[SatchelError], str]] = (
     (UsageError, "GET /openapi.json describes the arguments of every operation"),
+    (UnsafePathError, "name files from the root on, as the answers do"),
     (LockedError, "ask again when the other process is done"),
     (MissingExtraError, "install the extra and start `satchel serve` again"),
 )

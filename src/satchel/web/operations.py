@@ -83,8 +83,19 @@ def parsed(body: bytes) -> Mapping[str, Any]:
         given = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the body is no JSON: {error}") from error
+    given = _whole(given)
     if not isinstance(given, dict):
         raise UsageError('the body is no JSON object: send the arguments as in {"question": "where is ..."}')
+    return given
+
+
+def _whole(given: Any) -> Any:
+    """The same values where an escape was half a character: no file and no store can hold that."""
+    text = json.dumps(given, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
     return given
 
 

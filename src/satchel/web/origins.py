@@ -7,14 +7,20 @@ another spelling of the same address is nobody that we sent here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
+
+from satchel.errors import UsageError
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 DEFAULT_PORT = 80
 """The port that a browser leaves out of Host and Origin."""
+
+
+_HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +39,17 @@ class Origins:
         return origin.lower() in self.origins
 
 
-def own_origins(host: str, port: int, others: Iterable[str] = ()) -> Origins:
+def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
     """What a server on `host` and `port` answers to: the loopback names, its own, and what it was told in addition.
 
     `others` are values of Host as a proxy or another machine writes them, with their port where it is not the default.
+    Raises UsageError for one that no Host can be.
     """
+    for other in others:
+        if not _HOST.fullmatch(other):
+            raise UsageError(
+                f"--allow-host {other!r} is no host: write it as in context.example.org or 192.168.1.5:8123"
+            )
     names = {*LOOPBACK_NAMES, bracketed(host).lower()}
     ours = {f"{name}:{port}" for name in names} | (names if port == DEFAULT_PORT else set())
     further = {other.lower() for other in others}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -26,6 +28,9 @@ IDLE_SECONDS = 30
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
 """Addresses that stand for all of a machine, and the one of them that a browser on it opens."""
 
+PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
+"""Where another port helps; everything else is the host."""
+
 BACKLOG = 512
 """Connections that wait to be accepted: more than the requests that may wait, so that those get their 503."""
 
@@ -35,7 +40,7 @@ def run(
     token: str,
     host: str,
     port: int,
-    others: Iterable[str] = (),
+    others: Collection[str] = (),
     *,
     should_stop: Callable[[], bool],
     announce: Callable[[str], None],
@@ -70,8 +75,11 @@ def listening(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server((address[0], port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot listen on {host} port {port}: {reason}; `--port 0` takes a free port") from error
+        code = getattr(error, "errno", None)
+        # The system's own words: those of `create_server` name the address a second time.
+        reason = os.strerror(code) if code in PORT_ERRORS else getattr(error, "strerror", None) or str(error)
+        step = "`--port 0` takes a free port" if code in PORT_ERRORS else "--host has to be an address of this machine"
+        raise UsageError(f"cannot listen on {host!r} port {port}: {reason.partition(' (')[0]}; {step}") from error
 
 
 def serve(app: ASGIApp, sock: socket.socket, should_stop: Callable[[], bool], on_stop: Callable[[], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,6 +39,11 @@ VIEWS = ("status", "doctor", "memories", "experiences", "values")
 LISTED_HOOKS = 200
 """Entries of the hook log without a `limit`: some days of work."""
 
+SHOWN_CHARACTERS = 60
+"""Of a wrong value in a message."""
+
+_COUNT = re.compile(r"[1-9][0-9]{0,8}")
+
 SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -57,8 +63,9 @@ async def hooks(request: Request) -> Response:
     """What the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
     shared: Served = request.app.state.served
     given = request.query_params.get("limit") or str(LISTED_HOOKS)
-    if not (given.isascii() and given.isdecimal()) or int(given) < 1:
-        return answer(refusal_of(UsageError(f"limit is {given!r}: give a whole number, at least 1")))
+    if not _COUNT.fullmatch(given):
+        shown = outside.line(given, SHOWN_CHARACTERS)
+        return answer(refusal_of(UsageError(f"limit is {shown!r}: give a whole number from 1 to 999999999")))
     allow = shared.engine.settings.redact_allow
     rows = [outside.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(given))]
     return JSONResponse({"entries": rows, "file": without_home(str(hook_log.log_file(shared.engine.places.state)))})

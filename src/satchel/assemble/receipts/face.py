@@ -140,12 +140,13 @@ class Receipts(Sessions):
 
         With a `change` the question may be empty: then the change itself is the question.
         """
-        from satchel.assemble.receipts.current import question_of
-
         change = options.get("change")
-        asked = question_of(change) if change is not None and not question.strip() else question
-        check_question(asked)
-        return make_request(safe_question(asked, self.settings.redact_allow), self.settings, options)
+        if change is not None and not question.strip():
+            from satchel.assemble.receipts.current import question_of  # here, because few requests are about a change
+
+            question = question_of(change)
+        check_question(question)
+        return make_request(safe_question(question, self.settings.redact_allow), self.settings, options)
 
     def store_of(self: Engine, kind: Kind) -> Store:
         """The store that holds a kind: memories and experiences have a file of their own."""

@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import __version__, outside
-from satchel.assemble import brief, premortem
 from satchel.assemble.pins import parse_pin
 from satchel.assemble.request import AssembleRequest, check_budget, check_file_weights, check_score, parse_kinds
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.search.filters import filters_data, parse_filters
 from satchel.settings import Settings
-from satchel.sources.change import change_data, change_from
 from satchel.types import CONTEXT_TYPES, Context, Kind
+
+if TYPE_CHECKING:
+    from satchel.sources.change import Change
 
 SHAPING_SETTINGS = ("index_", "redact_")
 """Settings that shape an answer and are not part of its request: what is indexed, and what counts as a secret."""
@@ -41,7 +42,7 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
             case "weights" | "reserves":
                 data[field.name] = {kind.plural: amount for kind, amount in value.items()}
             case "change":
-                data["change"] = change_data(value) if value is not None else None
+                data["change"] = _change_data(value) if value is not None else None
             case "filters":
                 data["filters"] = filters_data(value)
             case "session":
@@ -49,6 +50,18 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
             case _:
                 data[field.name] = _plain(value)
     return data
+
+
+def _change_data(change: Change) -> dict[str, Any]:
+    from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
+
+    return change_data(change)
+
+
+def _change_from(data: Any) -> Change:
+    from satchel.sources.change import change_from
+
+    return change_from(data)
 
 
 def _plain(value: Any) -> Any:
@@ -95,7 +108,7 @@ def _field(name: str, value: Any, default: Any) -> Any:
         case "weights" | "reserves":
             return {CONTEXT_TYPES[plural]: amount for plural, amount in value.items()}
         case "change":
-            return change_from(value) if value is not None else None
+            return _change_from(value) if value is not None else None
         case "lead":
             return Kind(value) if value is not None else None
     if isinstance(value, list):
@@ -145,6 +158,8 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
     """Whether the index was brought up to date for a saved answer: what only memory answers is not told by the tree."""
+    from satchel.assemble import brief, premortem
+
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None
     return not isinstance(request, Mapping) or request.get("plan") not in {premortem.PLAN, brief.PLAN}

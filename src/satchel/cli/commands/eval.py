@@ -92,9 +92,10 @@ def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool)
         (row.name, f"{row.value.mean:.3f}", f"{row.value.low:.3f} to {row.value.high:.3f}", row.meaning)
         for row in measures(answers, outcome.max_tokens)
     ]
+    kind = "fix" if len(answers) == 1 else "fixes"
     columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
     lines = [
-        f"{len(answers):,} small fixes of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
+        f"{len(answers):,} small {kind} of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
         f"{day(fixes[-1].time)}, asked at the state before each" + (" (stopped)" if outcome.is_stopped else ""),
         f"left out: {left_out_text(outcome.mined.left_out)}" if outcome.mined.left_out else "left out: none",
         f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder",

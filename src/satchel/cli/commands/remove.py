@@ -43,11 +43,8 @@ def command(
         streams.note("there is no project here: only your settings for every folder are looked at")
     state = Folders.from_environment(os.environ).state
     key = load_key(state)
-    changes = [
-        removal.planned(target, state, key, force=force)
-        for chosen in scopes
-        for target in targets.all_targets(client, chosen, places)
-    ]
+    wanted = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
+    changes = removal.planned(wanted, state, key, force=force)
     if scope is None:
         changes = [change for change in changes if change.is_change]
     if not dry_run:

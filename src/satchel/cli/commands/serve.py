@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 
 import click
@@ -104,12 +105,17 @@ def announcer(*, is_opened: bool) -> Callable[[str], None]:
         streams.write_line(address)
         streams.say("this link works once; Ctrl-C ends the server")
         if is_opened:
-            import webbrowser
-
-            if not webbrowser.open(address):
-                streams.note("no browser was found: open the address above")
+            # Not here: the server answers only after this, and a browser in a terminal returns when it is left.
+            threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
 
     return announce
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        streams.note("no browser was found: open the address above")
 
 
 def give_up(exit_code: int, color: str) -> None:

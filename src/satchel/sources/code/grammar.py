@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ def _mark(pattern: str) -> Mark:
 @cache
 def grammar(language: str) -> Grammar:
     """The grammar of a language in `GRAMMARS` (KeyError otherwise). Loads one wheel."""
+    from importlib.resources import files  # here, because it brings ten modules that a question does not need
+
     from tree_sitter import Language, Query
 
     module, function, names = _WHEELS[language]

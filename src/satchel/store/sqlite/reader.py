@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from satchel.store.lexicon import Field, Lexicon, Segment
 from satchel.store.records import Bundle, DefinitionRow, Place, Stamp, StoredPart
 from satchel.store.segments import decode_columns, decode_postings
 from satchel.store.sqlite.connection import DamagedStoreError
-from satchel.store.sqlite.statistics import count
-from satchel.store.statistics import StoreStatistics
-from satchel.store.vectors import VectorTable
-from satchel.store.vectors import decode as decode_vectors
 from satchel.types import EdgeType, Kind
+
+if TYPE_CHECKING:
+    from satchel.store.statistics import StoreStatistics
+    from satchel.store.vectors import VectorTable
 
 _BUNDLE_COLUMNS = (
     "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
@@ -256,8 +256,10 @@ class SqliteReader:
                 f"WHERE b.kind = ? AND {seen} ORDER BY v.document",
                 (fingerprint, kind, *given),
             )
+            from satchel.store.vectors import decode  # here, because most roots have no vectors
+
             with self._decoding():
-                table = decode_vectors([row[0] for row in found], [row[1] for row in found])
+                table = decode([row[0] for row in found], [row[1] for row in found])
             known = self._derived.vectors[kind] = (revision, fingerprint, table)
         return known[2]
 
@@ -295,6 +297,8 @@ class SqliteReader:
 
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted. Takes some milliseconds: every table is looked at."""
+        from satchel.store.sqlite.statistics import count  # here, because a question counts nothing
+
         with self._decoding():
             return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -22,7 +22,9 @@ from satchel.store.sqlite.connection import (
 )
 from satchel.store.sqlite.reader import Derived, SqliteReader
 from satchel.store.sqlite.snapshot import SqliteSnapshot
-from satchel.store.sqlite.writer import SqliteWriter
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import SqliteWriter
 
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
@@ -130,6 +132,8 @@ class SqliteStore(SqliteReader):
     @contextmanager
     def write(self) -> Iterator[SqliteWriter]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
+        from satchel.store.sqlite.writer import SqliteWriter  # here, because a question writes nothing
+
         connection = self._connection()
         try:
             connection.execute("BEGIN IMMEDIATE")

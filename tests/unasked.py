@@ -1,0 +1,23 @@
+"""What a plain question about an unchanged tree must not load: each of these has users of its own.
+
+A process that answers one question spends most of its time on loading, so what it does not need costs everybody.
+"""
+
+from __future__ import annotations
+
+UNASKED = frozenset({
+    # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
+    "asyncio", "importlib.resources", "pathspec", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
+    # questions about a change, files that have changed, neighbours
+    "satchel.assemble.related", "satchel.assemble.relocate", "satchel.file_contents", "satchel.search.concerned",
+    "satchel.sources.change",
+    # situations, briefs, premortems, failures
+    "satchel.assemble.brief", "satchel.assemble.failure", "satchel.assemble.premortem", "satchel.assemble.situation",
+    "satchel.rules.situation", "satchel.search.known",
+    # conversations, notes, vectors
+    "satchel.index.embed", "satchel.search.likeness", "satchel.search.sessions", "satchel.sources.conversations",
+    "satchel.sources.notes.note", "satchel.store.vectors",
+    # reading and writing what is indexed
+    "satchel.sources.outline", "satchel.store.counting", "satchel.store.extract", "satchel.store.sqlite.statistics",
+    "satchel.store.sqlite.writer",
+})  # fmt: skip
