@@ -71,8 +71,13 @@ def fit(
     problems: Sequence[Failure],
     plan: Plan = PLAIN,
     known: Sequence[ShownBefore] = (),
+    *,
+    looks_back: bool = False,
 ) -> Fitted:
-    """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft."""
+    """Choose what is shown and write it; the text is counted exactly and never over the limit unless that is soft.
+
+    With `looks_back` more budget never lowers the value of what is shown, which takes up to several choices.
+    """
     rendering = _frame(request, bench, sections, token_counter, problems, plan)
     alone = rendering
     if known:
@@ -93,7 +98,7 @@ def fit(
         shows_lines=request.show_code,
         frame=_layout_frame(request),
         again=lambda: give_back(aside),
-        looks_back=True,
+        looks_back=looks_back,
     )
     fitter.fit(sections)
 

@@ -139,7 +139,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
     known = bench.account.references() if bench.account is not None else ()
-    fitted = fit(request, bench, sections, token_counter, problems, plan, known)
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known, looks_back=not request.plan)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
