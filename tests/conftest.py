@@ -7,6 +7,7 @@ makes a skipped test a failure, for machines that were set up so that nothing ha
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Generator, Iterator, MutableMapping
 from typing import Any
@@ -40,6 +41,7 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
                 patch.delenv(name)
         for name in ("COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR"):
             patch.delenv(name, raising=False)
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # or every child compiles all of satchel again
         patch.setenv("HOME", str(home))
         for name in _OWN_FOLDERS:
             patch.setenv(name, str(home / name.lower()))
@@ -49,6 +51,17 @@ def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("TERM", "dumb")
         patch.setenv("LC_ALL", "C.UTF-8")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def heard_signals() -> None:
+    """Hear the signals that nohup, or a shell that starts the tests in the background, has switched off.
+
+    The tests send them to themselves and to what they start, which inherits whether they are heard.
+    """
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,17 @@ from tests.hooks.recorded import event_word, recorded
 
 @dataclass
 class Host:
-    """A host that tells events about one root. `started` are the background processes that would have been started."""
+    """A host that tells events about one root.
+
+    `started` are the background processes that would have been started, `given_way` by how much each that was run here
+    would have lowered its priority: nothing gives that back to the process of the tests.
+    """
 
     root: Path
     home: Path
     session: str = "session-1"
     started: list[list[str]] = field(default_factory=list)
+    given_way: list[int] = field(default_factory=list)
 
     @property
     def state(self) -> Path:
@@ -70,6 +76,7 @@ def new_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host = Host(sample_repository(tmp_path / "shop").root, tmp_path / "home")
     monkeypatch.setenv("SATCHEL_HOME", str(host.home))
     monkeypatch.setattr(background, "start", lambda words, _state: host.started.append([*words]))
+    monkeypatch.setattr(os, "nice", host.given_way.append)
     return host
 
 

@@ -23,9 +23,10 @@ def test_a_refresh_takes_in_what_was_changed(host: Host) -> None:
     assert background.run(host.started[0]) == 0
 
 
-def test_a_first_index_is_built_by_the_same_process(new_host: Host) -> None:
+def test_a_first_index_is_built_by_the_same_process_which_gives_way_to_others(new_host: Host) -> None:
     new_host.ask("where is an order sent again?")
     assert background.run(new_host.started[0]) == 0
+    assert new_host.given_way == [background.NICENESS]
     assert "def send_order" in new_host.ask("where is an order sent again when the connection drops?")
 
 

@@ -209,7 +209,7 @@ def test_a_context_that_the_caller_gives_stands() -> None:
 # Results
 
 
-@pytest.mark.parametrize("result", [None, 3, "text", [{"a": 1}], object(), ("a",)], ids=repr)
+@pytest.mark.parametrize("result", [None, 3, "text", [{"a": 1}], object(), ("a",)], ids=lambda one: type(one).__name__)
 def test_any_other_result_is_the_same_object_and_costs_nothing(result: object) -> None:
     assembler = Assembler()
     tool = aware(assembler, lambda: result)

@@ -159,10 +159,18 @@ class Page:
         )
 
     def click(self, selector: str) -> None:
-        """Click the first element that is shown, in the middle of the window, where nothing lies over it."""
-        element = self.find(selector)
-        self.js("arguments[0].scrollIntoView({ block: 'center' })", element)
-        element.click()
+        """Click the first element that is shown, in the middle of the window, where nothing lies over it.
+
+        An answer that arrives meanwhile puts another one in its place: then that one is clicked.
+        """
+
+        def clicked() -> bool:
+            element = self.find(selector)
+            self.js("arguments[0].scrollIntoView({ block: 'center' })", element)
+            element.click()
+            return True
+
+        self.wait(clicked, f"a click on {selector}")
 
     def fill(self, selector: str, text: str) -> None:
         """Write a text over what stands in a field, and leave it."""

@@ -74,16 +74,17 @@ FRAMES: Mapping[Format, Frame] = {
 and 10 a range; half of them 16, 21, 33 and 38, and 7, 8, 19 and 20."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Change:
     """What a step adds to a state of its file: line ranges with their characters, and range markers.
 
-    There are less markers than before where a gap closes.
+    There are less markers than before where a gap closes. `tokens` of the ranges are counted when first asked for.
     """
 
     added: tuple[Range, ...]
     markers: int
     characters: tuple[int, ...]
+    tokens: int | None = None
 
 
 @dataclass(slots=True)
@@ -94,6 +95,7 @@ class Prices:
     frame: Frame = field(default_factory=Frame)
     shows_lines: bool = True
     _changes: dict[tuple[int, tuple[Range, ...]], _Change | None] = field(default_factory=dict)
+    _apart: dict[int, _Change | None] = field(default_factory=dict)
     _alone: dict[int, int] = field(default_factory=dict)
     _texts: dict[str, int] = field(default_factory=dict)
 
@@ -117,8 +119,7 @@ class Prices:
         cost = frame + max(change.markers, 0) * self.frame.usual_range
         if not self.shows_lines:
             return cost
-        lines = section.lines[candidate.group]
-        return cost + int(sum([lines.tokens(self.counter, *shown) for shown in change.added]) * correction)
+        return cost + int(self._tokens(section, candidate, change) * correction)
 
     def whole(self, section: Section, candidate: Candidate) -> int:
         """What the fullest step of a candidate costs where its item is shown already."""
@@ -155,8 +156,7 @@ class Prices:
         if self.shows_lines:
             if least + sum(change.characters) / MOST_CHARACTERS_A_TOKEN - self.slack > most:
                 return None
-            lines = section.lines[candidate.group]
-            least += sum(lines.tokens(self.counter, start, end) - self.slack for start, end in change.added)
+            least += self._tokens(section, candidate, change) - len(change.added) * self.slack
             least += len(step.remarks) * LEAST_REMARK_TOKENS
         return max(least, 1) if least <= most else None
 
@@ -183,18 +183,33 @@ class Prices:
         return max(self._count(document.title) + DETAIL_TOKENS - self.slack, 0)
 
     def _change(self, section: Section, candidate: Candidate, step: Step, group: Group | None) -> _Change | None:
-        is_apart = group is None or group.is_apart(step.ranges)
-        key = (id(step), () if group is None or is_apart else tuple(group.ranges))
+        """What a step adds. Where it stands apart that does not depend on what else is shown of its file."""
+        identity = id(step)
+        if group is None or group.is_apart(step.ranges):
+            if identity not in self._apart:
+                alone = Group(candidate.kind, candidate.group, section.lines[candidate.group])
+                self._apart[identity] = _changed(alone, step)
+            return self._apart[identity]
+        key = (identity, tuple(group.ranges))
         if key not in self._changes:
-            lines = section.lines[candidate.group]
-            target = Group(candidate.kind, candidate.group, lines) if group is None or is_apart else group
-            added = tuple(target.added(step))
-            characters = tuple([lines.characters(start, end) for start, end in added])
-            self._changes[key] = _Change(added, target.new_markers(step), characters) if added else None
+            self._changes[key] = _changed(group, step)
         return self._changes[key]
+
+    def _tokens(self, section: Section, candidate: Candidate, change: _Change) -> int:
+        if change.tokens is None:
+            lines = section.lines[candidate.group]
+            change.tokens = sum([lines.tokens(self.counter, *shown) for shown in change.added])
+        return change.tokens
 
     def _count(self, text: str) -> int:
         known = self._texts.get(text)
         if known is None:
             known = self._texts[text] = self.counter.count(text)
         return known
+
+
+def _changed(group: Group, step: Step) -> _Change | None:
+    assert group.lines is not None
+    added = tuple(group.added(step))
+    characters = tuple([group.lines.characters(start, end) for start, end in added])
+    return _Change(added, group.new_markers(step), characters) if added else None

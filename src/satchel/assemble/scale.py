@@ -13,15 +13,19 @@ SMALL = (
 the scale."""
 
 OCTAVE = 1_000
-STEPS_AN_OCTAVE = 20
-"""From there on, so that round numbers (1,500, 4,000, 12,000) are on the scale; so are the powers of two. What lies
-between two of them is filled up by cost alone."""
+STEPS_AN_OCTAVE = 10
+"""From there on: 1,000 to 2,000 by hundreds, to 4,000 by two hundreds. What lies between two of them is filled up by
+cost alone."""
+
+ROUND = 1_250
+"""Its doubles (2,500, 5,000, 10,000) are on the scale as well, and so are the powers of two: budgets that people ask
+for get a choice of their own."""
 
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
-LOOKED_BACK = 27
-"""Smaller budgets that are looked at: from 1,000 tokens all of them, from 4,000 those down to 1,700."""
+LOOKED_BACK = 8
+"""Smaller budgets that are looked at: from 4,000 tokens those down to 2,500."""
 
 
 @cache
@@ -33,6 +37,7 @@ def scale() -> tuple[int, ...]:
         points.update(range(octave, 2 * octave, octave // STEPS_AN_OCTAVE))
         octave *= 2
     points.update(1 << power for power in range(OCTAVE.bit_length(), LARGEST.bit_length()))
+    points.update(ROUND << power for power in range((LARGEST // ROUND).bit_length()))
     return tuple(sorted(points))
 
 

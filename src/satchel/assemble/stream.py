@@ -74,11 +74,6 @@ MOST_SECTIONS_ALIKE = 3
 """Sections of a plan that may find the same records: each is given enough of them to have its own ones left."""
 
 
-LOOKED_BACK_UP_TO = 500
-"""Tokens up to which an answer is compared with those to smaller budgets: there one item is a large part of it, and a
-choice takes a few milliseconds. For all budgets it doubled the time of a question over several kinds."""
-
-
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """What the stream works with; everything else is in the request. `memory` is None while nothing is remembered.
@@ -144,8 +139,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
     known = bench.account.references() if bench.account is not None else ()
-    looks_back = not request.plan and request.max_tokens <= LOOKED_BACK_UP_TO
-    fitted = fit(request, bench, sections, token_counter, problems, plan, known, looks_back=looks_back)
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known, looks_back=not request.plan)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
