@@ -13,7 +13,7 @@ from satchel.assemble.section import Section, density
 from satchel.assemble.worth import PLACE_TOKENS
 from satchel.tokens import TokenCounter
 
-SLACK = 0.96
+SLACK = 1.0
 """A kind gets this much more than its share where rounds end early and texts are cheaper than estimated."""
 
 FRAME_TOKENS = 10
