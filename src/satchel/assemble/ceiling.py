@@ -13,8 +13,8 @@ from satchel.assemble.section import Section, density
 from satchel.assemble.worth import PLACE_TOKENS
 from satchel.tokens import TokenCounter
 
-SLACK = 1.0
-"""A kind gets this much more than its share where rounds end early and texts are cheaper than estimated."""
+LEAST_PLACE_TOKENS = 4
+"""Line numbers beside others of the same file."""
 
 FRAME_TOKENS = 10
 """About what stands around a candidate."""
@@ -86,7 +86,7 @@ class Ceiling:
 
 def _shared(kinds: Sequence[_Kind], share: float) -> float:
     """The most that kinds are worth that get `share` tokens for each unit of their weights, and what others leave."""
-    shares = [max(share * kind.weight, kind.reserve) * SLACK for kind in kinds]
+    shares = [max(share * kind.weight, kind.reserve) for kind in kinds]
     worth = [kind.most(tokens) for kind, tokens in zip(kinds, shares, strict=True)]
     spare = sum(kind.left_over(share * kind.weight) for kind in kinds) if len(kinds) > 1 else 0.0
     return sum(worth) + max(
@@ -117,8 +117,8 @@ def _kind(section: Section, cost: float, *, shows_lines: bool) -> _Kind:
     rows = sorted([(-density(one), one.size, one.document.location is not None) for _, one in section.remaining()])
     places = [is_file and not shows_lines for *_, is_file in rows]
     sizes = [PLACE_TOKENS if is_place else size for (_, size, _), is_place in zip(rows, places, strict=True)]
-    tokens = [size if is_place else size * cost for size, is_place in zip(sizes, places, strict=True)]
-    worth = [math.exp(-dense) * size for (dense, *_), size in zip(rows, sizes, strict=True)]
+    tokens = [LEAST_PLACE_TOKENS if is_place else size * cost for size, is_place in zip(sizes, places, strict=True)]
+    worth = [math.exp(-dense) * section.scale * size for (dense, *_), size in zip(rows, sizes, strict=True)]
     return _Kind(
         section.weight,
         section.reserve,

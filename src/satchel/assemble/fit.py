@@ -67,11 +67,10 @@ FAR_LESS = 0.5
 """What is worth less than this share, by token, of something that did not fit waits until that was shrunk: a
 declaration of the best function says more than the whole of one that hardly answers."""
 
-SMALL_BUDGET = 1_200
-"""For each kind: below it what does not fit is shrunk before much less is shown whole. Above it is shrunk at the end:
-on 296 issues shrinking first takes .003 of the files and spans at 4,000 tokens."""
+FEW_TOKENS = 500
+"""Below it an answer to a smaller budget is filled up and compared in any case: one item is a large part of it."""
 
-MOST_GAINED = 0.6
+MOST_GAINED = 0.5
 """Of what the best candidates would bring without frames, what filling up brings at most: 99 of 100 times less."""
 
 ROUNDING = 1e-9
@@ -121,7 +120,6 @@ class Fitter:
         self._correction = 1.0
         self._draft = Draft((), twins)
         self._frame = 0
-        self._is_small = False
         self._barren: dict[int, dict[tuple[object, ...], int]] = {}
         """The budget at which each section had nothing more to show, in the state that it was in then."""
 
@@ -165,7 +163,7 @@ class Fitter:
             return own
         self._draft.restore(kept.saved)
         gained = most_valuable(self._draft.sections, budget - kept.used) * MOST_GAINED
-        if budget >= SMALL_BUDGET and kept.worth + gained <= own.worth:
+        if budget >= FEW_TOKENS and kept.worth + gained <= own.worth:
             return own
         used = fill_up(self._draft, self._gauge, kept.used, budget)
         worth = self._worth()
@@ -178,7 +176,6 @@ class Fitter:
         """Choose for a budget from the present state; returns the exact tokens."""
         self._correction = 1.0
         self._barren.clear()
-        self._is_small = limit < SMALL_BUDGET * len(self._draft.sections)
         used = self._filled(limit)
         if used <= limit and self._again is not None and self._again():
             used = self._filled(limit)
@@ -200,7 +197,7 @@ class Fitter:
         used = self._within(limit, self._quick)
         for _ in range(MOST_REFILLS):
             before = len(draft.log)
-            self._share_out(limit - used, capped=False, shrinks=self._is_small)
+            self._share_out(limit - used, capped=False, shrinks=True)
             if len(draft.log) == before:
                 break
             used = self._within(limit, self._quick)
@@ -295,7 +292,7 @@ class Fitter:
                 spent += cost if self._draft.admit(section, index, candidate, step, cost) else 0
                 fits = True
                 break
-            if not fits and self._is_small and not shrinks:
+            if not fits and not shrinks:
                 least_dense = max(least_dense, density(candidate) + math.log(FAR_LESS))
         if not spent:
             self._barren[id(section)] = {scan: budget}

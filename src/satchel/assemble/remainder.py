@@ -178,12 +178,14 @@ class _Remainder:
         return True
 
     def _try(self, section: Section, place: Place, state: int, candidate: Candidate, step: Step, least: int) -> None:
-        """Find out what the text grows by, with its headings and notes, and put it back in its turn if it fits."""
+        """Find out what the text grows by, and put it back in its turn if it fits; a new item may need a heading."""
         draft, gauge = self._draft, self._gauge
-        if gauge.grown(draft, section, place[1], candidate, step, least) is None:
+        is_new = candidate.group not in section.groups
+        grown = gauge.grown(draft, section, place[1], candidate, step, least)
+        if grown is None:
             self._used = named(draft, gauge, candidate, self._used, self._limit)
             return
-        cost = gauge.quick(draft.sections) + gauge.drift - self._used
+        cost = gauge.quick(draft.sections) + gauge.drift - self._used if is_new else grown
         draft.take_back()
         if self._used + cost <= self._limit + 2 * gauge.prices.slack:
             heapq.heappush(self._heap, (cost, True, place, state, candidate, step))

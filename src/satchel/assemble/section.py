@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -56,9 +57,21 @@ class Section:
     taken: set[int] = field(default_factory=set)
     document_tokens: dict[str, int] = field(default_factory=dict)
     """What is shown of each document so far, by id."""
+    _scale: float | None = None
     _orders: dict[Candidate, tuple[bool, float, str, int]] = field(default_factory=dict)
     _companions: dict[tuple[Candidate, int], Sequence[Candidate]] = field(default_factory=dict)
     """What stands beside a step of a candidate, by the identity of the step."""
+
+    @property
+    def scale(self) -> float:
+        """What makes the worth of kinds comparable: a token of the best of each counts as much as its weight.
+
+        The values of kinds are not on one scale: a commit of a few words has another one than a function.
+        """
+        if self._scale is None:
+            best = max(self.candidates, key=lambda one: (one.leader is None, one.value), default=None)
+            self._scale = self.weight * math.exp(-density(best)) if best is not None else 1.0
+        return self._scale
 
     def choice(self) -> Choice:
         """What is shown now."""

@@ -23,7 +23,7 @@ PLACE_TOKENS = 8
 
 def total_value(sections: Sequence[Section], *, shows_lines: bool = True) -> float:
     """The sum over everything that is shown."""
-    return sum(_section_worth(section, shows_lines=shows_lines) for section in sections)
+    return sum(section.scale * _section_worth(section, shows_lines=shows_lines) for section in sections)
 
 
 def _section_worth(section: Section, *, shows_lines: bool) -> float:
@@ -36,10 +36,12 @@ def _section_worth(section: Section, *, shows_lines: bool) -> float:
 
 def most_valuable(sections: Sequence[Section], tokens: int) -> float:
     """A bound: nothing more that has so many tokens is worth more than the best that is not shown, all whole."""
-    rows = sorted([(-density(one), one.size) for section in sections for _, one in section.remaining()])
+    rows = sorted(
+        [(-math.exp(density(one)) * section.scale, one.size) for section in sections for _, one in section.remaining()]
+    )
     worth, left = 0.0, float(tokens)
     for dense, size in rows:
-        worth += math.exp(-dense) * min(size, left)
+        worth += -dense * min(size, left)
         left -= size
         if left <= 0:
             break
