@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN
+from satchel.assemble.price import SMALLEST_PIECE_TOKENS
 from satchel.assemble.section import Section, density
 from satchel.assemble.worth import PLACE_TOKENS
 from satchel.tokens import TokenCounter
@@ -16,8 +17,9 @@ from satchel.tokens import TokenCounter
 LEAST_PLACE_TOKENS = 4
 """Line numbers beside others of the same file."""
 
-FRAME_TOKENS = 10
-"""About what stands around a candidate."""
+LEAST_RANGE_TOKENS = 3
+HEADING_TOKENS = 12
+"""What stands around a candidate at least, and around a file: where less does, a kind gets more for its share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,9 @@ class _Kind:
         """What remains of a share when everything whole that fits was taken in order: others get it."""
         left = tokens
         for size in self.sizes:
-            if size + FRAME_TOKENS <= left:
-                left -= size + FRAME_TOKENS
-                if left < FRAME_TOKENS:
+            if size <= left:
+                left -= size
+                if left < SMALLEST_PIECE_TOKENS:
                     break
         return left
 
@@ -56,7 +58,7 @@ class _Kind:
 class Ceiling:
     """The most that answers may be worth, by their budgets: of each kind the best that its share has room for.
 
-    Candidates count whole and without their frames, and what kinds leave of their shares goes to the one that makes
+    Candidates count whole, with little frames, and what kinds leave of their shares goes to the one that makes
     most of it: hardly any choice is worth more. It takes microseconds where a choice takes milliseconds.
     """
 
@@ -113,12 +115,16 @@ def _text_cost(section: Section, counter: TokenCounter) -> float:
 
 
 def _kind(section: Section, cost: float, *, shows_lines: bool) -> _Kind:
-    """The candidates of a section. What is shown as a place only is not smaller for its language."""
-    rows = sorted([(-density(one), one.size, one.document.location is not None) for _, one in section.remaining()])
-    places = [is_file and not shows_lines for *_, is_file in rows]
-    sizes = [PLACE_TOKENS if is_place else size for (_, size, _), is_place in zip(rows, places, strict=True)]
-    tokens = [LEAST_PLACE_TOKENS if is_place else size * cost for size, is_place in zip(sizes, places, strict=True)]
-    worth = [math.exp(-dense) * section.scale * size for (dense, *_), size in zip(rows, sizes, strict=True)]
+    """The candidates of a section. The first of a file pays its heading."""
+    tokens, worth, paths = [], [], set()
+    for candidate in sorted((one for _, one in section.remaining()), key=lambda one: -density(one)):
+        is_file = candidate.document.location is not None
+        is_place = is_file and not shows_lines
+        size = PLACE_TOKENS if is_place else candidate.size
+        worth.append(math.exp(density(candidate)) * section.scale * size)
+        heading = HEADING_TOKENS if is_file and candidate.group not in paths else 0
+        tokens.append(LEAST_PLACE_TOKENS if is_place else size * cost + LEAST_RANGE_TOKENS + heading)
+        paths.add(candidate.group)
     return _Kind(
         section.weight,
         section.reserve,

@@ -13,8 +13,9 @@ of the choice made for it and of the answer to the budget before, filled up. A b
 answer of the lower one, filled up. Filling up takes, again and again, what costs least: an order that does not depend
 on the budget, so a larger one shows all that a smaller one shows. Hence by induction: from one budget to the next an
 answer keeps what it has, or is replaced by one that is worth at least as much. In practice the induction begins a few
-steps of the scale below the budget, and leaves out choices that a sketch (`satchel.assemble.sketch`) says are worth
-less; a long run over generated answers says whether that is enough (benchmarks/results/fuzz.json).
+steps of the scale below the budget, and leaves out the choices that cannot be worth as much
+(`satchel.assemble.ceiling`); a long run over generated answers says whether that is enough
+(benchmarks/results/fuzz.json).
 """
 
 from __future__ import annotations
