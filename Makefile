@@ -50,8 +50,9 @@ types: $(INSTALLED) ## strict types in src, tests and scripts
 base: $(BASE_INSTALLED) ## the built package with its runtime dependencies only: index and context on a tiny repository
 	$(BASE)/python -P scripts/smoke.py
 
-test: $(INSTALLED) ## the tests, with branch coverage of this process and its children
-	$(BIN)/pytest --cov --cov-report=term
+# The tests of a file stay in one process and share its fixtures.
+test: $(INSTALLED) ## the tests in two processes, with branch coverage of these and their children
+	$(BIN)/pytest --cov --cov-report=term --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 fuzz: $(INSTALLED) ## the property tests with many more, random examples, then 10,000 assemblies (SATCHEL_FUZZ_EXAMPLES=2000)
 	SATCHEL_HYPOTHESIS=fuzz $(BIN)/pytest -m hypothesis
