@@ -38,7 +38,7 @@ class Page:
         """Tokens of the item made of one group, with its frame."""
         if group.item is not None or self._request.view is not View.SECTIONS:
             return self._count(self._write(self._item(group)))
-        state = (group.kind, group.key, group.title, frozenset([id(step) for _, step in group.picks]))
+        state = (group.kind, group.key, group.title, group.steps())
         known = self._weights.get(state)
         if known is None:
             text = render_item(draft_item(group, self._key), self._layout, show_code=self._request.show_code)

@@ -97,6 +97,9 @@ class Prices:
     _changes: dict[tuple[int, tuple[Range, ...]], _Change | None] = field(default_factory=dict)
     _apart: dict[int, _Change | None] = field(default_factory=dict)
     _alone: dict[int, int] = field(default_factory=dict)
+    _over: dict[int, int] = field(default_factory=dict)
+    """What a step costs at least where nothing is shown of its file, or more than which it costs."""
+
     _texts: dict[str, int] = field(default_factory=dict)
 
     slack: int = field(init=False)
@@ -134,12 +137,16 @@ class Prices:
         group = section.groups.get(candidate.group)
         if group is not None:
             return self._least(section, candidate, step, group, most)
-        known = self._alone.get(id(step))
+        identity = id(step)
+        known = self._alone.get(identity)
         if known is None:
+            if most <= self._over.get(identity, -1):
+                return None
             known = self._least(section, candidate, step, None, most)
             if known is None:
+                self._over[identity] = most
                 return None
-            self._alone[id(step)] = known
+            self._alone[identity] = known
         return known if known <= most else None
 
     def _least(self, section: Section, candidate: Candidate, step: Step, group: Group | None, most: int) -> int | None:

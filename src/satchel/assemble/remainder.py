@@ -29,6 +29,9 @@ Weigh = Callable[[Group], int]
 Place = tuple[int, int, int]
 """Section, candidate and step by their numbers: what is tried first among equals."""
 
+_State = tuple[int, frozenset[int]]
+"""A step by its identity, and those that are shown of its item."""
+
 _Entry = tuple[int, bool, Place, int, Candidate, Step]
 """What it costs, whether that was counted, its place, the state of its item that this is about, and what it is."""
 
@@ -46,7 +49,7 @@ class Gauge:
     exact: Measure
     weigh: Weigh
     drift: int = 0
-    _growths: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _growths: dict[_State, int] = field(default_factory=dict)
     _apart: dict[int, int] = field(default_factory=dict)
     """What a step made its item grow by where it stood apart from all that was shown of its file."""
 
@@ -104,10 +107,10 @@ def _stands_apart(candidate: Candidate, step: Step, group: Group) -> bool:
     return bool(step.ranges) and group.is_apart(step.ranges) and not group.shows(candidate.document.id)
 
 
-def _state(section: Section, candidate: Candidate, step: Step) -> tuple[int, ...]:
+def _state(section: Section, candidate: Candidate, step: Step) -> _State:
     """A step and the item that it would be shown in."""
     group = section.groups.get(candidate.group)
-    return (id(step), *(id(shown) for _, shown in group.picks)) if group is not None else (id(step),)
+    return id(step), group.steps() if group is not None else frozenset()
 
 
 def named(draft: Draft, gauge: Gauge, candidate: Candidate, used: int, limit: int) -> int:

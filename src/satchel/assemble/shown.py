@@ -34,6 +34,8 @@ class Group:
     """The value of what is shown, kept as long."""
     documents: frozenset[str] | None = None
     """The ids of what is shown, kept as long."""
+    state: frozenset[int] | None = None
+    """The steps that are shown, by identity, kept as long."""
 
     def copy(self) -> Group:
         """The same, to be changed apart."""
@@ -44,6 +46,12 @@ class Group:
         if self.documents is None:
             self.documents = frozenset([candidate.document.id for candidate, _ in self.picks])
         return identity in self.documents
+
+    def steps(self) -> frozenset[int]:
+        """The steps that are shown, by identity: what a step adds depends on them, not on their order."""
+        if self.state is None:
+            self.state = frozenset([id(step) for _, step in self.picks])
+        return self.state
 
     def added(self, step: Step) -> list[Range]:
         """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
@@ -71,14 +79,14 @@ class Group:
         self.ranges = self._joined([*self.ranges, *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
-        self.item = self.worth = self.documents = None
+        self.item = self.worth = self.documents = self.state = None
 
     def withdraw(self, tokens: int) -> None:
         """Take the last admission back."""
         self.picks.pop()
         self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
         self.tokens -= tokens
-        self.item = self.worth = self.documents = None
+        self.item = self.worth = self.documents = self.state = None
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
         """The ranges as one shows them; a gap is not closed over lines that the session has."""
