@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
-from satchel.assemble.ceiling import Ceiling, text_costs
+from satchel.assemble.ceiling import Ceiling, Cost, measured
 from satchel.assemble.section import Section, by_density
 from satchel.assemble.shown import Group
 from satchel.assemble.worth import most_valuable
@@ -32,31 +32,42 @@ def _section(rows: list[tuple[float, float]], weight: float = 1.0) -> Section:
 def test_more_tokens_have_a_higher_ceiling(
     ones: list[tuple[float, float]], others: list[tuple[float, float]], budget: int, more: int
 ) -> None:
-    ceiling = Ceiling([_section(ones)], [1.0])
+    ceiling = Ceiling([_section(ones)], [Cost()])
     assert ceiling.at(budget) <= ceiling.at(budget + more) + 1e-9
-    beside = Ceiling([_section(ones), _section(others, weight=2.0)], [1.0, 1.0])
+    beside = Ceiling([_section(ones), _section(others, weight=2.0)], [Cost(), Cost()])
     assert beside.at(budget) >= 0.0
 
 
 @given(sizes)
 def test_where_all_fits_the_ceiling_is_all(rows: list[tuple[float, float]]) -> None:
     section = _section(rows)
-    everything = Ceiling([section], [1.0]).at(1_000_000)
+    everything = Ceiling([section], [Cost()]).at(1_000_000)
     assert everything == pytest.approx(most_valuable([section], 1_000_000))
-    assert Ceiling([section], [2.0]).at(1_000_000) == pytest.approx(everything)
+    assert Ceiling([section], [Cost(2.0)]).at(1_000_000) == pytest.approx(everything)
 
 
 def test_what_a_kind_leaves_of_its_share_another_one_gets() -> None:
     small = [(1.0, 50.0)] * 20
-    alone = Ceiling([_section(small), _section([(1.0, 100.0)] * 20)], [1.0, 1.0]).at(800)
-    beside_a_large_one = Ceiling([_section(small), _section([(1.0, 5000.0)])], [1.0, 1.0]).at(800)
+    alone = Ceiling([_section(small), _section([(1.0, 100.0)] * 20)], [Cost(), Cost()]).at(800)
+    beside_a_large_one = Ceiling([_section(small), _section([(1.0, 5000.0)])], [Cost(), Cost()]).at(800)
     assert beside_a_large_one >= alone * 0.9
 
 
-def test_the_cost_of_text_is_measured_on_what_is_shown() -> None:
+def test_what_text_and_frames_cost_is_measured_on_what_is_shown() -> None:
     section = _section([(1.0, 100.0)])
-    assert text_costs([section], counter("chars")) == [1.0], "nothing is shown yet"
+    assert measured([section], counter("chars"), lambda _: 0) == [Cost()], "nothing is shown yet"
     candidate = section.candidates[0]
     section.groups[candidate.group] = Group(Kind.MEMORY, candidate.group, None)
     section.groups[candidate.group].admit(candidate, candidate.steps[0], 100)
-    assert text_costs([section], counter("chars")) == [pytest.approx(CHARACTERS_PER_TOKEN)]
+    text = candidate.steps[0].text
+    (cost,) = measured([section], counter("chars"), lambda _: len(text) + 7)
+    assert cost.text == pytest.approx(CHARACTERS_PER_TOKEN)
+    assert cost.frame == 7
+
+
+def test_frames_and_dear_text_lower_the_ceiling() -> None:
+    section = _section([(1.0, 50.0)] * 20)
+    plain = Ceiling([section], [Cost()]).at(300)
+    assert Ceiling([section], [Cost(2.0)]).at(300) < plain
+    assert Ceiling([section], [Cost(1.0, 20)]).at(300) < plain
+    assert Ceiling([section], [Cost()], 100).at(300) < plain

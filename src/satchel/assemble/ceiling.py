@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN
 from satchel.assemble.price import SMALLEST_PIECE_TOKENS
 from satchel.assemble.section import Section, density
+from satchel.assemble.shown import Group
 from satchel.assemble.worth import PLACE_TOKENS
 from satchel.tokens import TokenCounter
 
@@ -18,8 +19,15 @@ LEAST_PLACE_TOKENS = 4
 """Line numbers beside others of the same file."""
 
 LEAST_RANGE_TOKENS = 3
-HEADING_TOKENS = 12
-"""What stands around a candidate at least, and around a file: where less does, a kind gets more for its share."""
+"""What stands around a further range of a file at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What an estimated token of text costs in a section, and the frame of an item there at least."""
+
+    text: float = 1.0
+    frame: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +66,18 @@ class _Kind:
 class Ceiling:
     """The most that answers may be worth, by their budgets: of each kind the best that its share has room for.
 
-    Candidates count whole, with little frames, and what kinds leave of their shares goes to the one that makes
-    most of it: hardly any choice is worth more. It takes microseconds where a choice takes milliseconds.
+    Candidates count whole, each item with the smallest frame, and what kinds leave of their shares goes to the one that
+    makes most of it: hardly any choice is worth more. It takes microseconds where a choice takes milliseconds.
     """
 
-    def __init__(self, sections: Sequence[Section], costs: Sequence[float], *, shows_lines: bool = True) -> None:
-        """`costs` are those of `text_costs`. Without `shows_lines` a candidate of a file is worth its place."""
+    def __init__(
+        self, sections: Sequence[Section], costs: Sequence[Cost], frame: int = 0, *, shows_lines: bool = True
+    ) -> None:
+        """`costs` are those of `measured`, `frame` are the tokens of a text without items.
+
+        Without `shows_lines` a candidate of a file is worth its place.
+        """
+        self._frame = frame
         self._kinds = [
             _kind(section, cost, shows_lines=shows_lines)
             for section, cost in zip(sections, costs, strict=True)
@@ -72,7 +86,7 @@ class Ceiling:
 
     def at(self, budget: int) -> float:
         """The most that an answer to `budget` tokens may be worth."""
-        left = float(budget)
+        left = float(max(budget - self._frame, 0))
         worth, open_kinds = 0.0, list(self._kinds)
         while open_kinds:
             share = left / sum(kind.weight for kind in open_kinds)
@@ -96,35 +110,42 @@ def _shared(kinds: Sequence[_Kind], share: float) -> float:
     )
 
 
-def text_costs(sections: Sequence[Section], counter: TokenCounter) -> list[float]:
-    """What an estimated token costs in each section, measured on what it shows; 1.0 where it shows nothing."""
-    return [_text_cost(section, counter) for section in sections]
+def measured(sections: Sequence[Section], counter: TokenCounter, weigh: Callable[[Group], int]) -> list[Cost]:
+    """What things cost in each section, measured on what it shows. `weigh` counts an item with its frame."""
+    return [_cost(section, counter, weigh) for section in sections]
 
 
-def _text_cost(section: Section, counter: TokenCounter) -> float:
-    characters = tokens = 0
-    for group in section.groups.values():
-        if group.lines is None:
-            texts = [step.text for _, step in group.picks]
-            characters += sum(map(len, texts))
-            tokens += sum(map(counter.count, texts))
-        else:
-            characters += sum([group.lines.characters(start, end) for start, end in group.ranges])
-            tokens += sum([group.lines.tokens(counter, start, end) for start, end in group.ranges])
-    return tokens * CHARACTERS_PER_TOKEN / characters if characters else 1.0
+def _cost(section: Section, counter: TokenCounter, weigh: Callable[[Group], int]) -> Cost:
+    if not section.groups:
+        return Cost()
+    shown = [(group, *_text(group, counter)) for group in section.groups.values()]
+    estimated = sum(characters for _, characters, _ in shown) / CHARACTERS_PER_TOKEN
+    frame = min(weigh(group) - tokens for group, _, tokens in shown)
+    return Cost(sum(tokens for *_, tokens in shown) / max(estimated, 1.0), max(frame, 0))
 
 
-def _kind(section: Section, cost: float, *, shows_lines: bool) -> _Kind:
-    """The candidates of a section. The first of a file pays its heading."""
-    tokens, worth, paths = [], [], set()
+def _text(group: Group, counter: TokenCounter) -> tuple[int, int]:
+    """Characters and tokens of what an item shows, without its frame."""
+    if group.lines is None:
+        texts = [step.text for _, step in group.picks]
+        return sum(map(len, texts)), sum(map(counter.count, texts))
+    lines = group.lines
+    characters = sum([lines.characters(start, end) for start, end in group.ranges])
+    return characters, sum([lines.tokens(counter, start, end) for start, end in group.ranges])
+
+
+def _kind(section: Section, cost: Cost, *, shows_lines: bool) -> _Kind:
+    """The candidates of a section. The first of an item pays its frame."""
+    tokens, worth, items = [], [], set()
     for candidate in sorted((one for _, one in section.remaining()), key=lambda one: -density(one)):
-        is_file = candidate.document.location is not None
-        is_place = is_file and not shows_lines
-        size = PLACE_TOKENS if is_place else candidate.size
+        if candidate.document.location is not None and not shows_lines:
+            size, own = float(PLACE_TOKENS), float(LEAST_PLACE_TOKENS)
+        else:
+            frame = LEAST_RANGE_TOKENS if candidate.group in items else cost.frame
+            size, own = candidate.size, candidate.size * cost.text + frame
         worth.append(math.exp(density(candidate)) * section.scale * size)
-        heading = HEADING_TOKENS if is_file and candidate.group not in paths else 0
-        tokens.append(LEAST_PLACE_TOKENS if is_place else size * cost + LEAST_RANGE_TOKENS + heading)
-        paths.add(candidate.group)
+        tokens.append(own)
+        items.add(candidate.group)
     return _Kind(
         section.weight,
         section.reserve,

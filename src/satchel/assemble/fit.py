@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.ceiling import Ceiling, text_costs
+from satchel.assemble.ceiling import Ceiling, measured
 from satchel.assemble.draft import Draft, Saved, Twins
 from satchel.assemble.price import (
     FILE_FRAME_TOKENS,
@@ -69,7 +69,7 @@ FAR_LESS = 0.5
 declaration of the best function says more than the whole of one that hardly answers."""
 
 FEW_TOKENS = 500
-"""Below it an answer to a smaller budget is filled up and compared in any case: one item is a large part of it."""
+"""Below it all answers to smaller budgets are filled up and compared: one item is a large part of them."""
 
 MOST_GAINED = 0.5
 """Of what the best candidates would bring without frames, what filling up brings at most: 99 of 100 times less."""
@@ -140,12 +140,12 @@ class Fitter:
         used = self._chosen(floor)
         chosen = _Answer(draft.save(), used, self._worth())
         budgets = looked_back(floor) if self._waits() else ()
-        costs = text_costs(draft.sections, self._prices.counter)
+        costs = measured(draft.sections, self._prices.counter, self._gauge.weigh)
         draft.restore(empty)
-        ceiling = Ceiling(draft.sections, costs, shows_lines=self._shows_lines)
+        ceiling = Ceiling(draft.sections, costs, self._frame, shows_lines=self._shows_lines)
         kept: _Answer | None = None
         for budget in budgets:
-            if ceiling.at(budget) > chosen.worth:
+            if floor <= FEW_TOKENS or ceiling.at(budget) > chosen.worth:
                 draft.restore(empty)
                 used = self._chosen(budget)
                 kept = self._better(_Answer(draft.save(), used, self._worth()), kept, budget)
@@ -164,7 +164,7 @@ class Fitter:
             return own
         self._draft.restore(kept.saved)
         gained = most_valuable(self._draft.sections, budget - kept.used) * MOST_GAINED
-        if budget >= FEW_TOKENS and kept.worth + gained <= own.worth:
+        if budget > FEW_TOKENS and kept.worth + gained <= own.worth:
             return own
         used = fill_up(self._draft, self._gauge, kept.used, budget)
         worth = self._worth()

@@ -24,8 +24,8 @@ for get a choice of their own."""
 LARGEST = 1 << 24
 """Above the largest budget that is accepted."""
 
-LOOKED_BACK = 8
-"""Smaller budgets that are looked at: from 4,000 tokens those down to 2,500."""
+LOOKED_BACK = 12
+"""Smaller budgets that are looked at: from 4,000 tokens those down to 1,900, from 450 those down to 160."""
 
 
 @cache
