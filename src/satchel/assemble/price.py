@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from satchel.assemble.candidates import Candidate, Range, Step
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Range, Step
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
@@ -35,6 +35,9 @@ MERGED_ESTIMATE = 6
 
 LABEL = ', "detail": "signature" of SomeReader.next_value'
 """What is shown loses a label of about this size when what stands around it is shown as well."""
+
+SAFE_ESTIMATE = 0.3
+"""The real cost of lines is never below this share of their estimated size: blanks pack 12 a token."""
 
 MOST_CHARACTERS_A_TOKEN = 40
 """More characters a token, over some lines, have only rulers and white space; what is longer need not be counted."""
@@ -110,8 +113,11 @@ class Prices:
         self.slack = self.frame.merged if self.counter.exact else MERGED_ESTIMATE
         self.label = self.counter.count(LABEL)
 
-    def usual(self, section: Section, candidate: Candidate, step: Step, correction: float) -> int | None:
-        """What the step usually adds to the text; None when it adds nothing. `correction` is for its lines alone."""
+    def usual(self, section: Section, candidate: Candidate, step: Step, correction: float, most: float) -> int | None:
+        """What the step usually adds to the text; None when it adds nothing, or surely more than `most`.
+
+        `correction` is for its lines alone.
+        """
         group = section.groups.get(candidate.group)
         frame = 0 if group is not None else self.frame.usual_file + self._count(candidate.group)
         if not step.ranges:
@@ -122,6 +128,8 @@ class Prices:
         cost = frame + max(change.markers, 0) * self.frame.usual_range
         if not self.shows_lines:
             return cost
+        if change.tokens is None and cost + sum(change.characters) / CHARACTERS_PER_TOKEN * SAFE_ESTIMATE > most:
+            return None
         return cost + int(self._tokens(section, candidate, change) * correction)
 
     def whole(self, section: Section, candidate: Candidate) -> int:
