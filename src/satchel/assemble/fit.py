@@ -55,10 +55,6 @@ FIRST_SHARE = 0.85
 """Of the budget goes to the first round; the next one begins again with the best that did not fit. Without it what is
 last in the order fills the gaps that the best left: .771 of the files at 4,000 tokens against .782 on 296 issues."""
 
-MOST_REFILLS = 1
-"""Rounds of counting the rendered text and filling what is left by estimates; what fits then is tried one by one. Six
-take a quarter longer and show the same files."""
-
 MANY_CANDIDATES = 1_000
 """Of a larger pool the refill takes what fits whole; what is shrunk comes last, one by one. Half the time for 2,500
 candidates, among which enough fits whole."""
@@ -140,13 +136,14 @@ class Fitter:
         draft, floor = self._draft, floor_of(limit)
         empty = draft.save()
         used = self._chosen(floor)
+        if not self._waits():
+            return used
         chosen = _Answer(draft.save(), used, self._worth())
-        budgets = looked_back(floor) if self._waits() else ()
         costs = measured(draft.sections, self._prices.counter, self._gauge.weigh)
         draft.restore(empty)
         ceiling = Ceiling(draft.sections, costs, self._frame, shows_lines=self._shows_lines)
         kept: _Answer | None = None
-        for budget in budgets:
+        for budget in looked_back(floor):
             if floor <= FEW_TOKENS or ceiling.at(budget) > chosen.worth:
                 draft.restore(empty)
                 used = self._chosen(budget)
@@ -185,6 +182,10 @@ class Fitter:
         return fill_up(self._draft, self._gauge, used, limit)
 
     def _filled(self, limit: int) -> int:
+        """Fill by estimates, refill once, and try one by one what fits then; returns the exact tokens.
+
+        Six refills take a quarter longer and show the same files.
+        """
         draft = self._draft
         sections = draft.sections
         used = self._quick(sections)
@@ -199,12 +200,10 @@ class Fitter:
         self._share_out(int((limit - used) * FIRST_SHARE), capped=len(sections) > 1)
         used = self._within(limit, self._quick)
         shrinks = sum(len(section.candidates) for section in sections) <= MANY_CANDIDATES
-        for _ in range(MOST_REFILLS):
-            before = len(draft.log)
-            self._share_out(limit - used, capped=False, shrinks=shrinks)
-            if len(draft.log) == before:
-                break
-            used = self._within(limit, self._quick)
+        before = len(draft.log)
+        self._share_out(limit - used, capped=False, shrinks=shrinks)
+        if len(draft.log) > before:
+            self._within(limit, self._quick)
         return self._top_up(self._within(limit, self._gauge.exact), limit)
 
     def _pin(self, used: int, limit: int) -> int:

@@ -132,14 +132,6 @@ class Prices:
             return None
         return cost + int(self._tokens(section, candidate, change) * correction)
 
-    def whole(self, section: Section, candidate: Candidate) -> int:
-        """What the fullest step of a candidate costs where its item is shown already."""
-        step = candidate.steps[0]
-        if not step.ranges:
-            return self._count(step.text)
-        tokens = sum([section.lines[candidate.group].tokens(self.counter, *shown) for shown in step.ranges])
-        return self.frame.usual_range + (tokens if self.shows_lines else 0)
-
     def least(self, section: Section, candidate: Candidate, step: Step, most: int) -> int | None:
         """Lower bound of what the step adds to the text; None where it is over `most` or adds nothing."""
         group = section.groups.get(candidate.group)

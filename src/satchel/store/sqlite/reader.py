@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,7 +42,7 @@ class Derived:
     vectors: dict[Kind, tuple[str, str, VectorTable]] = field(default_factory=dict)
 
 
-class SqliteReader:
+class SqliteReader(ABC):
     """The reading half of a store.
 
     With `workspaces`, only what belongs to one of them is searched, counted and listed; None: everything is. What is
@@ -52,13 +53,13 @@ class SqliteReader:
         self._derived = derived
         self.workspaces = tuple(workspaces) if workspaces is not None else None
 
+    @abstractmethod
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows of a query. Raises LockedError and DamagedStoreError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _damaged(self, error: Exception) -> DamagedStoreError:
         """Remember that the file is damaged, and return what to raise."""
-        raise NotImplementedError
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
