@@ -165,7 +165,6 @@ def _omission(omission: Omission) -> dict[str, Any]:
         "relevance": omission.relevance,
         "reason": omission.reason,
         "budget": omission.budget,
-        "verified": omission.verified,
         "handle": omission.handle,
         "location": {"path": omission.path, "start_line": omission.start, "end_line": omission.end}
         if omission.path

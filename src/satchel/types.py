@@ -330,10 +330,10 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A candidate that stayed out: why, and the budget (tokens) that would have admitted it.
+    """A candidate that is not shown: why, and about the budget (tokens) that would show it, 0 where no budget helps.
 
-    `budget` is an estimate unless `verified`: then the same question with that budget was tried and shows it. It is 0
-    where no budget helps.
+    `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
+    "limit" (its kind has all its items).
     """
 
     id: str
@@ -347,7 +347,6 @@ class Omission:
     end: int = 0
     handle: str = ""
     content_hash: str = ""
-    verified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +367,17 @@ class ShownBefore:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate."""
+    """The budget of one answer in tokens. `exact` is false where the tokenizer is only an estimate.
+
+    `stopped` says why nothing more is shown: "budget" (no room), "value" (the rest is not worth its tokens), "limit"
+    (as many items as were asked for), or empty where nothing more was found.
+    """
 
     limit: int
     used: int
     tokenizer: str
     exact: bool
+    stopped: str = ""
 
     @property
     def utilization(self) -> float:

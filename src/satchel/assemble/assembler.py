@@ -15,7 +15,7 @@ from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.pack import pack
+from satchel.assemble.pack import Filling, pack
 from satchel.assemble.read import FileLines
 from satchel.assemble.section import Section
 from satchel.assemble.shown import subtract
@@ -107,7 +107,8 @@ class ResultAssembler:
         kept: list[Candidate] = []
         while True:
             section = supplied.section(kept, imports=options.include_imports)
-            context = pack(request, [section] if section.candidates else [], self, problems, {"view": request.view})
+            given = [section] if section.candidates else []
+            context = pack(request, given, self, problems, {"view": request.view}, filling=Filling(is_strict=False))
             shown = {item.location.path for item in context.items if item.location is not None}
             waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
             if not waiting:

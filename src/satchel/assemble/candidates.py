@@ -1,15 +1,14 @@
-"""From hits to candidates: what could be shown, at which steps of detail, and what each is worth."""
+"""From hits to candidates: what could be shown, in which steps of detail, and the value of each."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import overload
 
 from satchel import text as words
+from satchel.assemble.passages import best_run, excerpt, matches
 from satchel.assemble.read import Lines, around
 from satchel.assemble.strategies import Remark, Source, Strategy, shortenings
 from satchel.types import Detail, Document, Hit, Kind, Role, Trust
@@ -27,6 +26,15 @@ DOC_REACH_LINES = 4
 
 DOC_CHARACTERS = 30
 """So much of a doc comment's first sentence knows its line: the sentence may go on in the next one."""
+
+SHRINK_SHARES = (0.9, 0.6, 0.35)
+"""Shares of the room that is left for which a shortened form is tried: the size in tokens is only an estimate."""
+
+LEAST_EXCERPT = 60
+"""Characters of a cut line below which it says nothing."""
+
+NOTE_TOKENS = 16
+"""Tokens of the note that says where the full record is."""
 
 SLIVER_TOKENS = 16
 """A candidate below this size is worth its place only if it says a word of the question: `T = TypeVar("T")` ranks by
@@ -62,51 +70,20 @@ class Step:
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
-class Steps(Sequence[Step]):
-    """Steps between which there are some that have to be worked out, because a parser is asked for them.
-
-    `least` is about how many tokens the smallest of those shows.
-    """
-
-    def __init__(
-        self, first: Sequence[Step], between: Callable[[], Sequence[Step]], last: Sequence[Step], least: float
-    ) -> None:
-        self._first, self._between, self._last, self._least = tuple(first), between, tuple(last), least
-        self._known: tuple[Step, ...] | None = None
-
-    def within(self, tokens: float) -> Iterator[Step]:
-        """The steps that may fit into so many tokens; those between are worked out only if one of them may."""
-        yield from self._all() if tokens >= self._least else (*self._first, *self._last)
-
-    def _all(self) -> tuple[Step, ...]:
-        if self._known is None:
-            self._known = (*self._first, *self._between(), *self._last)
-        return self._known
-
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
-        if isinstance(index, int) and 0 <= index < len(self._first):
-            return self._first[index]
-        return self._all()[index]
-
-    def __len__(self) -> int:
-        return len(self._all())
+Shrink = Callable[[float], Sequence[Step]]
+"""The ways to show a candidate in at most about so many tokens, the best one first."""
 
 
 class Candidate:
     """Something that may be shown.
 
-    `value` is on the log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
+    `value` is on a log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
     the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
-    out when first asked for, because most candidates are never looked at. A `pinned` candidate comes before all
-    others, whatever it is worth. One with a `leader` (the imports that a function needs) is shown only beside it.
+    out when first asked for, because most candidates are never looked at. `shrink` gives further steps for the room
+    that is left, after the steps that are fixed. A `pinned` candidate comes before all others, whatever its value. One
+    with a `leader` (the imports that a function needs, the rest of a window's function) is shown only beside it.
     `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
-    `body` is all that a record says, as far as it was given.
+    `body` is the full text of a record, as far as it was given.
     """
 
     __slots__ = (
@@ -120,6 +97,7 @@ class Candidate:
         "leader",
         "pinned",
         "place",
+        "shrink",
         "size",
         "trust",
         "twins",
@@ -134,6 +112,7 @@ class Candidate:
         place: int,
         make: Callable[[], Sequence[Step]],
         *,
+        shrink: Shrink | None = None,
         pinned: bool = False,
         leader: Candidate | None = None,
     ) -> None:
@@ -145,20 +124,22 @@ class Candidate:
         self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
         self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
         self.value, self.size, self.place = value, size, place
+        self.shrink = shrink
         self._make = make
         self._steps: Sequence[Step] | None = None
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The ways to show it, from most to least detail."""
+        """The fixed ways to show it, from most to least detail."""
         if self._steps is None:
             self._steps = self._make()
         return self._steps
 
-    def steps_within(self, tokens: float) -> Iterable[Step]:
-        """The steps, without those that would have to be worked out and are larger than this."""
-        steps = self.steps
-        return steps.within(tokens) if isinstance(steps, Steps) else steps
+    def options(self, room: float) -> Iterator[Step]:
+        """All ways to show it where `room` tokens are left, from most to least detail."""
+        yield from self.steps
+        if self.shrink is not None:
+            yield from self.shrink(room)
 
     def widen(self, count: int, last_line: int) -> None:
         """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""
@@ -173,16 +154,18 @@ class Candidate:
 
     def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
         """Show of each step only the ranges that `cut` leaves, about `size` tokens; a step without any is none."""
-        make, self._steps, self.size = self._make, None, size
-        self._make = lambda: [replace(step, ranges=left) for step in make() if (left := tuple(cut(step.ranges)))]
+        make, shrink, self._steps, self.size = self._make, self.shrink, None, size
+
+        def trimmed(steps: Sequence[Step]) -> list[Step]:
+            return [replace(step, ranges=left) for step in steps if (left := tuple(cut(step.ranges)))]
+
+        self._make = lambda: trimmed(make())
+        if shrink is not None:
+            self.shrink = lambda room: trimmed(shrink(room))
 
     def keep(self, steps: Sequence[Step]) -> None:
         """Show it in these ways only."""
-        self._steps = steps
-
-    def density(self, exponent: float, offset: float) -> float:
-        """Value over a power of the cost, both on the log scale."""
-        return self.value - exponent * math.log(self.size + offset)
+        self._steps, self.shrink = steps, None
 
 
 def file_candidates(
@@ -202,21 +185,69 @@ def file_candidates(
     assert location is not None
     end = min(location.end_line, len(lines.lines))
     whole = within_blanks(lines, location.start_line, end)
-    size = _tokens(lines, *whole)
+    size = lines_size(lines, *whole)
     if size <= whole_item_tokens or shortener is not None:
+        if _is_sliver(lines, whole, size, hit.document.role, asked):
+            return []
+        full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
 
         def make() -> list[Step]:
-            return _whole_steps(hit, lines, whole, whole_item_tokens, shortener)
+            if shortener is None:
+                return full
+            language = str(hit.document.fields.get("language", ""))
+            return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
-        made = [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make)]
-        return [candidate for candidate in made if not _is_sliver(lines, whole, size, hit.document.role, asked)]
+        return [
+            Candidate(
+                hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink=narrowing(lines, whole, asked)
+            )
+        ]
     made = []
     for span in hit.spans:
         shown = within_blanks(lines, span.start, min(span.end, end))
-        size = _tokens(lines, *shown)
+        size = lines_size(lines, *shown)
         if not _is_sliver(lines, shown, size, Role.GAP, asked):
-            made.append(Candidate(hit, span.value, size, shown[0], _window_maker(hit, lines, shown)))
+            made.append(
+                Candidate(
+                    hit,
+                    span.value,
+                    size,
+                    shown[0],
+                    _window_maker(hit, lines, shown),
+                    shrink=narrowing(lines, shown, asked),
+                )
+            )
     return made
+
+
+def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
+    """The best lines of a range for the room that is left; of a line that is longer than that, its best sentences."""
+
+    def shrink(room: float) -> list[Step]:
+        rows = lines.lines[whole[0] - 1 : whole[1]]
+        gains = matches(rows, asked)
+        steps: list[Step] = []
+        for share in SHRINK_SHARES:
+            characters = room * share * CHARACTERS_PER_TOKEN
+            run = best_run(gains, [len(row) + 1 for row in rows], characters)
+            if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
+                shown = within_blanks(lines, whole[0] + run[0], whole[0] + run[1])
+                steps.append(Step(Detail.WINDOW, (shown,)))
+            elif run is None and characters > LEAST_EXCERPT:
+                steps += _cut_line(rows, gains, whole[0], asked, characters)
+        return steps
+
+    return shrink
+
+
+def _cut_line(
+    rows: Sequence[str], gains: Sequence[int], start: int, asked: AbstractSet[str], characters: float
+) -> list[Step]:
+    """The best sentences of the best of these lines, as a remark in its place."""
+    best = max(range(len(rows)), key=lambda index: (gains[index], -index))
+    passage = excerpt(rows[best], asked, characters)
+    place = start + best
+    return [Step(Detail.WINDOW, remarks=(Remark(place, place, passage),))] if passage else []
 
 
 def within_blanks(lines: Lines, start: int, end: int) -> Range:
@@ -238,22 +269,6 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: Abstr
     return asked.isdisjoint(words.count_terms(words.words(text)))
 
 
-def _whole_steps(
-    hit: Hit, lines: Lines, whole: Range, whole_item_tokens: int, shortener: Strategy | None = None
-) -> list[Step]:
-    signature = signature_range(hit.document, lines)
-    size = _tokens(lines, *whole)
-    steps = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
-    if shortener is not None:
-        language = str(hit.document.fields.get("language", ""))
-        steps += shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
-    best = hit.spans[0]
-    window = within_blanks(lines, best.start, min(best.end, whole[1]))
-    if window != whole:
-        steps.append(_window_step(*window, signature))
-    return steps + _short_steps(hit.document, lines, signature)
-
-
 def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
     """The ways to show these lines that a truncation strategy offers, from most to least detail."""
     made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
@@ -261,15 +276,12 @@ def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Ran
 
 
 def _window_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
-    def make() -> list[Step]:
-        signature = signature_range(hit.document, lines)
-        return [_window_step(*shown, signature), *_short_steps(hit.document, lines, signature)]
-
-    return make
+    return lambda: [_window_step(*shown, signature_range(hit.document, lines))]
 
 
-def _tokens(lines: Lines, start: int, end: int) -> float:
-    return (sum(map(len, lines.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
+def lines_size(lines: Lines, start: int, end: int) -> float:
+    """Estimated tokens of lines `start`..`end`."""
+    return lines.characters(start, end) / CHARACTERS_PER_TOKEN
 
 
 def _window_step(start: int, end: int, signature: Range | None) -> Step:
@@ -278,15 +290,13 @@ def _window_step(start: int, end: int, signature: Range | None) -> Step:
     return Step(Detail.WINDOW, (signature, (start, end)))
 
 
-def _short_steps(document: Document, lines: Lines, signature: Range | None) -> list[Step]:
-    """The declaration with the first line of its doc comment, then the declaration's one line if it has only one."""
+def declaration_steps(document: Document, lines: Lines) -> list[Step]:
+    """The declaration of a document with the first line of its doc comment; none for what declares nothing."""
+    signature = signature_range(document, lines)
     if signature is None:
         return []
     documented = _doc_line(document, lines, signature)
-    steps = [Step(Detail.SIGNATURE, (signature,) if documented is None else tuple(sorted((signature, documented))))]
-    if documented is not None and signature[0] == signature[1]:
-        steps.append(Step(Detail.LINE, (signature,)))
-    return steps
+    return [Step(Detail.SIGNATURE, (signature,) if documented is None else tuple(sorted((signature, documented))))]
 
 
 def _doc_line(document: Document, lines: Lines, signature: Range) -> Range | None:
@@ -320,26 +330,32 @@ def signature_range(document: Document, lines: Lines) -> Range | None:
     return None
 
 
-def record_candidate(hit: Hit, body: str, cap: int, shorter: str = "") -> Candidate:
-    """A record (commit, memory): its whole body if that is short, else its beginning, else its first line.
+def record_candidate(
+    hit: Hit, body: str, cap: float, asked: AbstractSet[str] = frozenset(), shorter: str = ""
+) -> Candidate:
+    """A record (commit, memory): its full body if that is short, else its best passage.
 
-    Its beginning ends with a note that says where all of it is. `shorter` is what says most of it in less space, and
-    then its first line is the last step. The trailers of a commit are not shown; they stay searchable.
+    A passage ends with a note that says where the full record is. `shorter` says most of it in less space. The first
+    line is the last resort. The trailers of a commit are not shown; they stay searchable.
     """
     whole, body = body, without_trailers(body) if hit.document.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
-    first = body.strip().split("\n", 1)[0]
-    steps = []
-    if size <= cap:
-        steps.append(Step(Detail.FULL, text=body))
-    else:
-        steps.append(Step(Detail.WINDOW, text=f"{_head(body, cap)}\n{cut_note(hit.document)}"))
-    if shorter and shorter != body:
-        steps.append(Step(Detail.WINDOW, text=shorter))
-        first = shorter.split("\n", 1)[0]
-    if first and first != body.strip():
-        steps.append(Step(Detail.LINE, text=first))
-    candidate = Candidate(hit, hit.score, min(size, cap), 0, lambda: steps)
+    first = (shorter or body.strip()).split("\n", 1)[0]
+    note = cut_note(hit.document)
+
+    def passage(room: float) -> list[Step]:
+        text = excerpt(body, asked, (room - NOTE_TOKENS) * CHARACTERS_PER_TOKEN) if room > NOTE_TOKENS else ""
+        return [Step(Detail.WINDOW, text=f"{text}\n{note}")] if text and text != body else []
+
+    def make() -> list[Step]:
+        steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(cap)
+        return steps + ([Step(Detail.WINDOW, text=shorter)] if shorter and shorter != body else [])
+
+    def shrink(room: float) -> list[Step]:
+        steps = [] if shorter else [step for share in SHRINK_SHARES for step in passage(min(room, cap) * share)]
+        return steps + ([Step(Detail.LINE, text=first)] if first and first != body.strip() else [])
+
+    candidate = Candidate(hit, hit.score, min(size, cap), 0, make, shrink=shrink)
     candidate.body = whole
     return candidate
 
@@ -356,15 +372,3 @@ def without_trailers(message: str) -> str:
     while len(kept) > 1 and not kept[-1].strip(" \t-"):
         kept.pop()
     return "\n".join(kept)
-
-
-def _head(body: str, cap: int) -> str:
-    """The beginning of a body, whole lines, in about `cap` tokens."""
-    kept: list[str] = []
-    size = 0.0
-    for line in body.split("\n"):
-        size += (len(line) + 1) / CHARACTERS_PER_TOKEN
-        if size > cap and kept:
-            break
-        kept.append(line[: int(cap * CHARACTERS_PER_TOKEN)])
-    return "\n".join(kept).rstrip()

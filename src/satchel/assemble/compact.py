@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
-from satchel.types import Detail
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step, declaration_steps
+from satchel.assemble.read import Lines
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -15,7 +15,7 @@ SIGNATURE_CHARACTERS = 80
 """Of a signature with its frame, for ordering only."""
 
 
-def compacted(candidates: Sequence[Candidate], change: Change) -> list[Candidate]:
+def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
     """The candidates; those that the change touches as one signature a definition, without one not at all."""
     from satchel.search.concerned import is_changed  # here, because few questions are about a change
 
@@ -26,10 +26,10 @@ def compacted(candidates: Sequence[Candidate], change: Change) -> list[Candidate
         if not ranges or not is_changed(change, candidate.hit, *ranges[-1]):
             kept.append(candidate)
             continue
-        signature = next((step for step in candidate.steps if step.detail is Detail.SIGNATURE), None)
-        if signature is not None and candidate.document.id not in signed:
+        declared = declaration_steps(candidate.document, lines)
+        if declared and candidate.document.id not in signed:
             signed.add(candidate.document.id)
-            kept.append(_signature(candidate, signature))
+            kept.append(_signature(candidate, declared[0]))
     return kept
 
 

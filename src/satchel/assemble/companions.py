@@ -1,28 +1,47 @@
-"""What should stand beside shown code: the import lines that bind the names it uses.
+"""What may be shown beside a piece that is shown: the imports that it uses, and the rest of its function or record.
 
-An import line says where a name comes from, and is worth a share of the code that uses it. It competes for the budget
-like any other piece, and never stands without that code.
+Whatever follows a piece competes for the budget like any other candidate, and is never shown without it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
+from satchel.assemble.candidates import (
+    CHARACTERS_PER_TOKEN,
+    Candidate,
+    Step,
+    cut_note,
+    lines_size,
+    within_blanks,
+    without_trailers,
+)
 from satchel.assemble.imports import binding
+from satchel.assemble.passages import excerpt
 from satchel.assemble.read import Lines
-from satchel.types import Detail, Document, Freshness, Import, Outline
+from satchel.assemble.shown import Group, subtract
+from satchel.types import Detail, Document, Freshness, Import, Kind, Outline
 
 IMPORT_VALUE = 0.3
 """Share of the value of the code that its import lines have. Of 0.02, 0.1, 0.3, 0.5 and 1 the best on 296 issues:
 .782 / .717 of files and spans against .776 / .709 without imports, because a fix often changes an import, too."""
 
+WHOLE_LINES = 60
+"""A function up to this size is completed once a window of it is shown; of a larger one the gaps are closed."""
+
+REST_DROP = 0.0
+"""The rest of a function is worth so much less (log scale) than the window that answers."""
+
+GROWTH = 2.0
+"""The next passage of a record is so many times as long."""
+
 
 def import_lines(
     lines: Mapping[str, Lines], outline_of: Callable[[Lines], Outline]
 ) -> Callable[[Candidate, Step], list[Candidate]]:
-    """A function from a shown step to the imports that it needs: no or one candidate, led by the one given.
+    """A function from a shown step to the imports that it needs: no or one candidate, led by the one that is shown.
 
     `outline_of` is asked for files that are not as they were indexed.
     """
@@ -50,3 +69,65 @@ def indexed_imports(document: Document, lines: Lines) -> Outline | None:
         return None
     rows = document.fields.get("imports", ())
     return Outline("", (), tuple([Import(target, tuple(names), start, end) for target, names, start, end in rows]))
+
+
+def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+    """The lines of the candidate's definition that are not shown yet: all, or the gaps between shown ones."""
+    location, lines = candidate.document.location, group.lines
+    if location is None or lines is None or step.detail is not Detail.WINDOW or step.remarks:
+        return []
+    whole = within_blanks(lines, location.start_line, location.end_line)
+    missing = subtract([whole], group.ranges)
+    if whole[1] - whole[0] >= WHOLE_LINES:
+        shown = [(start, end) for start, end in group.ranges if start <= whole[1] and end >= whole[0]]
+        missing = [
+            (start, end)
+            for start, end in missing
+            if end - start < WHOLE_LINES and any(s < start for s, _ in shown) and any(e > end for _, e in shown)
+        ]
+    if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
+        return []
+    size = sum(lines_size(lines, *span) for span in missing)
+    steps = (Step(Detail.WINDOW, tuple(missing)),)
+    return [Candidate(candidate.hit, candidate.value - REST_DROP, size, missing[0][0], lambda: steps, leader=candidate)]
+
+
+def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) -> list[Candidate]:
+    """A longer passage of a record of which a passage is shown."""
+    body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
+    if step.detail is not Detail.WINDOW or not step.text.endswith(cut_note(candidate.document)):
+        return []
+    characters = len(step.text) * GROWTH
+    text = excerpt(body, asked, characters)
+    full = text == body
+    made = Step(Detail.FULL, text=body) if full else Step(Detail.WINDOW, text=f"{text}\n{cut_note(candidate.document)}")
+    if len(made.text) <= len(step.text):
+        return []
+    size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
+    longer = Candidate(
+        candidate.hit,
+        candidate.value - REST_DROP,
+        size,
+        candidate.place,
+        lambda: (made,),
+        leader=candidate.leader or candidate,
+    )
+    longer.body, longer.trust = candidate.body, candidate.trust
+    return [longer]
+
+
+Imports = Callable[[Candidate, Step], Sequence[Candidate]]
+Follow = Callable[[Candidate, Step, Group], Sequence[Candidate]]
+
+
+def followers(imports: Imports | None, asked: AbstractSet[str]) -> Follow:
+    """Everything that may be shown beside a step: imports, the rest of its function, more of its record."""
+
+    def follow(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+        if group.lines is None:
+            return more_of_record(candidate, step, asked)
+        if candidate.leader is not None:
+            return []
+        return [*(imports(candidate, step) if imports is not None else ()), *rest_of_function(candidate, step, group)]
+
+    return follow

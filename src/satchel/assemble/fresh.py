@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, file_candidates
+from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.request import STALE_CHOICES
 from satchel.assemble.strategies import Strategy
@@ -61,17 +61,17 @@ class Sighting:
         """
         made = file_candidates(self.hit, self.lines, whole_item_tokens, asked, shortener)
         if freshness_of(self.hit.document.fields) is Freshness.CHANGED:
-            return [self._short(candidate) for candidate in made]
+            return [self._declared(candidate) for candidate in made]
         return made
 
-    def _short(self, candidate: Candidate) -> Candidate:
-        if candidate.steps[0].detail is Detail.FULL:
-            return candidate
+    def _declared(self, candidate: Candidate) -> Candidate:
         first = candidate.place
-        steps = candidate.steps[1:] or (Step(Detail.LINE, ((first, first),)),)
-        lines = steps[0].ranges[0]
-        size = candidate.size * (lines[1] - lines[0] + 1) / (self.hit.spans[0].end - self.hit.spans[0].start + 1)
-        return Candidate(self.hit, candidate.value, size, first, lambda: steps)
+        declared = declaration_steps(self.hit.document, self.lines) or [Step(Detail.LINE, ((first, first),))]
+        if candidate.steps and candidate.steps[0].detail is Detail.FULL:
+            candidate.keep([candidate.steps[0], *declared])
+            return candidate
+        size = sum(lines_size(self.lines, *span) for span in declared[0].ranges)
+        return Candidate(self.hit, candidate.value, size, first, lambda: declared)
 
 
 @dataclass(slots=True)

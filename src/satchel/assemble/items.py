@@ -28,36 +28,9 @@ def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
 
 
 def build_item(group: Group, key: bytes) -> ContextItem:
-    """The item of one group, kept there until what it shows changes."""
-    if group.item is None:
-        made = _file_item(group, key) if group.lines is not None else _record_item(group, key)
-        group.item = replace(made, section=group.title) if group.title else made
-    return group.item
-
-
-def draft_item(group: Group, key: bytes) -> ContextItem:
-    """The item as far as its text goes, for whoever only wants to know what it costs."""
-    if group.lines is None or group.item is not None:
-        return build_item(group, key)
-    pieces = _pieces(group)
-    content = "\n".join([piece.text for piece in pieces])
-    identity = f"{group.kind}:{group.key}"
-    first, _ = group.picks[0]
-    return ContextItem(
-        id=identity,
-        source=group.kind.value,
-        title=group.lines.path,
-        content=content,
-        relevance=0.0,
-        metadata={"language": first.document.fields.get("language", "")},
-        tokens=0,
-        detail=Detail.FULL,
-        location=Location(group.lines.path, group.ranges[0][0], group.ranges[-1][1]),
-        spans=tuple(group.ranges),
-        pieces=pieces,
-        nonce=nonce(key, identity, content),
-        section=group.title,
-    )
+    """The item of one group."""
+    made = _file_item(group, key) if group.lines is not None else _record_item(group, key)
+    return replace(made, section=group.title) if group.title else made
 
 
 def _rank(group: Group) -> tuple[float, float, str]:
@@ -85,7 +58,7 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         metadata=_file_metadata(group, path, pieces),
         tokens=group.tokens,
         detail=max((step.detail for _, step in group.picks), key=_DETAIL_ORDER.index),
-        location=Location(path, spans[0][0], spans[-1][1], content_hash),
+        location=Location(path, pieces[0].start, pieces[-1].end, content_hash),
         spans=spans,
         pieces=pieces,
         signals=first.hit.signals,
@@ -196,8 +169,8 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
-        "start_line": group.ranges[0][0],
-        "end_line": group.ranges[-1][1],
+        "start_line": pieces[0].start,
+        "end_line": pieces[-1].end,
         "language": first.document.fields.get("language", ""),
         "qualified_name": first.document.title if location is not None else "",
         "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),

@@ -8,6 +8,7 @@ file is cleaned and redacted as the index would do it, and whoever asked sees by
 from __future__ import annotations
 
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -47,8 +48,9 @@ class Lines:
     content_hash: str = ""
     marks: tuple[Freshness | None, ...] = ()
     sent: tuple[Range, ...] = ()
-    counts: dict[tuple[str, int, int], int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Tokens of ranges by tokenizer, first and last line: as long as a file is remembered each is counted once."""
+    counts: dict[str, array[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Tokens of each line by tokenizer, -1 where not counted yet: as long as a file is remembered each line is counted
+    once."""
 
     sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
     """Characters up to each line, worked out when first asked for."""
@@ -61,11 +63,16 @@ class Lines:
         return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
-        """Tokens of lines `start`..`end` with their line ends, counted alone."""
-        known = self.counts.get((counter.name, start, end))
-        if known is None:
-            known = self.counts[counter.name, start, end] = counter.count(self.text(start, end))
-        return known
+        """Tokens of lines `start`..`end`, each counted alone with its line end: hardly ever less than together."""
+        counts = self.counts.get(counter.name)
+        if counts is None:
+            counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
+        total = 0
+        for index in range(start - 1, min(end, len(self.lines))):
+            if counts[index] < 0:
+                counts[index] = counter.count(f"{self.lines[index]}\n")
+            total += counts[index]
+        return total
 
     def text(self, start: int, end: int) -> str:
         """Lines `start`..`end` (1-based, inclusive), each with its line end."""

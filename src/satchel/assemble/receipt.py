@@ -1,4 +1,4 @@
-"""What stayed out, why, and the budget that would have admitted it."""
+"""What is not shown, why, and the budget that would admit it."""
 
 from __future__ import annotations
 
@@ -6,44 +6,50 @@ from collections.abc import Sequence
 from itertools import islice
 
 from satchel.assemble.candidates import Candidate
-from satchel.assemble.fit import FILE_FRAME_TOKENS, RANGE_TOKENS
-from satchel.assemble.section import Section
+from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE
+from satchel.assemble.section import Section, priority
 from satchel.keys import handle
-from satchel.types import Omission
+from satchel.types import Format, Omission
+
+__all__ = ["BUDGET", "LIMIT", "VALUE", "omissions"]
 
 MOST_OMISSIONS = 20
-"""How many of the best candidates that stayed out are listed for each kind."""
-
-BUDGET = "budget"
-LIMIT = "limit"
-"""Why a candidate stayed out: there were no tokens left for it, or its kind had all the items that it may have."""
+"""How many of the best candidates that are not shown are listed for each kind."""
 
 
 def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
     """The best candidates that are not shown, section by section, best first.
 
-    `budget` is an estimate: what is used now, and what this and all better ones of the section would add, for every
-    section that shares the budget. `receipts.budgets` replaces it by one that was tried.
+    `budget` is an estimate: what is used now, and what this candidate and everything tried before it would add. It is
+    0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.
     """
-    listed: list[Omission] = []
-    total = sum(section.weight for section in sections) or 1.0
-    for section in sections:
-        added = 0.0
-        # What is only shown beside something else, such as its imports, comes in with that.
-        own = (candidate for _, candidate in section.remaining() if candidate.leader is None)
-        for candidate in islice(own, MOST_OMISSIONS):
-            known = candidate.group in section.groups
-            added += int(candidate.size) + RANGE_TOKENS + (0 if known else FILE_FRAME_TOKENS)
-            is_barred = not known and len(section.groups) >= section.item_limit
-            budget = 0 if is_barred else used + int(added * total / section.weight)
-            listed.append(_omission(candidate, LIMIT if is_barred else BUDGET, budget))
-    return tuple(listed)
+    waiting = [
+        (-priority(candidate, section.level), candidate)
+        for section in sections
+        for candidate in section.remaining()
+        if section.left.get(candidate) == BUDGET
+    ]
+    budgets: dict[Candidate, int] = {}
+    needed = float(used)
+    frame = FRAMES[Format.MARKDOWN]
+    for _, candidate in sorted(waiting, key=lambda row: (row[0], row[1].document.id, row[1].place)):
+        needed += candidate.size + frame.range + frame.item
+        budgets[candidate] = int(needed)
+    return tuple(
+        _omission(candidate, section.left.get(candidate, VALUE), budgets.get(candidate, 0))
+        for section in sections
+        for candidate in islice(_best_first(section), MOST_OMISSIONS)
+    )
+
+
+def _best_first(section: Section) -> list[Candidate]:
+    return sorted(section.remaining(), key=lambda one: (-priority(one), one.document.id, one.place))
 
 
 def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
     document = candidate.document
     location = document.location
-    ranges = candidate.steps[0].ranges
+    ranges = candidate.steps[0].ranges if candidate.steps else ()
     content_hash = location.content_hash if location is not None else ""
     return Omission(
         id=document.id,

@@ -57,7 +57,7 @@ class AssembleRequest:
 
     `kinds` is empty for "every kind that has documents". `min_score` is absolute (0 to 1); None takes the calibrated
     floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
-    `STALE_CHOICES`. A `soft` budget counts what the items show and not their frames, so the text may exceed it.
+    `STALE_CHOICES`. With `fill` the budget is spent to its end, also on what is hardly worth it.
     `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
     `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
     definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
@@ -94,7 +94,7 @@ class AssembleRequest:
     now: float = 0.0
     stale: str = "mark"
     related: bool = False
-    soft: bool = False
+    fill: bool = False
     context_lines: int = 0
     imports: bool = True
     reserves: Mapping[Kind, int] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from typing import Any
 from satchel import outside
 from satchel.assemble.given import Entity, read_results, value_of
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.pack import Marking, answer, fit
+from satchel.assemble.pack import Filling, Marking, answer, fit
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.read import FileLines
 from satchel.assemble.render.layout import group_of
@@ -76,14 +76,14 @@ def searched_context(
         if whole.candidates:
             sections.append(_section(whole, planned))
     token_counter = counter(request.tokenizer)
-    fitted = fit(request, marking, sections, token_counter, notes, plan)
+    fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True))
     return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
 
 
 def _section(whole: Section, planned: PlannedSection) -> Section:
     return replace(
         whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title, shown=set(),
-        groups={}, taken=set(), document_tokens={},
+        groups={}, left={}, tokens=0,
     )  # fmt: skip
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.fit import FILE_FRAME_TOKENS
 from satchel.assemble.pack import pack
+from satchel.assemble.packer import FRAMES
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.assemble.stream import Workbench, found_sections, hit_candidates
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Hit, Kind, Signal, Trust
+from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Format, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
@@ -89,7 +89,9 @@ def situation_context(
 
 def _need(sections: Sequence[Section]) -> float:
     """Tokens that everything but the guides would take, roughly."""
-    return sum(candidate.size + FILE_FRAME_TOKENS for section in sections for candidate in section.candidates)
+    return sum(
+        candidate.size + FRAMES[Format.MARKDOWN].item for section in sections for candidate in section.candidates
+    )
 
 
 def _with_records(
@@ -115,7 +117,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
     candidates = []
     for place, guide in enumerate(ordered):
-        frame = FILE_FRAME_TOKENS + count(guide.title)
+        frame = FRAMES[request.format].item + count(guide.title)
         steps = [Step(detail, text=text) for detail, text in zip(_details(len(guide.texts)), guide.texts, strict=True)]
         candidate = _candidate(guide, steps, place)
         if account is not None and not account.is_new(candidate):

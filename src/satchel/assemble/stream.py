@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 from satchel import outside
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
-from satchel.assemble.companions import import_lines
+from satchel.assemble.companions import followers, import_lines
 from satchel.assemble.deal import dealt
-from satchel.assemble.fit import ITEM_SHARE
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
-from satchel.assemble.pack import answer, fit
+from satchel.assemble.pack import ITEM_SHARE, Filling, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plan import PlannedSection
 from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section, by_density
+from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
 from satchel.search.dense import Meaning, scores
@@ -67,6 +67,12 @@ RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
 """A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
 beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+
+VALUE_RANGE = 2.2
+"""Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
+
+LEAST_RELEVANCE = 0.01
+"""Relevance from which the level of a kind is computed at least."""
 
 _WILD = frozenset("*?[")
 
@@ -139,7 +145,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
     known = bench.account.references() if bench.account is not None else ()
-    fitted = fit(request, bench, sections, token_counter, problems, plan, known, looks_back=not request.plan)
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known, _filling(request))
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -154,7 +160,6 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
             "assemble_ms": round((time.monotonic() - searched) * 1000, 2),
         },
         "revision": bench.revision,
-        "overrun": max(fitted.used - request.max_tokens, 0),
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
         "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
@@ -254,37 +259,56 @@ def _sections(
     request: AssembleRequest, bench: Workbench, gathered: Sequence[Gathered], asked: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
     sections, failures = [], []
-    competing = sum(bool(row.result.hits) for row in gathered) > 1
     total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
-        cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
+        cap = max(share * ITEM_SHARE, request.whole_item_tokens) if _shares(request) else request.whole_item_tokens
         least = _floor(row, request)
-        if least is None:
+        if least is None or not row.section.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
         candidates, lines, problems = _candidates(hits, bench, request, cap, asked, row.section.side)
         failures += problems
-        companions = import_lines(lines, bench.lines.outline) if request.imports else None
+        imports = import_lines(lines, bench.lines.outline) if request.imports else None
         if bench.account is not None:
             candidates, lines = bench.account.sift(candidates, lines, share)
-            companions = bench.account.sift_companions(companions, lines) if companions is not None else None
+            imports = bench.account.sift_companions(imports, lines) if imports is not None else None
         if candidates:
             sections.append(
                 Section(
                     row.section.kind,
                     row.section.weight,
-                    by_density(candidates),
+                    by_priority(candidates),
                     lines,
                     row.section.limit,
                     reserve=request.reserves.get(row.section.kind, 0),
-                    companions=companions,
+                    follow=followers(imports, asked),
                     title=row.section.title,
+                    level=_level(row, candidates),
                 )
             )
     if request.entity_limit is not None:
         sections = best_entities(sections, request.entity_limit)
     return sections, failures
+
+
+def _shares(request: AssembleRequest) -> bool:
+    """Whether each kind has its share of the budget: only where the caller or a plan named several."""
+    return len(request.kinds) > 1 or bool(request.plan)
+
+
+def _filling(request: AssembleRequest) -> Filling:
+    return Filling(
+        value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
+        shares=_shares(request),
+    )
+
+
+def _level(row: Gathered, candidates: Sequence[Candidate]) -> float:
+    """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
+    best = max(candidates, key=lambda one: one.value)
+    relevance = max((one.hit.relevance for one in candidates), default=1.0) if row.section.standing is None else 1.0
+    return math.log(row.section.weight * max(relevance, LEAST_RELEVANCE)) - best.value
 
 
 def _floor(row: Gathered, request: AssembleRequest) -> float | None:
@@ -325,7 +349,12 @@ def _is_among(path: str, globs: Sequence[str]) -> bool:
 
 
 def _candidates(
-    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest, cap: int, asked: frozenset[str], side: Axis | None
+    hits: Sequence[Hit],
+    bench: Workbench,
+    request: AssembleRequest,
+    cap: float,
+    asked: frozenset[str],
+    side: Axis | None,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
@@ -341,7 +370,7 @@ def _candidates(
                 safe_question(shown_record(kind, shown.document.fields, text, one), bench.allow) if one else ""
                 for one in (side or Axis.FULL, side and Axis.ROOT_CAUSE)
             )
-            candidates.append(record_candidate(shown, body, cap, shorter))
+            candidates.append(record_candidate(shown, body, cap, asked, shorter))
             continue
         sighting = fresh.see(hit)
         if sighting is not None:
@@ -350,5 +379,5 @@ def _candidates(
             if request.context_lines:
                 for candidate in made:
                     candidate.widen(request.context_lines, len(sighting.lines.lines))
-            candidates += made if request.change is None else compacted(made, request.change)
+            candidates += made if request.change is None else compacted(made, request.change, sighting.lines)
     return candidates, lines, fresh.failures

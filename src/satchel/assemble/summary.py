@@ -27,7 +27,7 @@ def shortened(items: Sequence[ContextItem]) -> int:
 def left_out(sections: Sequence[Section]) -> int:
     """How many documents of these sections are not shown at all."""
     shown = {candidate.document.id for section in sections for candidate in section.shown}
-    return len({c.document.id for section in sections for _, c in section.remaining()} - shown)
+    return len({c.document.id for section in sections for c in section.remaining()} - shown)
 
 
 def summarised(request: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel.assemble.candidates import (
     CHARACTERS_PER_TOKEN,
+    SHRINK_SHARES,
     Candidate,
     Step,
-    Steps,
+    lines_size,
     shortened_steps,
     signature_range,
     within_blanks,
 )
-from satchel.assemble.fit import LEAST_REMARK_TOKENS
 from satchel.assemble.given import GIVEN, Entity
 from satchel.assemble.imports import binding
 from satchel.assemble.options import AssemblyOptions
+from satchel.assemble.passages import excerpt
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.render.layout import group_of
 from satchel.assemble.section import Section
+from satchel.assemble.shown import Group
 from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
 
 RANK_STEP = 10.0
 """Of the log value between two ranks: more than any difference in size makes, so that the order given is kept."""
-
-SMALLEST_SHORTENED_SHARE = 0.125
-"""The smallest shortening is a quarter of the largest, and may come out at half of what it was allowed."""
 
 SHORTENED_SHARE = 0.5
 """Of the budget that one shortened entity may take: there should be room for a second."""
@@ -56,17 +55,14 @@ class Supply:
     def section(self, kept: Sequence[Candidate], *, imports: bool) -> Section:
         """One section with the candidates and these whole files: one order over all types, as it was given."""
         every = sorted([*self.candidates, *kept], key=lambda candidate: -candidate.value)
-        companions = self._imports() if imports else None
-        return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), companions=companions)
+        return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
-    def _imports(self) -> Callable[[Candidate, Step], list[Candidate]]:
-        def companions(candidate: Candidate, step: Step) -> list[Candidate]:
-            lines, outline = self.lines.get(candidate.group), self.outlines.get(candidate.group)
-            if lines is None or outline is None:
-                return []
-            return [_import(candidate, lines, start, end) for start, end in binding(lines.lines, outline, step.ranges)]
-
-        return companions
+    def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+        outline = self.outlines.get(candidate.group)
+        if group.lines is None or outline is None or candidate.leader is not None:
+            return []
+        ranges = binding(group.lines.lines, outline, step.ranges)
+        return [_import(candidate, group.lines, start, end) for start, end in ranges]
 
 
 def supply(entities: Sequence[Entity], options: AssemblyOptions, files: FileLines) -> Supply:
@@ -126,33 +122,21 @@ def _located(entity: Entity, rank: int, lines: Lines, standing: Standing, option
     location = Location(lines.path, standing.start, standing.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, standing, language)
     whole = within_blanks(lines, standing.start, standing.end)
-    size = _tokens(lines, *whole)
-
-    def make() -> Steps:
-        return _steps(hit.document, lines, whole, size, language, options)
-
-    return Candidate(hit, hit.score, size, whole[0], make)
-
-
-def _steps(
-    document: Document, lines: Lines, whole: tuple[int, int], size: float, language: str, options: AssemblyOptions
-) -> Steps:
+    size = lines_size(lines, *whole)
     last = len(lines.lines)
     around = within_blanks(lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last))
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
-
     most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
-    signature = signature_range(document, lines)
-    last_step = (
-        Step(Detail.SIGNATURE, (signature,)) if signature is not None else Step(Detail.LINE, ((whole[0], whole[0]),))
-    )
 
-    def shortened() -> list[Step]:
-        return shortened_steps(_shortener(options), lines, language, whole, most)
+    def shrink(_room: float) -> list[Step]:
+        signature = signature_range(hit.document, lines)
+        first = Step(Detail.LINE, ((whole[0], whole[0]),))
+        last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
+        return [*shortened_steps(_shortener(options), lines, language, whole, most), last_resort]
 
-    return Steps(steps, shortened, [last_step], most * SMALLEST_SHORTENED_SHARE + LEAST_REMARK_TOKENS)
+    return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
 
 
 def _shortener(options: AssemblyOptions) -> Strategy:
@@ -165,19 +149,28 @@ def _record(entity: Entity, rank: int, options: AssemblyOptions, *, is_stale: bo
     hit = _hit(entity, rank, _kind(entity), None, standing, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
     size = len(body) / CHARACTERS_PER_TOKEN
-    steps = [Step(Detail.FULL, text=body)]
-    most = min(size / 2, options.max_tokens * SHORTENED_SHARE)
-    lines = Lines("", tuple(body.split("\n")))
-    for step in shortened_steps(
-        _shortener(options), lines, str(hit.document.fields["language"]), (1, len(lines.lines)), most
-    ):
+    language = str(hit.document.fields["language"])
+    short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
+
+    def shrink(room: float) -> list[Step]:
+        if language:
+            steps = _shortened_texts(body, language, min(size / 2, options.max_tokens * SHORTENED_SHARE), options)
+        else:
+            passages = (excerpt(body, frozenset(), room * share * CHARACTERS_PER_TOKEN) for share in SHRINK_SHARES)
+            steps = [Step(Detail.WINDOW, text=passage) for passage in passages if passage and passage != body]
+        return steps + ([Step(Detail.LINE, text=short)] if short != body else [])
+
+    return Candidate(hit, hit.score, size, 0, lambda: [Step(Detail.FULL, text=body)], shrink=shrink)
+
+
+def _shortened_texts(body: str, language: str, most: float, options: AssemblyOptions) -> list[Step]:
+    """The ways to shorten code that is given as text."""
+    lines, steps = Lines("", tuple(body.split("\n"))), []
+    for step in shortened_steps(_shortener(options), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
         pieces += [(remark.start, remark.text) for remark in step.remarks]
         steps.append(Step(Detail.WINDOW, text="\n".join(text for _, text in sorted(pieces))))
-    short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
-    if short != body:
-        steps.append(Step(Detail.LINE, text=short))
-    return Candidate(hit, hit.score, size, 0, lambda: steps)
+    return steps
 
 
 def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, standing: Standing, language: str) -> Hit:
@@ -218,8 +211,4 @@ def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
     value = leader.value - RANK_STEP / 4
     hit = Hit(document, leader.hit.relevance, value, (Span(start, end, value),))
     steps = [Step(Detail.FULL, ((start, end),))]
-    return Candidate(hit, value, _tokens(lines, start, end), start, lambda: steps, leader=leader)
-
-
-def _tokens(lines: Lines, start: int, end: int) -> float:
-    return (sum(map(len, lines.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
+    return Candidate(hit, value, lines_size(lines, start, end), start, lambda: steps, leader=leader)

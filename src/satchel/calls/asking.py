@@ -29,9 +29,6 @@ from satchel.envelope import context_envelope, expanded_envelope, search_envelop
 from satchel.search.strategies import SearchStrategy
 from satchel.types import CONTEXT_TYPES, View
 
-OMISSIONS_TRIED = 12
-"""Of what stayed out, those that the smallest budget would admit are asked for with that budget when explained."""
-
 HEAD = "HEAD"
 
 UNASKED = "what does this change concern"
@@ -49,9 +46,6 @@ SEARCHES = Parameter(
 )  # fmt: skip
 _DIFF = Parameter("diff", Shape.TEXT, "A git revision: what the changes since it concern. Needs no question.")
 _STAGED = Parameter("staged", Shape.SWITCH, "The same for what is staged.", default=False)
-_EXPLAIN = Parameter(
-    "explain", Shape.SWITCH, "Try the budgets that would admit what stayed out.", default=False, is_rare=True
-)
 _PACKING = (
     Parameter("types", Shape.TEXTS, "Only these kinds of knowledge, or of code. All by default.",
               choices=(*CONTEXT_TYPES, *ENTITY_TYPES), aliases=("context_types", "include_types")),
@@ -80,8 +74,7 @@ _PACKING = (
               default=strategy_names()[0]),
     Parameter("stale", Shape.TEXT, "What becomes of text that its file has no more.", choices=STALE_CHOICES,
               is_rare=True),
-    Parameter("soft", Shape.SWITCH, "Count what is shown, not its frame: the text may exceed.", default=False,
-              is_rare=True),
+    Parameter("fill", Shape.SWITCH, "Spend the whole budget, also on what is hardly worth it.", default=False),
     Parameter("reserves", Shape.COUNTS, "Tokens by type that it gets in any case.", is_rare=True),
     Parameter("show_meta", Shape.SWITCH, "Say at the end how it was counted and cut.", default=False, is_rare=True),
     SHOW_HANDLES,
@@ -116,8 +109,6 @@ def _context_query(call: Call) -> Answered:
         request, found = engine.about_change(request, since, staged=staged, is_asked=is_asked)
         notes = [*notes, *found]
     context = engine.answer(request, notes)
-    if given.get("explain", False):
-        context = engine.explained(request, context, most=OMISSIONS_TRIED)
     return Answered(context.text, context_envelope(context, request), () if context.items else (no_answer(context),))
 
 
@@ -155,7 +146,7 @@ CONTEXT_QUERY = Operation(
     "Pack context for a question",
     "Find the code, docs, commits, memories and past experiences that matter for a question or task, packed into a "
     "token budget.",
-    (QUESTION, *_PACKING, _DIFF, _STAGED, _EXPLAIN, REFRESH),
+    (QUESTION, *_PACKING, _DIFF, _STAGED, REFRESH),
     _context_query,
     shapes.CONTEXT,
     "Ask this first, before reading files. The text shows real lines with paths and ranges; handles of what was cut "

@@ -39,7 +39,7 @@ ITEM = record(
     metadata=ANY_OBJECT, signals=many(SIGNAL), handle=TEXT, trust=TEXT, section=TEXT, cuts=many(CUT),
 )  # fmt: skip
 OMISSION = record(
-    id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, verified=SWITCH, handle=TEXT,
+    id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, handle=TEXT,
     location=PLACE,
 )  # fmt: skip
 USAGE = record(limit=COUNT, used=COUNT, utilization=NUMBER, tokenizer=TEXT, exact=SWITCH)

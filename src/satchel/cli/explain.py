@@ -91,10 +91,8 @@ def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
 
 
 def budget(omission: Omission) -> str:
-    """The budget that admits it: `1,801` was tried, `~1,801` is an estimate, `-` where no budget helps."""
-    if not omission.budget:
-        return "-"
-    return f"{omission.budget:,}" if omission.verified else f"~{omission.budget:,}"
+    """About the budget that admits it: `~1,801`, `-` where no budget helps."""
+    return f"~{omission.budget:,}" if omission.budget else "-"
 
 
 def item_place(item: ContextItem) -> str:

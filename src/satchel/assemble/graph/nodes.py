@@ -28,6 +28,9 @@ NODE_SHARE = 0.25
 WHOLE_NODE_TOKENS = 400
 """A node up to this size is shown whole in any budget: what people write in one note is mostly shorter."""
 
+RANK_SCALE = 10.0
+"""A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
+
 SHORTENINGS = 4
 """Each half as long as the one before, so that what is left of a budget is filled."""
 
@@ -125,7 +128,9 @@ class Nodes:
         total = rated.rating.total
         hit = Hit(shown, total, total, signals=rated.rating.signals)
         body = self._body(part, bundle, has_file=document.location is not None)
-        candidate = Candidate(hit, total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown))
+        candidate = Candidate(
+            hit, RANK_SCALE * total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown)
+        )
         candidate.body = body
         return candidate
 

@@ -7,16 +7,14 @@ goes to the nodes again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, takewhile
+from dataclasses import dataclass
 
-from satchel.assemble.candidates import Candidate
-from satchel.assemble.fit import Fitter
-from satchel.assemble.graph.frame import Frame, Numbers, Overflow, Writer
-from satchel.assemble.items import build_item, build_items
-from satchel.assemble.pack import Fitted
+from satchel.assemble.graph.frame import Frame as GraphFrame
+from satchel.assemble.graph.frame import Numbers, Overflow, Writer
+from satchel.assemble.items import build_items
+from satchel.assemble.pack import EMPTY, REFILLS, Fitted
+from satchel.assemble.packer import SMALLEST_PIECE, Frame, Packer
 from satchel.assemble.section import Section
-from satchel.assemble.shown import Group
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem
 
@@ -26,7 +24,7 @@ HEADER_RESERVE = 200
 SUMMARY_BUDGET = 500
 """Below this budget there is no room for nodes beside a head: their names are all that is shown."""
 
-NODE_FRAME_TOKENS = 40
+NODE_FRAME = Frame(40, 0)
 """Heading, path and marks of a node, roughly."""
 
 MOST_OVERFLOW = 20
@@ -39,28 +37,16 @@ STABLE_TRIES = 8
 """A number inside the text that it counts settles after one or two; more would be a mistake of ours."""
 
 
-class _NoTwins:
-    """Two nodes that say the same are two nodes: where they stand is what differs."""
-
-    def is_duplicate(self, section: Section, candidate: Candidate) -> bool:  # noqa: ARG002 - the protocol
-        return False
-
-    def forget(self, candidate: Candidate) -> None:
-        pass
-
-
 @dataclass(slots=True)
 class GraphPage:
     """Writes and counts what is shown. `rest` are all nodes, best first, as they are named in the overflow."""
 
-    frame: Frame
+    frame: GraphFrame
     writer: Writer
     key: bytes
     counter: TokenCounter
     rest: Sequence[Overflow]
     reached: int
-    _nodes: dict[int, tuple[ContextItem, str, int]] = field(default_factory=dict)
-    """Each node as it is written, with its tokens, by the identity of its item: a changed item is another one."""
 
     def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
         """The best nodes that are not among these items."""
@@ -80,31 +66,8 @@ class GraphPage:
 
     def _written(self, items: Sequence[ContextItem], overflow: Sequence[Overflow], used: int) -> str:
         numbers = Numbers(used, len(items), max(self.reached - len(items), 0))
-        nodes = self.writer.NODE_JOIN.join(self._node(item)[1] for item in items)
+        nodes = self.writer.NODE_JOIN.join(self.writer.node(item) for item in items)
         return self.writer.head(self.frame, numbers) + nodes + self.writer.tail(self.frame, overflow, numbers)
-
-    def _node(self, item: ContextItem) -> tuple[ContextItem, str, int]:
-        known = self._nodes.get(id(item))
-        if known is None or known[0] is not item:
-            text = self.writer.node(item)
-            known = self._nodes[id(item)] = (item, text, self.counter.count(text))
-        return known
-
-    def tokens(self, sections: Sequence[Section]) -> int:
-        """Tokens with the nodes of these sections and no overflow, as the sum over its parts."""
-        items = build_items(sections, self.key)
-        numbers = Numbers(self.frame.budget, len(items), max(self.reached - len(items), 0))
-        frame = self.writer.head(self.frame, numbers) + self.writer.tail(self.frame, (), numbers)
-        joins = max(len(items) - 1, 0) if self.writer.NODE_JOIN else 0
-        return self.counter.count(frame) + joins + sum(self._node(item)[2] for item in items)
-
-    def exact_tokens(self, sections: Sequence[Section]) -> int:
-        """The same, counted on the whole text."""
-        return self.counter.count(self._written(build_items(sections, self.key), (), self.frame.budget))
-
-    def item_tokens(self, group: Group) -> int:
-        """Tokens of one node."""
-        return self._node(build_item(group, self.key))[2]
 
 
 def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflow]]:
@@ -113,39 +76,25 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
     All is empty where not even the frame fits.
     """
     limit = page.frame.budget
-    fitters: list[Fitter] = []
+    packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, is_strict=False)
     if limit >= SUMMARY_BUDGET:
         head = page.counter.count(page.writer.head(page.frame, Numbers(limit, 0, 0)))
-        reserved = max(HEADER_RESERVE - head, 0)
-        every, section.candidates = section.candidates, _first(page, section.candidates)
-        fitters.append(_fill(page, section, limit - reserved))
-        section.candidates = every
+        packer.fill(limit - max(HEADER_RESERVE, head))
         named = page.overflow(build_items([section], page.key), MOST_OVERFLOW)
-        kept = _named(page, section, named, reserved)
-        fitters.append(_fill(page, section, limit - kept))
-    most = MOST_OVERFLOW if fitters else SUMMARY_OVERFLOW
+        kept = _named(page, section, named, max(HEADER_RESERVE - head, 0))
+        for _ in range(REFILLS):
+            spare = limit - kept - page.text(build_items([section], page.key), ())[1]
+            if spare < SMALLEST_PIECE or not packer.refill(spare):
+                break
+    most = MOST_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
     while True:
         items = build_items([section], page.key)
-        result = _written(page, items, page.overflow(items, most))
-        if result is not None:
-            (text, used), overflow = result
+        over = page.text(items, ())[1] - limit
+        if over <= 0:
+            (text, used), overflow = _written(page, items, page.overflow(items, most))
             return Fitted(text, used, tuple(items)), overflow
-        if not any(fitter.take_back() for fitter in reversed(fitters)):
-            return Fitted("", 0, ()), []
-
-
-def _first(page: GraphPage, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best nodes, as many as roughly fit: to fill with more and take them back one by one costs 20 ms."""
-    costs = accumulate(
-        NODE_FRAME_TOKENS + page.counter.count(one.steps[0].text if one.steps else "") for one in candidates
-    )
-    return [one for one, _ in takewhile(lambda row: row[1] <= page.frame.budget, zip(candidates, costs, strict=False))]
-
-
-def _fill(page: GraphPage, section: Section, limit: int) -> Fitter:
-    fitter = Fitter(page.counter, limit, page.tokens, page.exact_tokens, page.item_tokens, _NoTwins())
-    fitter.fit([section])
-    return fitter
+        if not packer.take_back(over):
+            return EMPTY, []
 
 
 def _named(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:
@@ -163,13 +112,10 @@ def _named(page: GraphPage, section: Section, overflow: Sequence[Overflow], room
 
 def _written(
     page: GraphPage, items: Sequence[ContextItem], overflow: list[Overflow]
-) -> tuple[tuple[str, int], list[Overflow]] | None:
-    """The text with as many names of the overflow as fit, None where it is over the budget without any."""
+) -> tuple[tuple[str, int], list[Overflow]]:
+    """The text, which fits without them, with as many names of the overflow as fit."""
     least, most = 0, len(overflow)
-    bare = page.text(items, ())
-    if bare[1] > page.frame.budget:
-        return None
-    best: tuple[tuple[str, int], list[Overflow]] = bare, []
+    best: tuple[tuple[str, int], list[Overflow]] = page.text(items, ()), []
     while least < most:
         middle = (least + most + 1) // 2
         text = page.text(items, overflow[:middle])

@@ -12,7 +12,7 @@ from satchel.assemble.candidates import Candidate
 from satchel.assemble.graph.frame import Frame, Overflow, with_shown_before, writer_of
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.nodes import Nodes, Rated
-from satchel.assemble.graph.page import NODE_FRAME_TOKENS, SUMMARY_BUDGET, GraphPage, fitted_page
+from satchel.assemble.graph.page import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page
 from satchel.assemble.graph.relevance import Relevance, Vectors
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.resolve import Source, definitions_named, named_node, topic_sources
@@ -113,7 +113,7 @@ def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Sect
     nodes.load(row for one in best for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
     nodes.load_texts(one.row for one in best)
     section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
-    if sum(candidate.size + NODE_FRAME_TOKENS for candidate in section.candidates) < request.max_tokens:
+    if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
         nodes.cap = request.max_tokens  # there is room for all of them, however long one is
     return section
 
@@ -135,7 +135,7 @@ def _sifted(
     kept: list[tuple[Rated, Candidate]] = []
     spent = 0.0
     for one, candidate in zip(best, section.candidates, strict=True):
-        spent += candidate.size + NODE_FRAME_TOKENS
+        spent += candidate.size + NODE_FRAME.item
         is_referred = spent <= request.max_tokens and one.row not in asked
         if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in asked:
             kept.append((one, candidate))

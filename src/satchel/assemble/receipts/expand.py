@@ -362,5 +362,4 @@ def _left_out(row: Expanded, needed: int) -> Omission:
         end=location.end_line if location is not None else 0,
         handle=row.given.handle,
         content_hash=row.given.content_hash,
-        verified=True,
     )

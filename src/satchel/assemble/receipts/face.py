@@ -15,7 +15,6 @@ from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.receipts.sessions import Sessions, reference_handles, with_account
 from satchel.assemble.request import (
-    LARGEST_BUDGET,
     AssembleRequest,
     check_budget,
     check_session,
@@ -81,9 +80,6 @@ class Engine(Protocol):
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The answer to a request; its handles are not remembered."""
-
-    def explained(self, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
-        """The same answer with budgets that were tried."""
 
     def expand(
         self,
@@ -252,23 +248,6 @@ class Receipts(Sessions):
         self.handles.record([given])
         return self.expand([given.handle], **options)
 
-    def explained(self: Engine, request: AssembleRequest, context: Context, *, most: int | None = None) -> Context:
-        """The same answer with budgets that were tried in place of estimates, for the first `most` omissions.
-
-        Asks the question again with growing budgets, which takes up to a second.
-        """
-        from satchel.assemble.receipts.budgets import admitting
-
-        chosen = sorted(context.overflow, key=lambda row: (row.budget, row.id))[:most]
-
-        def ask(budget: int) -> Context:
-            # The session has received this very answer by now: the others are as of before.
-            return self.unrecorded(replace(request, max_tokens=budget, ledger=context.meta.get("ledger", "")))
-
-        tried = dict(zip(chosen, admitting(chosen, request.max_tokens, ask, LARGEST_BUDGET), strict=True))
-        overflow = tuple(tried.get(row, row) for row in context.overflow)
-        return replace(context, overflow=overflow, meta={**context.meta, "explained": len(chosen)})
-
     def why(self: Engine, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
         """How a path, a symbol or a document id stands for a question: its rank, its signals, and why it is in or out.
 
@@ -295,9 +274,6 @@ class Receipts(Sessions):
             return Replay(request, context, differences(saved, context))
         request = saved_request(saved)
         context = self.unrecorded(request, self.refresh() if refresh else ())
-        explained = saved["meta"].get("explained")
-        if isinstance(explained, int):
-            context = self.explained(request, context, most=explained)
         return Replay(request, context, differences(saved, context))
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:

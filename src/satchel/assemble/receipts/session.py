@@ -18,7 +18,7 @@ from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.read import Lines, around
 from satchel.assemble.receipts.session_file import Ledger, Row, SentLines
 from satchel.assemble.render.records import record_title
-from satchel.assemble.section import by_density
+from satchel.assemble.section import by_priority
 from satchel.assemble.shown import Group, joined, subtract
 from satchel.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
@@ -95,7 +95,7 @@ class Account:
         known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
         kept: list[Candidate] = []
         spent = 0.0
-        for candidate in by_density(candidates):
+        for candidate in by_priority(candidates):
             is_referred, spent = spent < room, spent + candidate.size
             if candidate.document.location is None:
                 left = self._record(candidate, is_referred=is_referred)

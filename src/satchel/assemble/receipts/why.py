@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from satchel.assemble.receipt import BUDGET, LIMIT
-from satchel.assemble.receipts.budgets import admitting
+from satchel.assemble.receipt import BUDGET, LIMIT, VALUE
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.stream import floor_of, is_wanted
 from satchel.clean import clean_field
@@ -19,16 +18,13 @@ from satchel.search.query import Query, analyse
 from satchel.search.searcher import document_of, search_kind
 from satchel.search.standing import FileStanding, file_standing
 from satchel.store.protocol import Store
-from satchel.types import Context, ContextItem, Document, Hit, Kind, Omission, Signal
+from satchel.types import Context, ContextItem, Document, Hit, Kind, Signal
 
 MOST_TARGETS = 5
 """Things of the same name that are judged; a longer name says which one is meant."""
 
 EVERYTHING = 1_000_000
 """Windows asked for: here nothing may be missing because it ranks low."""
-
-LARGEST_TRIED = 1_000_000
-"""Tokens up to which a budget that would admit it is looked for: the largest window of any model."""
 
 CLOSE_NAMES = 3
 
@@ -54,7 +50,7 @@ class Standing:
 
     `rank` counts from 1 among the files of its kind that match (records among the records) and is 0 where nothing of
     it matches; `of` is how many match. `place` is the rank among all documents of the kind. `reason` is empty where it
-    is shown; `budget` then is 0, and otherwise the tried budget that would show it, 0 where none was found.
+    is shown; `budget` is then 0, and otherwise about the budget that would show it, 0 where none would.
     """
 
     id: str
@@ -87,7 +83,7 @@ def why(
     context = ask(request)
     found = resolve(target, store, store_of)
     search = _Search(query, votes, Meaning(embedder, query.text) if embedder is not None else None)
-    rows = [_standing(one, request, search, store_of(one.kind), context, ask) for one in found[:MOST_TARGETS]]
+    rows = [_standing(one, request, search, store_of(one.kind), context) for one in found[:MOST_TARGETS]]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
@@ -170,9 +166,7 @@ class _Search:
     meaning: Meaning | None
 
 
-def _standing(
-    target: Target, request: AssembleRequest, search: _Search, store: Store, context: Context, ask: Ask
-) -> Standing:
+def _standing(target: Target, request: AssembleRequest, search: _Search, store: Store, context: Context) -> Standing:
     query, votes = search.query, search.votes
     likeness = scores(store, target.kind, search.meaning)
     hits = search_kind(
@@ -205,7 +199,7 @@ def _standing(
         shown=shown or (),
         is_shown=shown is not None,
     )
-    return standing if shown is not None else _explained(standing, target, request, hits, own, context, ask)
+    return standing if shown is not None else _explained(standing, target, request, hits, own, context)
 
 
 def _group(hit: Hit) -> str:
@@ -240,7 +234,6 @@ def _explained(
     hits: Sequence[Hit],
     own: Sequence[Hit],
     context: Context,
-    ask: Ask,
 ) -> Standing:
     """Why it is out: the first of the hurdles of the stream that it does not take."""
     kind = target.kind
@@ -266,7 +259,7 @@ def _explained(
     failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
     if failure is not None:
         return out("unreadable", failure.message)
-    return _by_budget(out, own[0], request, context, ask)
+    return _by_budget(out, own[0], context)
 
 
 def _no_match(standing: Standing, target: Target) -> str:
@@ -277,25 +270,12 @@ def _no_match(standing: Standing, target: Target) -> str:
     return "other files have so many better lines that none of its own is looked at"
 
 
-def _by_budget(
-    out: Callable[[str, str, int], Standing], hit: Hit, request: AssembleRequest, context: Context, ask: Ask
-) -> Standing:
-    known = next((row for row in context.overflow if row.id == hit.document.id), None)
-    if known is not None and known.reason == LIMIT:
+def _by_budget(out: Callable[[str, str, int], Standing], hit: Hit, context: Context) -> Standing:
+    listed = next((row for row in context.overflow if row.id == hit.document.id), None)
+    if listed is None:
+        return out("rank", "too much ranks before it", 0)
+    if listed.reason == LIMIT:
         return out(LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0)
-    location, span = hit.document.location, hit.spans[0]
-    row = known or Omission(
-        id=hit.document.id,
-        source=hit.document.kind.value,
-        title=hit.document.title,
-        relevance=hit.relevance,
-        reason=BUDGET,
-        budget=0,
-        path=location.path if location is not None else "",
-        start=span.start if location is not None else 0,
-        end=span.end if location is not None else 0,
-    )
-    tried = admitting([row], request.max_tokens, lambda budget: ask(replace(request, max_tokens=budget)), LARGEST_TRIED)
-    if tried[0].verified:
-        return out(BUDGET, f"{tried[0].budget:,} tokens would show it", tried[0].budget)
-    return out("rank", f"no budget up to {LARGEST_TRIED:,} tokens shows it: too much ranks before it", 0)
+    if listed.reason == VALUE:
+        return out(VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0)
+    return out(BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget)

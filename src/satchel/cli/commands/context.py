@@ -28,7 +28,6 @@ from satchel.errors import UsageError
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Context, Format, View
 
-OMISSIONS_SHOWN = 12
 """Rows of what stayed out in `--explain`, those that the smallest budget would admit first."""
 
 NOTHING_FOUND = 1
@@ -60,7 +59,7 @@ PARTLY_DONE = 3
 @click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
 @click.option("--context-lines", type=int, metavar="N", help="Show N lines more around what answers (0).")
 @click.option("--imports/--no-imports", default=None, help="Show the import lines that shown code needs (the default).")
-@click.option("--soft", is_flag=True, default=None, help="Count what is shown, not its frame: the text may exceed.")
+@click.option("--fill", is_flag=True, default=None, help="Spend the whole budget, also on what is hardly worth it.")
 @click.option("--reserve", "reserves", metavar="TYPE=N", multiple=True, help="Tokens that a type gets in any case.")
 @click.option("--min-score", type=float, metavar="X", help="Least relevance of an item, 0 to 1.")
 @session_option
@@ -98,8 +97,6 @@ def command(
             request, found = satchel.about_change(request, since, staged=staged, is_asked=bool(words_given))
             notes = [*notes, *found]
         context = satchel.answer(request, notes)
-        if explained:
-            context = satchel.explained(request, context, most=OMISSIONS_SHOWN)
         if as_json:
             from satchel.envelope import context_envelope
 

@@ -1,0 +1,276 @@
+"""Packing: which candidates are shown, and in which detail, in one pass over all of them.
+
+Candidates of all sections are tried in one order: value over a power of the cost, both on the log scale, on one scale
+for the whole request. What does not fit is shrunk or skipped. The pass never looks back and its time is linear in what
+it looks at: a line of a file is counted once for as long as the file is remembered.
+
+The pass ends where value ends: a candidate whose value is far below the best one is not shown even if there is room.
+Once a candidate was left out for lack of room, nothing of clearly less value is let in after it.
+
+Costs are exact counts of the shown lines plus the usual cost of their frame. The caller renders and counts the text,
+hands back what is left of the room (`refill`), or takes the last admissions back (`take_back`).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.dedupe import Seen
+from satchel.assemble.section import Section, priority
+from satchel.assemble.shown import Group
+from satchel.tokens import TokenCounter
+from satchel.types import Format
+
+BUDGET, LIMIT, VALUE = "budget", "limit", "value"
+"""Why a candidate is not shown: no room for it, its kind has all its items, or it is not worth its tokens."""
+
+CLEARLY_LESS = 1.0
+"""On the log scale (a factor of 2.7): what is worth less than something left out for lack of room by this much is left
+out as well."""
+
+SMALLEST_PIECE = 8
+"""Tokens: nothing useful is cheaper."""
+
+MOST_CHARACTERS_PER_TOKEN = 12
+"""More characters a token have only rulers and white space: what is longer than the room times this is not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Usual tokens of what a layout puts around an item besides its path or title, and around a range of lines."""
+
+    item: int = 18
+    range: int = 9
+
+
+FRAMES: Mapping[Format, Frame] = {
+    Format.MARKDOWN: Frame(),
+    Format.PLAIN: Frame(21, 8),
+    Format.XML: Frame(33, 19),
+    Format.JSON: Frame(38, 20),
+}
+"""Medians over the admissions of generated answers."""
+
+
+@dataclass(order=True, slots=True)
+class _Entry:
+    """One candidate in the order in which it is tried: pins first and as they were given, then by priority."""
+
+    key: tuple[bool, float, str, int, int]
+    section: Section = field(compare=False)
+    candidate: Candidate = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    section: Section
+    candidate: Candidate
+    tokens: int
+
+
+class Packer:
+    """Fills sections. One object per request.
+
+    `least` is the value (log scale) below which nothing is shown, `most_items` the number of items over all sections.
+    With `shares` every section first gets its share of the room by weight, and of that no document more than
+    `document_share`. Without `shows_lines` a file costs its places only. `is_strict` keeps clearly weaker candidates
+    out once a better one was left out for lack of room. Without `merges_twins` equal texts are shown twice.
+    """
+
+    def __init__(
+        self,
+        sections: Sequence[Section],
+        counter: TokenCounter,
+        frame: Frame,
+        *,
+        least: float = float("-inf"),
+        most_items: int = 1_000_000,
+        shares: bool = False,
+        document_share: float = 1.0,
+        shows_lines: bool = True,
+        is_strict: bool = True,
+        merges_twins: bool = True,
+    ) -> None:
+        self._sections = sections
+        self._counter, self._frame = counter, frame
+        self._least, self._most_items = least, most_items
+        self._shares, self._document_share = shares and len(sections) > 1, document_share
+        self._shows_lines, self._is_strict = shows_lines, is_strict
+        self._seen = Seen() if merges_twins else None
+        self._numbers = count()
+        self._log: list[_Admission] = []
+        self._documents: dict[str, int] = {}
+        self._items = 0
+        self._waiting: list[_Entry] = [
+            self._entry(section, candidate) for section in sections for candidate in section.candidates
+        ]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether something was left out for lack of room."""
+        return any(reason == BUDGET for section in self._sections for reason in section.left.values())
+
+    def fill(self, room: int) -> int:
+        """Admit candidates into so many tokens; returns the tokens that they take by estimate."""
+        before = room
+        reserves = {id(section): section.reserve for section in self._sections}
+        if any(reserves.values()):
+            room -= self._pass(room, reserves)
+        if self._shares:
+            total = sum(section.weight for section in self._sections if section.candidates) or 1.0
+            room -= self._pass(
+                room,
+                {id(section): int(before * section.weight / total) - section.tokens for section in self._sections},
+            )
+        return before - room + self._pass(room, None)
+
+    def refill(self, room: int) -> int:
+        """Try again what was left out for lack of room, now that there is more of it; returns the tokens it takes."""
+        for section in self._sections:
+            for candidate, reason in list(section.left.items()):
+                if reason == BUDGET:
+                    del section.left[candidate]
+                    self._waiting.append(self._entry(section, candidate))
+        return self._pass(room, None)
+
+    def take_back(self, tokens: int) -> bool:
+        """Undo the latest admissions that take at least so many tokens. Returns whether there was one."""
+        if not self._log:
+            return False
+        while self._log and tokens > 0:
+            tokens -= self._undo(self._log.pop())
+        return True
+
+    def _entry(self, section: Section, candidate: Candidate) -> _Entry:
+        number = next(self._numbers)
+        if candidate.pinned:
+            return _Entry((False, float(number), "", 0, number), section, candidate)
+        key = (True, -priority(candidate, section.level), candidate.document.id, candidate.place, number)
+        return _Entry(key, section, candidate)
+
+    def _pass(self, room: int, allotments: Mapping[int, int] | None) -> int:
+        """One pass over what waits; with `allotments` (section -> tokens) the rest waits for the next pass."""
+        heap, self._waiting = self._waiting, []
+        heapq.heapify(heap)
+        left = dict(allotments) if allotments is not None else None
+        used, barrier = 0, float("-inf")
+        while heap:
+            entry = heapq.heappop(heap)
+            section, candidate = entry.section, entry.candidate
+            value = section.value(candidate)
+            reason = self._refusal(section, candidate, value, barrier)
+            if reason == "":
+                continue
+            own = room - used if left is None else min(room - used, left[id(section)])
+            taken = None if reason else self._admit(section, candidate, own, capped=left is not None)
+            if taken is not None:
+                used += taken
+                if left is not None:
+                    left[id(section)] -= taken
+                for follower in self._followers(section, candidate):
+                    heapq.heappush(heap, self._entry(section, follower))
+            elif left is not None and reason in (None, BUDGET):
+                self._waiting.append(entry)
+            else:
+                section.left[candidate] = reason or BUDGET
+                if self._is_strict and not reason and not candidate.pinned and candidate.leader is None:
+                    barrier = max(barrier, value - CLEARLY_LESS)
+        return used
+
+    def _refusal(self, section: Section, candidate: Candidate, value: float, barrier: float) -> str | None:
+        """Why a candidate is not even tried, "" for a twin of something shown, None where it is tried."""
+        if candidate.leader is not None and candidate.leader not in section.shown:
+            return VALUE
+        if candidate.group not in section.groups and (
+            len(section.groups) >= section.item_limit or self._items >= self._most_items
+        ):
+            return LIMIT
+        if candidate.pinned:
+            return None
+        if value < self._least and self._log:
+            return VALUE
+        if value < barrier:
+            return BUDGET
+        if self._seen is not None and candidate.leader is None and self._seen.is_twin(section, candidate):
+            return ""
+        return None
+
+    def _admit(self, section: Section, candidate: Candidate, room: int, *, capped: bool) -> int | None:
+        """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
+        if capped:
+            cap = int(self._document_share * room) if self._document_share < 1 else room
+            room = min(room, max(cap, section.reserve) - self._documents.get(candidate.document.id, 0))
+        if room < SMALLEST_PIECE:
+            return None
+        for step in candidate.options(room - self._frame_tokens(section, candidate)):
+            tokens = self._cost(section, candidate, step, room)
+            if tokens is None or tokens > room:
+                continue
+            self._show(section, candidate, step, tokens)
+            return tokens
+        return None
+
+    def _frame_tokens(self, section: Section, candidate: Candidate) -> int:
+        """Tokens around one more piece of the candidate's item."""
+        if candidate.group in section.groups:
+            return self._frame.range
+        return self._frame.item + self._frame.range + self._counter.count(candidate.document.title[:200])
+
+    def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
+        """Tokens that a step adds to the text; None for what is certainly larger than the room."""
+        group, lines = section.groups.get(candidate.group), section.lines.get(candidate.group)
+        frame = self._frame.item + self._counter.count(candidate.group) if group is None else 0
+        if lines is None or not (step.ranges or step.remarks):
+            if len(step.text) > room * MOST_CHARACTERS_PER_TOKEN:
+                return None
+            before = self._counter.count(group.picks[-1][1].text) if group is not None else 0
+            return frame + self._counter.count(step.text) - before
+        state = group or Group(candidate.kind, candidate.group, lines)
+        ranges = state.added(step)
+        if sum(lines.characters(*span) for span in ranges) > room * MOST_CHARACTERS_PER_TOKEN:
+            return None
+        tokens = sum(lines.tokens(self._counter, *span) for span in ranges) if self._shows_lines else 0
+        tokens += sum(self._counter.count(remark.text) for remark in step.remarks)
+        markers = max(state.new_markers(step), 0) + len(step.remarks)
+        return frame + tokens + markers * self._frame.range
+
+    def _show(self, section: Section, candidate: Candidate, step: Step, tokens: int) -> None:
+        group = section.groups.get(candidate.group)
+        if group is None:
+            lines = section.lines.get(candidate.group)
+            group = Group(candidate.kind, candidate.group, lines, title=section.title)
+            section.groups[candidate.group] = group
+            self._items += 1
+        group.admit(candidate, step, tokens)
+        section.shown.add(candidate)
+        section.tokens += tokens
+        identity = candidate.document.id
+        self._documents[identity] = self._documents.get(identity, 0) + tokens
+        self._log.append(_Admission(section, candidate, tokens))
+
+    def _followers(self, section: Section, candidate: Candidate) -> Sequence[Candidate]:
+        if section.follow is None:
+            return ()
+        group = section.groups[candidate.group]
+        return section.follow(candidate, group.picks[-1][1], group)
+
+    def _undo(self, admission: _Admission) -> int:
+        section, candidate = admission.section, admission.candidate
+        group = section.groups[candidate.group]
+        group.withdraw(admission.tokens)
+        if not group.picks:
+            del section.groups[candidate.group]
+            self._items -= 1
+        section.shown.discard(candidate)
+        section.tokens -= admission.tokens
+        self._documents[candidate.document.id] -= admission.tokens
+        for one in (candidate, *candidate.twins):
+            section.left[one] = BUDGET
+        if self._seen is not None:
+            self._seen.forget(candidate)
+        candidate.twins.clear()
+        return admission.tokens
