@@ -33,6 +33,10 @@ SHRINK_SHARES = (0.9, 0.6, 0.35)
 LEAST_EXCERPT = 60
 """Characters of a cut line below which it says nothing."""
 
+RECORD_SPREAD = 3.0
+"""The scores of records lie close together: the value (log scale) of one falls this much faster than its score. A record
+of half the best score is worth an eighth of it, as a file of half the best score is."""
+
 NOTE_TOKENS = 16
 """Tokens of the note that says where the full record is."""
 
@@ -355,7 +359,7 @@ def record_candidate(
         steps = [] if shorter else [step for share in SHRINK_SHARES for step in passage(min(room, cap) * share)]
         return steps + ([Step(Detail.LINE, text=first)] if first and first != body.strip() else [])
 
-    candidate = Candidate(hit, hit.score, min(size, cap), 0, make, shrink=shrink)
+    candidate = Candidate(hit, RECORD_SPREAD * hit.score, min(size, cap), 0, make, shrink=shrink)
     candidate.body = whole
     return candidate
 

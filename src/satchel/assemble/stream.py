@@ -71,6 +71,10 @@ the bar is higher for them: with 0.4 twenty of them filled their third of the bu
 VALUE_RANGE = 2.2
 """Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
 
+USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.4, Kind.COMMIT: 0.25}
+"""How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
+easily than code does."""
+
 LEAST_RELEVANCE = 0.01
 """Relevance from which the level of a kind is computed at least."""
 
@@ -308,7 +312,8 @@ def _level(row: Gathered, candidates: Sequence[Candidate]) -> float:
     """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
     best = max(candidates, key=lambda one: one.value)
     relevance = max((one.hit.relevance for one in candidates), default=1.0) if row.section.standing is None else 1.0
-    return math.log(row.section.weight * max(relevance, LEAST_RELEVANCE)) - best.value
+    useful = USEFULNESS.get(row.section.kind, 1.0)
+    return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
 
 
 def _floor(row: Gathered, request: AssembleRequest) -> float | None:
