@@ -87,6 +87,7 @@ def read_rows(path: Path) -> list[Row]:
 def run_command(
     command: str, system: System, run: Run, tree: Path, question: str
 ) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line of the system in the tree, with homes of its own; raises TimeoutExpired."""
     words = shlex.split(command.replace("{max_tokens}", str(run.max_tokens)))
     homes = {name: run.work.resolve() / "homes" / system.name / name.lower() for name in HOMES}
     for folder in homes.values():
@@ -104,6 +105,7 @@ def run_command(
 
 
 def problem_of(what: str, done: subprocess.CompletedProcess[bytes]) -> str:
+    """One line for a command that failed: what failed, its exit status, the end of what it wrote."""
     tail = done.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS:]
     return f"{what}: exit {done.returncode}: {tail}"
 

@@ -95,7 +95,7 @@ def tables(result: dict[str, Any]) -> str:
     """Two Markdown tables: the measures of each system and budget, and `mean` by kind."""
     kinds = [kind for kind in KINDS if kind != ABSENT]
     first = [
-        "| system | budget | lines | mean | complete | relevant | used (median) | absent: named | absent: filled | failed |",
+        "| system | budget | lines | mean | complete | relevant | used | absent: named | absent: filled | failed |",
         "|" + "---|" * 10,
     ]
     second = ["| system | budget | " + " | ".join(kinds) + " |", "|" + "---|" * (len(kinds) + 2)]

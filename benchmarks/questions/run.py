@@ -1,4 +1,4 @@
-"""Judge answers to natural questions: do they show the lines that decide, and only what is on the topic?
+"""Judge answers to natural questions: deciding lines shown, share on the topic, missing words named.
 
     python benchmarks/questions/run.py --verify --repos DIR
     python benchmarks/questions/run.py --repos DIR --work DIR --out answers.jsonl --summary result.json \
@@ -20,11 +20,12 @@ from pathlib import Path
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from localization.rivals import RIVALS, rival_system  # noqa: E402 - the folder above is on the path from here on
-from localization.runner import System  # noqa: E402
-from questions.asking import Plan, ask_all  # noqa: E402
-from questions.dataset import Question, load, problems  # noqa: E402
-from questions.report import summary, summary_text, tables  # noqa: E402
+from localization.rivals import RIVALS, rival_system
+from localization.runner import System
+
+from questions.asking import Plan, ask_all
+from questions.dataset import Question, load, problems
+from questions.report import summary, summary_text, tables
 
 BUDGETS = "1000,4000,16000"
 SATCHELS = {"satchel": "", "satchel-fill": " --fill"}
