@@ -34,7 +34,10 @@ class Deciding:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`files` are the paths that matter, a folder ends in `/`; `absent` are words that the repository does not have."""
+    """`files` are the paths that matter, a folder ends in `/`; `absent` are words that the repository does not have.
+
+    An absent question may have no such word: every word occurs, but nothing in the repository is about the question.
+    """
 
     id: str
     repo: str
@@ -112,8 +115,8 @@ def _problems_of_form(question: Question) -> Iterator[str]:
         yield f"unknown kind {question.kind!r}"
     if (question.kind == "absent") == bool(question.deciding):
         yield "only an absent question has no deciding line"
-    if (question.kind == "absent") != bool(question.absent):
-        yield "absent words and kind do not agree"
+    if question.absent and question.kind != "absent":
+        yield "only an absent question has absent words"
     for word in question.absent:
         if word.lower() not in question.question.lower():
             yield f"{word!r} is not in the question"

@@ -15,6 +15,8 @@ from .dataset import KINDS
 Row = dict[str, Any]
 
 ABSENT = "absent"
+FOREIGN = "foreign"
+"""Questions asked in the wrong repository; their ids begin so. They are a group apart from the other absent ones."""
 DIGITS = 4
 
 
@@ -50,11 +52,15 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
     }
 
 
+def _kind(row: Row) -> str:
+    return FOREIGN if row["question"].startswith(FOREIGN) else str(row["kind"])
+
+
 def groups(rows: list[Row]) -> dict[str, list[Row]]:
-    """The questions that have an answer, then each kind, then each repository; absent ones are only their own kind."""
+    """The questions that have an answer, then each kind, then each repository; absent ones only count in their kind."""
     answerable = [row for row in rows if row["kind"] != ABSENT]
     grouped = {"all": answerable}
-    grouped |= {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
+    grouped |= {kind: [row for row in rows if _kind(row) == kind] for kind in (*KINDS, FOREIGN)}
     for repo in sorted({row["repo"] for row in rows}):
         grouped[repo] = [row for row in answerable if row["repo"] == repo]
     return {name: members for name, members in grouped.items() if members}
@@ -94,17 +100,17 @@ def _cell(value: float | None) -> str:
 def tables(result: dict[str, Any]) -> str:
     """Two Markdown tables: the measures of each system and budget, and `mean` by kind."""
     kinds = [kind for kind in KINDS if kind != ABSENT]
-    first = [
-        "| system | budget | lines | mean | complete | relevant | used | absent: named | absent: filled | failed |",
-        "|" + "---|" * 10,
-    ]
+    shares = "lines | mean | complete | relevant | used | absent: named | filled | foreign: named | filled | failed"
+    first = [f"| system | budget | {shares} |", "|" + "---|" * 12]
     second = ["| system | budget | " + " | ".join(kinds) + " |", "|" + "---|" * (len(kinds) + 2)]
     for system, budgets in result["systems"].items():
         for budget, measured in budgets.items():
-            every, absent = measured.get("all", {}), measured.get(ABSENT, {})
-            failed = every.get("failed", 0) + absent.get("failed", 0)
+            every, absent, foreign = (measured.get(name, {}) for name in ("all", ABSENT, FOREIGN))
+            failed = sum(group.get("failed", 0) for group in (every, absent, foreign))
             cells = [_cell(every.get(name)) for name in ("lines", "mean", "complete", "relevant")]
-            cells += [str(every.get("used", "")), _cell(absent.get("named")), _cell(absent.get("filled")), str(failed)]
+            cells += [str(every.get("used", ""))]
+            cells += [_cell(group.get(name)) for group in (absent, foreign) for name in ("named", "filled")]
+            cells += [str(failed)]
             first.append(f"| {system} | {budget} | " + " | ".join(cells) + " |")
             by_kind = [_cell(measured.get(kind, {}).get("mean")) for kind in kinds]
             second.append(f"| {system} | {budget} | " + " | ".join(by_kind) + " |")

@@ -53,7 +53,7 @@ def test_everything_that_is_wrong_with_a_question_is_said(tmp_path: Path, questi
     )
     assert list(problems([question, wrong], tmp_path / "repos")) == [
         "shop-where-01: unknown kind 'other'",
-        "shop-where-01: absent words and kind do not agree",
+        "shop-where-01: only an absent question has absent words",
         "shop-where-01: 'cache' is not in the question",
         "shop-where-01: main.py decides but is not among the files that matter",
         "shop-where-01: gone.py does not exist",

@@ -88,11 +88,13 @@ def test_a_system_that_rejects_an_option_is_left_out(plan: Plan, capsys: pytest.
 
 def test_the_summary_has_shares_by_budget_and_kind(plan: Plan) -> None:
     half = SHOWS_ALL.replace("[[1, 5]]", "[[1, 2]]")
-    rows = ask_all(replace(plan, systems=[*plan.systems, system("half", half)]))
+    questions = [*plan.questions, replace(plan.questions[1], id="foreign-01", absent=())]
+    rows = ask_all(replace(plan, questions=questions, systems=[*plan.systems, system("half", half)]))
     result = summary(rows, questions=2)
     measured = result["systems"]["half"]["500"]
     assert (measured["all"]["n"], measured["all"]["lines"], measured["all"]["complete"]) == (1, 0.5, 0.0)
     assert (measured["absent"]["named"], measured["absent"]["lines"]) == (0.0, None)
+    assert (measured["absent"]["n"], measured["foreign"]["n"], measured["foreign"]["named"]) == (1, 1, None)
     assert result["questions"] == {
         "shop-where-01": {"all": {"50": "2/2", "500": "2/2"}, "half": {"50": "1/2", "500": "1/2"}}
     }
