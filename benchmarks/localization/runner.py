@@ -84,9 +84,10 @@ def read_rows(path: Path) -> list[Row]:
     return list(rows.values())
 
 
-def _run_command(
+def run_command(
     command: str, system: System, run: Run, tree: Path, question: str
 ) -> subprocess.CompletedProcess[bytes]:
+    """Run a command line of the system in the tree, with homes of its own; raises TimeoutExpired."""
     words = shlex.split(command.replace("{max_tokens}", str(run.max_tokens)))
     homes = {name: run.work.resolve() / "homes" / system.name / name.lower() for name in HOMES}
     for folder in homes.values():
@@ -103,7 +104,8 @@ def _run_command(
     )
 
 
-def _problem(what: str, done: subprocess.CompletedProcess[bytes]) -> str:
+def problem_of(what: str, done: subprocess.CompletedProcess[bytes]) -> str:
+    """One line for a command that failed: what failed, its exit status, the end of what it wrote."""
     tail = done.stderr.decode("utf-8", "replace").strip()[-ERROR_CHARACTERS:]
     return f"{what}: exit {done.returncode}: {tail}"
 
@@ -114,20 +116,20 @@ def _ask(system: System, instance: Instance, run: Run, tree: Path) -> Row:
     started = time.monotonic()
     try:
         if system.index:
-            done = _run_command(system.index, system, run, tree, "")
+            done = run_command(system.index, system, run, tree, "")
             if done.returncode:
-                return nothing | {"failure": _problem("index", done)}
+                return nothing | {"failure": problem_of("index", done)}
         indexed = time.monotonic()
-        done = _run_command(system.command, system, run, tree, instance["query"])
+        done = run_command(system.command, system, run, tree, instance["query"])
         asked = time.monotonic()
         answer = json.loads(done.stdout)
         row = measure(instance, answer, tree, run.max_tokens)
     except subprocess.TimeoutExpired:
         return nothing | {"failure": f"no answer within {COMMAND_SECONDS:.0f} s"}
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        return nothing | {"failure": _problem(f"unreadable answer ({problem})", done)}
+        return nothing | {"failure": problem_of(f"unreadable answer ({problem})", done)}
     if done.returncode:
-        row["failure"] = _problem("command", done)
+        row["failure"] = problem_of("command", done)
     return row | {"index_s": indexed - started, "ask_s": asked - indexed}
 
 
