@@ -109,9 +109,7 @@ def rank(
     if silent:
         scores, found = _silenced(scores, found, silent)
     primary = _primary(lexicon, asks_for_tests=query.asks_for_tests)
-    traced = np.zeros(len(lexicon.columns.bundle_id), dtype=bool)
-    traced[lexicon.columns.document_bundle[[place.document for place in found.places]]] = True
-    demoted = primary.demoted & ~traced
+    demoted = primary.demoted
     signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
     weighted = FILE_WEIGHTS | dict(weights)

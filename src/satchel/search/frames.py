@@ -45,6 +45,10 @@ LITERAL_WORDS = 3
 LITERAL_CHARACTERS = 10
 """Words in a row, and their characters, that a source must share with an error to be where it was raised."""
 
+RAISING_SHARE = 0.25
+TEST_SHARE = 0.75
+"""Share of the runs of words that must be there: values stand between those of an error, nothing between a test's."""
+
 MOST_LITERALS = 3
 """Errors, and names of tests, that are looked for as strings of the source."""
 
@@ -194,14 +198,14 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
     """Where the source has the words of the errors, then those of the tests whose name is a sentence."""
     for text in trace.errors[:MOST_LITERALS]:
-        yield from _literal(text.partition(": ")[2] or text, store, lexicon, secondary=False)
+        yield from _literal(text.partition(": ")[2] or text, store, lexicon, RAISING_SHARE, secondary=False)
     for test in trace.tests[:MOST_LITERALS]:
         if " " in test.function:
-            yield from _literal(test.function, store, lexicon, secondary=True)
+            yield from _literal(test.function, store, lexicon, TEST_SHARE, secondary=True)
 
 
-def _literal(text: str, store: Store, lexicon: Lexicon, *, secondary: bool) -> Iterator[Place]:
-    """The window that shares most words in a row with a text, of those that share its rarest words."""
+def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[Place]:
+    """The window that shares most words in a row with a text, at least a share of them, of those with its rarest."""
     said = [word.lower() for word in words.words(text)]
     runs = set(_runs(said))
     terms = sorted({term for word in said if words.is_meaningful(word) for term in words.terms_of(word)})
@@ -221,7 +225,7 @@ def _literal(text: str, store: Store, lexicon: Lexicon, *, secondary: bool) -> I
         start, end = int(columns.window_start[window]), int(columns.window_end[window])
         lines = texts.get(ids[window], [])[start - 1 : end]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
-        if any(shared) and (best is None or sum(shared) > best[0]):
+        if sum(shared) >= least * len(runs) and any(shared) and (best is None or sum(shared) > best[0]):
             best = sum(shared), Place(int(columns.window_document[window]), start + shared.index(max(shared)))
     if best is not None:
         yield best[1]

@@ -33,6 +33,9 @@ CANDIDATE_WINDOWS = 400
 TRACE_SIGNAL = "trace"
 """The signal of a part that a frame of a pasted trace leads to; its file has "traced file"."""
 
+FRAMED_FILE = 0.9
+"""Files of a trace come before all others that were found (at most 1) and after what is pinned (2)."""
+
 WINDOWS_PER_RECORD = 8
 """A record is one item while a file needs several windows: an eighth of the candidates is 50 records for the twenty
 that are shown, and spares 15 ms of reading hundreds of them."""
@@ -104,16 +107,15 @@ def _file_hits(
         bundle_position = int(columns.document_bundle[document])
         if bundle_position not in file_signals:
             file_signals[bundle_position] = _file_signals(ranking, bundle_position)
+        strength = ranking.frame_strength(document)
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=max(
-                    float(matched[bundle_position if is_code else document]), ranking.frame_strength(document)
-                ),
+                relevance=max(float(matched[bundle_position if is_code else document]), strength),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
-                file_score=float(ranking.file_score[bundle_position]),
+                file_score=1.0 + FRAMED_FILE * strength if strength else float(ranking.file_score[bundle_position]),
             )
         )
     hits.sort(key=lambda hit: (-hit.score, hit.document.id))

@@ -19,7 +19,7 @@ _WRAPPER_WORDS = frozenset((
 _ENDED = frozenset(("exit", "exited", "code", "status"))
 _WRAPPER = re.compile(
     r"error: (?:test failed|could not compile|aborting due|process didn't exit|recipe )|g?make(?:\[\d+\])?: \*\*\*"
-    r"|npm (?:err!|error)\b|error command failed|elifecycle",
+    r"|npm (?:err!|error)(?:\s|$)|error command failed|elifecycle",
     re.IGNORECASE,
 )
 """What the tools say that ran the failing one."""

@@ -111,8 +111,8 @@ _TESTS = (
 _ERRORS = (
     re.compile(
         r"[\s|]*(?:E\s{2,}|Exception in thread \"[^\"]*\" |Unhandled exception[.:]? *|Uncaught (?:\(in promise\) )?)?"
-        r"(?P<error>[A-Za-z_][\w.$]*(?:Error|Exception|Warning|Failure|Panic|Exit|Interrupt|Fault)\b(?: \[\w+\])?"
-        r"(?::(?: .*)?)?)$"
+        r"(?P<error>(?:[A-Za-z_][\w.$]*(?:Error|Exception|Warning|Failure|Panic|Exit|Interrupt|Fault)|Error|Exception)\b"
+        r"(?: \[\w+\])?(?::(?: .*)?)?)$"
     ),
     re.compile(r"(?P<error>(?:panic|fatal error): .*|Program (?:received|terminated with) signal .*)"),
     re.compile(r".*?(?P<error>\bAssertion .* failed)\.?$"),
@@ -250,7 +250,7 @@ def _test_name(name: str) -> str:
 
 def _clean_path(path: str, function: str = "", language: str = "") -> str:
     """With forward slashes, without scheme, host and query; a Java file behind the folders of its package."""
-    path = re.sub(r"^[a-z-]{2,20}://[^/]*/", "/", path).partition("?")[0].replace("\\", "/")
+    path = re.sub(r"^[a-z-]{2,20}://[^/]*/(?:\./)?", "/", path).partition("?")[0].replace("\\", "/")
     if language == JAVA:
         package = [name for name in function.rpartition("/")[2].split(".")[:-2] if name[:1].islower()]
         return "/".join([*package, path])
@@ -266,7 +266,7 @@ def is_vendored(path: str) -> bool:
 def name_of(function: str) -> tuple[str, str]:
     """The name and the last qualifier of a function as a trace writes it: `pkg.(*T).Run.func1` -> (`Run`, `T`).
 
-    Both are empty for code without a name: `<module>`, `Object.<anonymous>`, a closure of nothing.
+    Both are empty for code without a name (`<module>`, `Object.<anonymous>`) and for a test whose name is a sentence.
     """
     if function.endswith((">", "anonymous)")) and "<" in function and "::<" not in function:
         return "", ""
@@ -274,6 +274,8 @@ def name_of(function: str) -> tuple[str, str]:
     text = re.sub(r"^new ([\w$.]+)", r"\1.constructor", text)
     text = re.sub(r"<(\w+)>[a-z]__[\w|]+(?:\.MoveNext)?|lambda\$(\w+)\$\d+|<([^<>]*) as [^<>]*>", r"\1\2\3", text)
     text = re.sub(r"<[^<>]*>|\[[^\[\]]*\]", "", text)
+    if " " in text.strip():
+        return "", ""
     names = re.findall(r"#?[A-Za-z_~]\w*", text)
     while names and re.fullmatch(r"func\d+|gowrap\d+|h[0-9a-f]{16}|locals|anonymous", names[-1]):
         names.pop()
