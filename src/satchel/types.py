@@ -251,9 +251,10 @@ class Span:
 class Hit:
     """A document that answers a query.
 
-    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the document matches. `score` ranks
-    within one request and kind only. `spans` are the windows that matched, best first. `file_score` ranks the file
-    of the document among the files, 0 to 1 (0 for records).
+    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the document matches, or how strongly a
+    pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the windows that matched,
+    best first. `file_score` ranks the file of the document among the files, 0 to 1 (0 for records), more than 1 for
+    what a trace leads to.
     """
 
     document: Document

@@ -42,6 +42,22 @@ def test_the_first_failure_brings_a_premortem_and_what_is_known_of_it(experience
     assert told["systemMessage"].endswith("about this failure")
 
 
+def test_the_failing_test_is_shown_with_the_frames_of_its_trace(host: Host) -> None:
+    """What the host writes before the output (`Exit code 1`) is not what failed."""
+    output = """Exit code 1
+    def test_backoff_doubles() -> None:
+>       assert backoff(1) == 2 * backoff(0)
+
+tests/test_client.py:5:
+shop/client.py:30: in backoff
+    return 0.1 * 2**attempt
+E   OverflowError: too many attempts
+FAILED tests/test_client.py::test_backoff_doubles - OverflowError: too many attempts
+"""
+    text = failed(host, output)
+    assert text.index("return 0.1 * 2**attempt") < text.index("def test_backoff_doubles() -> None:")
+
+
 def test_the_same_failure_is_met_once_and_another_one_without_the_premortem(experienced: Host) -> None:
     assert failed(experienced)
     assert failed(experienced, OUTPUT.replace("0.12s", "3.4s").replace("line 21", "line 22")) == ""

@@ -39,8 +39,8 @@ def test_paths_symbols_and_frames_are_noted_with_their_form() -> None:
     forms = {(mention.text, mention.qualifier): mention.form for mention in query.symbols}
     assert forms[("send", "Session")] == "backticks"
     assert forms[("max_hops", "")] == "backticks"
-    assert ("/usr/lib/site-packages/net/session.py", 42) in {(frame.path, frame.line) for frame in query.frames}
-    assert ("src/net/hops.py", 7) in {(frame.path, frame.line) for frame in query.frames}
+    places = {(frame.path, frame.line) for frame in query.trace.places}
+    assert places == {("/usr/lib/site-packages/net/session.py", 42), ("src/net/hops.py", 7)}
 
 
 def test_the_title_weighs_more_than_prose() -> None:

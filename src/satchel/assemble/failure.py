@@ -6,12 +6,11 @@ are searched for; the code is searched with the whole text, because its stack fr
 
 from __future__ import annotations
 
-import re
-
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.search.filters import Filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
+from satchel.search.trace import is_vendored
 from satchel.types import Kind
 from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus
 
@@ -33,17 +32,7 @@ FAILURE_CHARACTERS = 20_000
 MOST_ERRORS = 3
 MOST_NAMES = 12
 MOST_FILES = 6
-"""Of what a log names, the last errors (the first are often what was caught on the way), and the best written names."""
-
-_ERROR = re.compile(
-    r"^(?:E\s+|FAILED \S+ - |.*?\b(?=\w+(?:Error|Exception)\b))?"
-    r"([A-Za-z_][\w.]*(?:Error|Exception|Warning|Failure|Panic|Exit)\b(?::\s*.{0,200})?)"
-)
-_PANIC = re.compile(r"^(?:thread '.*' panicked at|panic:)\s*(.{0,200})")
-"""What went wrong, as Python, JavaScript and Java, and as Rust and Go say it."""
-
-_VENDORED = re.compile(r"(?:^|/)(?:site-packages|node_modules|dist-packages|lib/python[\d.]+|vendor)/")
-"""Files that belong to somebody else: an attempt is not about them."""
+"""Of what a log names, the telling errors, and the best written names."""
 
 
 def plan(request: AssembleRequest) -> Plan:
@@ -52,7 +41,7 @@ def plan(request: AssembleRequest) -> Plan:
     about = wanted(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
     # A log is long, so a file that its trace leads to may hold a small share of its words.
-    floor = 0.0 if query.frames or query.paths else None
+    floor = 0.0 if query.trace.places or query.paths else None
     limit = request.limit
     attempts = PlannedSection(
         Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=about, floor=ATTEMPT_FLOOR, side=Axis.FULL
@@ -71,10 +60,8 @@ def wanted(query: Query) -> str:
 
 
 def reported(query: Query) -> list[str]:
-    """The errors that a log reports, the last one first, each once."""
-    lines = (line.strip() for _, line in query.zones)
-    found = [match[1].strip() for line in lines if (match := _ERROR.match(line) or _PANIC.match(line))]
-    return list(dict.fromkeys(reversed(found)))[:MOST_ERRORS]
+    """The errors that a log reports, the telling one first."""
+    return list(query.trace.errors[:MOST_ERRORS])
 
 
 def names(query: Query) -> list[str]:
@@ -85,7 +72,7 @@ def names(query: Query) -> list[str]:
 
 
 def own_files(query: Query) -> list[str]:
-    """The file names of the trace without those of other people's packages, the last frame first."""
-    paths = [*(frame.path for frame in reversed(query.frames)), *(mention.text for mention in query.paths)]
-    own = (path.rpartition("/")[2] for path in paths if not _VENDORED.search(path))
+    """The file names of the trace without those of other people's packages, the innermost frame first."""
+    paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
+    own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
     return list(dict.fromkeys(own))[:MOST_FILES]

@@ -24,6 +24,7 @@ REASONS: Mapping[str, str] = {
     "path mention": "the question names its path",
     "symbol mention": "the question names what it defines",
     "trace": "the stack trace leads here",
+    "traced file": "the stack trace leads to this file",
     "history": "commits about this changed it",
     "calls": "tied by calls to what matches",
     "words": "its words match",

@@ -8,7 +8,7 @@ per token loses 20 points of file@4k. All constants: docs/decisions/0002, from 2
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -19,6 +19,7 @@ from satchel.search import bm25, calls, history, mentions
 from satchel.search.bm25 import FloatArray
 from satchel.search.file_weights import FILE_WEIGHTS as FILE_WEIGHTS
 from satchel.search.file_weights import FileWeights as FileWeights
+from satchel.search.frames import Place
 from satchel.search.query import Query
 from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
@@ -55,6 +56,16 @@ VALUE_VECTORS = 1.2
 MENTION_CEILING = 4.0
 """Coefficients of the log value of a window."""
 
+VALUE_TRACE = 12.0
+"""What the window of a frame has above the best of all other windows, times the strength of the frame: one step of
+strength is more than a difference in size takes away when windows are packed."""
+
+AROUND_FRAME = 0.15
+"""Of that strength, what the other windows of the function lose: they follow the lines of the next two frames."""
+
+WHOLE_FUNCTION_LINES = 60
+"""A framed function of so many lines is wanted as a whole; of a longer one the windows next to the line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
@@ -71,6 +82,10 @@ class Ranking:
     calls: FloatArray
     mentions: mentions.Mentions
     weights: Mapping[str, float]
+
+    def frame_strength(self, document: int) -> float:
+        """How strongly a frame of a pasted trace leads to a document, 0 where none does."""
+        return next((place.strength for place in self.mentions.places if place.document == document), 0.0)
 
 
 def rank(
@@ -114,6 +129,7 @@ def rank(
     if similar is not None:
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
+    _lift_frames(value, found.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted)
 
 
@@ -126,7 +142,8 @@ def _silenced(
         scores = replace(scores, window=window, document=document, bundle=bundle)
     if SearchStrategy.NAMES in silent:
         scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
-        found = mentions.Mentions(*map(np.zeros_like, (found.path, found.symbol, found.trace)))
+        path, symbol, trace = map(np.zeros_like, (found.path, found.symbol, found.trace))
+        found = mentions.Mentions(path, symbol, trace)
     return scores, found
 
 
@@ -271,8 +288,7 @@ def _window_values(
 ) -> FloatArray:
     columns = lexicon.columns
     document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
-    symbol, trace = found.symbol[document], found.trace[document]
-    mentioned = np.minimum(symbol, MENTION_CEILING) / MENTION_CEILING + np.minimum(trace, 1.0)
+    mentioned = np.minimum(found.symbol[document], MENTION_CEILING) / MENTION_CEILING + found.trace[document]
     comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
     part_value = (
         VALUE_TITLE * _scaled(scores.title, primary.document, document)
@@ -292,6 +308,21 @@ def _window_values(
         - VALUE_COMMENT * comment_share
     )
     return value
+
+
+def _lift_frames(value: FloatArray, places: Sequence[Place], lexicon: Lexicon) -> None:
+    """Put the windows of the frames of a trace before all others, in the order of the frames. Changes `value`."""
+    columns = lexicon.columns
+    ceiling = max(float(value.max(initial=-np.inf)), 0.0)
+    for place in reversed(places):
+        first = int(lexicon.document_first_window[place.document])
+        last = first + int(lexicon.document_window_count[place.document])
+        at = first + int((columns.window_start[first:last] <= place.line).sum()) - 1
+        at = max(at, first)
+        is_small = columns.window_end[last - 1] - columns.window_start[first] < WHOLE_FUNCTION_LINES
+        around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
+        value[around] = ceiling + VALUE_TRACE * (place.strength - AROUND_FRAME)
+        value[at] = ceiling + VALUE_TRACE * place.strength
 
 
 def _rank_within(scores: FloatArray, owner: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """What the question names outright: files, symbols and stack-trace lines, looked up exactly.
 
-Weights from the retrieval recipe (docs/decisions/0002): in all they add 1 point of r@5 and 3 of r@1; stack-trace
-lines are rare but precise.
+Weights from the retrieval recipe (docs/decisions/0002): in all they add 1 point of r@5 and 3 of r@1. Where a pasted
+trace leads is found by `satchel.search.frames`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from satchel.search import frames
 from satchel.search.bm25 import FloatArray
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
+from satchel.search.trace import is_vendored
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
@@ -41,11 +43,16 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Exact look-ups: `path` by bundle; `symbol` and `trace` by document (positions in the lexicon)."""
+    """Exact look-ups: `path` by bundle; `symbol` and `trace` by document (positions in the lexicon).
+
+    `places` are where the frames of a pasted trace lead, the best first; `trace` is the strength of each document that
+    the question names by a line, in a frame or in prose.
+    """
 
     path: FloatArray
     symbol: FloatArray
     trace: FloatArray
+    places: tuple[frames.Place, ...] = ()
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
@@ -54,12 +61,13 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     path = _placed(lexicon.bundle_positions(values), values, len(lexicon.columns.bundle_id))
     values = _symbol_values(query, store)
     symbol = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_row))
+    places, mentioned = frames.places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
-    for position, value in _trace_values(query, store, lexicon).items():
-        trace[position] = value
+    for place in (*mentioned, *reversed(places)):
+        trace[place.document] = place.strength
     path[~lexicon.live_bundle] = 0.0
     symbol[~lexicon.live_document] = 0.0
-    return Mentions(path, symbol, trace)
+    return Mentions(path, symbol, trace, tuple(places))
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:
@@ -84,7 +92,8 @@ def _path_values(query: Query, store: Store) -> dict[int, float]:
     for mention in query.paths:
         name = mention.text.rpartition("/")[2]
         matches, worth = _path_matches(mention.text, by_name.get(name, []))
-        if not matches or (worth == FILE_NAME_WEIGHT and name in BARE_NAMES):
+        by_name_only = worth == FILE_NAME_WEIGHT
+        if not matches or (by_name_only and (name in BARE_NAMES or is_vendored(mention.text))):
             continue
         for bundle in matches:
             values[bundle] = max(values[bundle], worth / len(matches) * _zone_factor(mention))
@@ -128,26 +137,4 @@ def _symbol_values(query: Query, store: Store) -> dict[int, float]:
             owner = definition.owner.rpartition(".")[2]
             factor = OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
             values[definition.row] = max(values[definition.row], worth * factor)
-    return values
-
-
-def _trace_values(query: Query, store: Store, lexicon: Lexicon) -> dict[int, float]:
-    """Document position -> 1/n for every stack frame that falls into it, n files matching the frame's path."""
-    values: dict[int, float] = defaultdict(float)
-    names = sorted({frame.path.rpartition("/")[2] for frame in query.frames})
-    by_name = defaultdict(list)
-    for bundle, path in store.paths_named(names, []):
-        by_name[path.rpartition("/")[2]].append((bundle, path))
-    columns = lexicon.columns
-    for frame in query.frames:
-        matches, _ = _path_matches(frame.path, by_name.get(frame.path.rpartition("/")[2], []))
-        for position in lexicon.bundle_positions(matches).tolist():
-            if position < 0 or not lexicon.live_bundle[position]:
-                continue
-            first = int(lexicon.bundle_first_window[position])
-            last = first + int(lexicon.bundle_window_count[position])
-            inside = (columns.window_start[first:last] <= frame.line) & (frame.line <= columns.window_end[first:last])
-            for offset in np.flatnonzero(inside).tolist():
-                document = int(columns.window_document[first + offset])
-                values[document] = max(values[document], 1.0 / len(matches))
     return values

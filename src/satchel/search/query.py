@@ -16,6 +16,8 @@ from enum import StrEnum
 from itertools import groupby
 
 from satchel import text as words
+from satchel.search.title import is_title, without_wrappers
+from satchel.search.trace import NO_TRACE, Trace, read_trace
 
 TITLE_WEIGHT = 3.0
 PROSE_WEIGHT = 1.0
@@ -79,14 +81,6 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """A line of a stack trace or compiler message: a path as written and a 1-based line."""
-
-    path: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
     """A question, analysed. `terms` is empty for a question of stop words only."""
 
@@ -94,7 +88,7 @@ class Query:
     terms: tuple[QueryTerm, ...]
     symbols: tuple[Mention, ...] = ()
     paths: tuple[Mention, ...] = ()
-    frames: tuple[Frame, ...] = ()
+    trace: Trace = NO_TRACE
     asks_for_tests: bool = False
     zones: tuple[tuple[Zone, str], ...] = field(default=(), repr=False)
 
@@ -110,17 +104,12 @@ _ENVIRONMENT = re.compile(
 )
 _IMAGE = re.compile(r"!\[[^\]]{0,500}\]\([^()]*\)|<img\b[^<>]*>", re.IGNORECASE)
 _URL = re.compile(r"(?:https?|ftp)://[^\s)>\]]+")
-_SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)(?:#L(\d+))?")
+_SOURCE_LINK = re.compile(r"/(?:blob|tree|src)/[^/\s]+/([^\s#?)]+)")
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _PROMPT = re.compile(r"^\s*(?:>>>|\.\.\. |\$ |In \[\d+\])")
 _TRACE_START = re.compile(r"Traceback \(most recent|^\s*(?:thread '.*' panicked|panic:|goroutine \d+ \[)")
 _ERROR_LINE = re.compile(r"^[\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
 _TRACE_LINE = re.compile(r'^\s*(?:File "|at\s+\S+.*[(:]|\d+:\s+0x|#\d+\s)|^\s*[\w./\\-]+\.\w{1,5}:\d+')
-_FRAMES = (
-    re.compile(r'File "([^"]+)", line (\d+)'),
-    re.compile(r"([\w@./\\-]+\.[A-Za-z]{1,5}):(\d+)(?::\d+)?"),
-    re.compile(r"([\w@./\\-]+\.[A-Za-z]{1,5})#L(\d+)"),
-)
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 _PATH = re.compile(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za-z]{1,5}\b")
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
@@ -136,11 +125,12 @@ _TEST_REQUEST = re.compile(
 def analyse(text: str) -> Query:
     """Split a question into zones, weigh its terms, and note what it mentions."""
     text = text[:MAX_QUERY_CHARACTERS]
-    linked = [(match[1], match[2]) for match in _SOURCE_LINK.finditer(text)]
-    zones = list(_zones(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text))))
+    lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
+    trace = read_trace(lines)
+    zones = list(_zones(lines, trace.error))
     symbols: dict[tuple[str, str], Mention] = {}
-    paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path, _ in linked}
-    frames: dict[tuple[str, int], Frame] = {(path, int(n)): Frame(path, int(n)) for path, n in linked if n}
+    linked = dict.fromkeys(match[1] for match in _SOURCE_LINK.finditer(text))
+    paths: dict[str, Mention] = {path: Mention(path, "path", Zone.PROSE) for path in linked}
     for zone, line in zones:
         for mention in _symbols(line, zone):
             key = (mention.text, mention.qualifier)
@@ -148,36 +138,35 @@ def analyse(text: str) -> Query:
                 symbols[key] = mention
         for match in _PATH.finditer(line):
             paths.setdefault(match[0].replace("\\", "/"), Mention(match[0].replace("\\", "/"), "path", zone))
-        for pattern in _FRAMES:
-            for match in pattern.finditer(line):
-                if len(match[2]) < 7:
-                    frames.setdefault((match[1], int(match[2])), Frame(match[1].replace("\\", "/"), int(match[2])))
     title = next((line for zone, line in zones if zone is Zone.TITLE), "")
     return Query(
         text=text,
         terms=_terms(zones),
         symbols=tuple(symbols.values()),
         paths=tuple(paths.values()),
-        frames=tuple(frames.values()),
+        trace=trace,
         asks_for_tests=bool(_TEST_REQUEST.search(title)),
         zones=tuple(zones),
     )
 
 
-def _zones(text: str) -> Iterator[tuple[Zone, str]]:
-    fenced = traced = False
-    titled = False
-    for line in text.split("\n"):
+def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
+    """Each line with its zone. What begins with a log has its error as the title, and the log stays a log."""
+    fenced = traced = titled = False
+    for line in lines:
         if _FENCE.match(line):
             fenced, traced = not fenced, False
             continue
         if not line.strip() or _CHECK_BOX.match(line):
             continue
         line = _URL.sub(" ", _IMAGE.sub(" ", line))
-        if not titled:
+        if not titled and is_title(line, error):
             titled = True
             yield Zone.TITLE, line.lstrip("# ")
             continue
+        if not titled and error:
+            titled = True
+            yield Zone.TITLE, error
         if not fenced and (_HEADING.match(line) or _ENVIRONMENT.match(line)):
             continue
         traced = traced or bool(_TRACE_START.search(line))

@@ -30,6 +30,12 @@ __all__ = [
 CANDIDATE_WINDOWS = 400
 """Windows that go on to the packer. 94 % of the wanted functions are among the first 400 parts."""
 
+TRACE_SIGNAL = "trace"
+"""The signal of a part that a frame of a pasted trace leads to; its file has "traced file"."""
+
+FRAMED_FILE = 0.9
+"""Files of a trace come before all others that were found (at most 1) and after what is pinned (2)."""
+
 WINDOWS_PER_RECORD = 8
 """A record is one item while a file needs several windows: an eighth of the candidates is 50 records for the twenty
 that are shown, and spares 15 ms of reading hundreds of them."""
@@ -101,14 +107,15 @@ def _file_hits(
         bundle_position = int(columns.document_bundle[document])
         if bundle_position not in file_signals:
             file_signals[bundle_position] = _file_signals(ranking, bundle_position)
+        strength = ranking.frame_strength(document)
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=float(matched[bundle_position if is_code else document]),
+                relevance=max(float(matched[bundle_position if is_code else document]), strength),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
-                file_score=float(ranking.file_score[bundle_position]),
+                file_score=1.0 + FRAMED_FILE * strength if strength else float(ranking.file_score[bundle_position]),
             )
         )
     hits.sort(key=lambda hit: (-hit.score, hit.document.id))
@@ -124,7 +131,11 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
 def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
     """What speaks for a file, shared by all of its hits."""
     found = [(name, float(values[bundle])) for name, values in ranking.file_signals.items()]
-    rows = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in found if value > 0]
+    rows = [
+        Signal("traced file" if name == TRACE_SIGNAL else name, round(value, 4), ranking.weights[name])
+        for name, value in found
+        if value > 0
+    ]
     rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
     rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
     return tuple(rows)
@@ -134,6 +145,9 @@ def _part_signals(ranking: code.Ranking, document: int, similar: Similar | None)
     """What speaks for one part beyond its file."""
     calls = float(ranking.calls[document])
     rows = [Signal("calls", round(calls, 4), code.VALUE_CALLS)] if calls > 0 else []
+    strength = ranking.frame_strength(document)
+    if strength > 0:
+        rows.append(Signal(TRACE_SIGNAL, round(strength, 4), code.VALUE_TRACE))
     if similar is not None and similar.cosine[document] > 0:
         rows.append(Signal("likeness", round(float(similar.cosine[document]), 4), code.VALUE_VECTORS))
     return tuple(rows)

@@ -55,7 +55,8 @@ def file_standing(
     signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
     signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), code.VALUE_FILE))
     relevance = float(ranking.scores.bundle_matched[position])
+    own = lexicon.columns.document_bundle == position
+    relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.document])])
     if similar is not None:
-        own = lexicon.columns.document_bundle == position
         relevance = max(relevance, float(similar.relevance[own].max(initial=0.0)))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))
