@@ -49,13 +49,13 @@ def draft_item(group: Group, key: bytes) -> ContextItem:
         title=group.lines.path,
         content=content,
         relevance=0.0,
-        metadata={"language": first.document.fields.get("language", "")},
         tokens=0,
         detail=Detail.FULL,
         location=Location(group.lines.path, group.ranges[0][0], group.ranges[-1][1]),
         spans=tuple(group.ranges),
         pieces=pieces,
         nonce=nonce(key, identity, content),
+        language=_language(first),
         section=group.title,
     )
 
@@ -92,8 +92,13 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         handle=handle(identity, content_hash, spans),
         nonce=nonce(key, identity, content),
         origins=_origins(group),
+        language=_language(first),
         cuts=_cuts(group, content_hash),
     )
+
+
+def _language(candidate: Candidate) -> str:
+    return str(candidate.document.fields.get("language", ""))
 
 
 def _origins(group: Group) -> tuple[str, ...]:
@@ -198,7 +203,7 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
         "file_path": path,
         "start_line": group.ranges[0][0],
         "end_line": group.ranges[-1][1],
-        "language": first.document.fields.get("language", ""),
+        "language": _language(first),
         "qualified_name": first.document.title if location is not None else "",
         "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),
         **({"freshness": freshness.value} if freshness is not None else {}),
