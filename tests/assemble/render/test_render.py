@@ -238,15 +238,6 @@ def test_the_best_of_what_was_left_out_is_named_with_its_handles_and_the_rest_co
     assert (len(shown["omitted"]), shown["omitted_more"]) == (2, 6)
 
 
-def test_names_are_left_out_before_places_are() -> None:
-    overflow = tuple(omission(number, path=f"src/{number}.py", title="Reader.read_the_rest") for number in range(1, 5))
-    tail = render_tail(RenderRequest(overflow=overflow), (CAPTURE,), Format.MARKDOWN)
-    assert tail.endswith(
-        "HANDLE): src/1.py:10-24 Reader.read_the_rest a2b3c4d1; src/2.py:10-24 a2b3c4d2; src/3.py:10-24 a2b3c4d3; "
-        "and 1 more"
-    )
-
-
 def test_one_omission_is_named_however_long_its_path_is() -> None:
     overflow = (omission(1, path="a" * 300), omission(2))
     tail = render_tail(RenderRequest(overflow=overflow), (CAPTURE,), Format.MARKDOWN)

@@ -169,18 +169,14 @@ def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
-    """Of entries in a short and a long form as many as fit into so many characters, the first ones long if possible."""
-    kept: list[tuple[str, str]] = []
-    for short, long in entries:
-        if len(short) > room:
-            break
-        room -= len(short)
-        kept.append((short, long))
+    """Of entries in a short and a long form as many as fit into so many characters, each as long as it can be."""
     rows: list[str] = []
-    for short, long in kept:
-        growth = len(long) - len(short)
-        rows.append(long if growth <= room else short)
-        room -= growth if growth <= room else 0
+    for forms in entries:
+        row = next((form for form in reversed(forms) if len(form) <= room), None)
+        if row is None:
+            break
+        rows.append(row)
+        room -= len(row)
     return rows
 
 

@@ -15,6 +15,9 @@ WEAK = "nothing here answers this well; the best few are shown"
 LEAST_FILES = 3
 """Fewer files are seen at a glance."""
 
+LEAST_ROWS = 2
+"""A list that has room for fewer is left out."""
+
 FILES_LISTED = 8
 """The others are a number: nobody reads on in a list whose best entries did not help."""
 
@@ -76,7 +79,7 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     entries = [_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
     room = request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN - ENTRY_CHARACTERS * len(entries)
     rows = fitted(entries, room if request.limit else float("inf"))
-    if len(rows) < LEAST_FILES:
+    if len(rows) < LEAST_ROWS:
         return []
     more = len(files) - len(rows)
     return [*rows, f"and {more} more"] if more else rows
