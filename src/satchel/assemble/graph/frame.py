@@ -116,13 +116,16 @@ class MarkdownWriter:
         return "\n".join(lines) + "\n\n"
 
     def node(self, item: ContextItem) -> str:
-        """Name and tags, score, distance and path, then text and fields."""
+        """Name and tags, score, distance and path, then text and fields. The name is said once."""
         node = node_of(item.metadata)
         detail = "" if item.detail is Detail.FULL else " (shortened)"
         about = f"*score {node['score']:.2f}, distance {node['distance']}{_path_text(node)}{detail}{_place_text(node)}*"
         fields = field_lines(node.get("fields", {}))
-        body = "\n".join(part for part in (item.content, *fields) if part)
-        return f"## {_titled(node['name'], node['tags'])}\n{about}\n{fenced(item, body)}\n\n"
+        first, _, rest = item.content.partition("\n")
+        content = rest if first == node["name"] else item.content
+        body = "\n".join(part for part in (content, *fields) if part)
+        block = f"{fenced(item, body)}\n" if body else ""
+        return f"## {_titled(node['name'], node['tags'])}\n{about}\n{block}\n"
 
     def tail(self, frame: Frame, overflow: Sequence[Overflow], numbers: Numbers) -> str:
         """What was shown before, and the names of what was not shown."""
