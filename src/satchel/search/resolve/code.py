@@ -18,7 +18,7 @@ from satchel.types import Import, Kind
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_DEFINED = 400
+MOST_DEFINED = 1_000
 """A name that more documents define (`String`, `Reset` of generated code) is resolved by its own file alone."""
 
 
@@ -136,10 +136,12 @@ class Code:
         self._parts: dict[int, StoredPart] = {}
         self._bundles: dict[int, Bundle] = {}
         self._gone: dict[str, list[Definition]] = defaultdict(list)
+        self._gone_paths: dict[str, str] = {}
 
     def assume(self, gone: Definition) -> None:
         """Resolve as if there still were this definition, which was removed: before anything else is asked."""
         self._gone[gone.name].append(gone)
+        self._gone_paths[gone.path] = gone.language
 
     def load(self, rows: Iterable[int]) -> None:
         """Read these documents at once."""
@@ -186,9 +188,14 @@ class Code:
             self.load_files([path])
         return self._files[path]
 
+    def has(self, path: str) -> bool:
+        """Whether there is code at a path, or was before the change."""
+        return path in self._gone_paths or self.file(path) is not None
+
     def named(self, *names: str) -> list[str]:
         """The paths of files with one of these names, in order."""
-        return sorted(path for _, path in self.store.paths_named(names, []))
+        gone = {path for path in self._gone_paths if path.rpartition("/")[2] in names}
+        return sorted({path for _, path in self.store.paths_named(names, [])} | gone)
 
     def manifests(self, name: str, pattern: re.Pattern[str]) -> dict[str, str]:
         """Folder -> what the pattern finds in the file of this name there (`go.mod`, `Cargo.toml`)."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from satchel.search.resolve.code import Code, SourceFile
+from satchel.search.resolve.code import Code
 
 _ES_ENDINGS = (
     "", ".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts",
@@ -53,11 +53,7 @@ class Modules:
         self.ecmascript = cache(self._ecmascript)
 
     def _existing(self, paths: Iterable[str], language: str) -> Module | None:
-        for path in paths:
-            file = self._code.file(path)
-            if file is not None:
-                return Module(path, file.language or language)
-        return None
+        return next((Module(path, language) for path in paths if self._code.has(path)), None)
 
     def _python(self, importer: str, target: str) -> Module | None:
         """`shop.errors` or `..errors` as the file `importer` writes it."""
@@ -125,7 +121,7 @@ class Modules:
         """The folder in which the modules of the crate of a file lie."""
         folder = folder_of(path)
         while True:
-            if any(self._code.file(joined(folder, name)) is not None for name in _CRATE_FILES):
+            if any(self._code.has(joined(folder, name)) for name in _CRATE_FILES):
                 return folder
             if not folder or folder in self._crates:
                 return folder_of(path)
@@ -179,6 +175,9 @@ def _shared(path: str, other: str) -> int:
     return count
 
 
-def language_group(file: SourceFile) -> str:
-    """`ecmascript` for JavaScript and TypeScript; other languages stand for themselves."""
-    return "ecmascript" if file.language in {"javascript", "typescript", "tsx"} else file.language
+def group_of(language: str) -> str:
+    """`ecmascript` for JavaScript and TypeScript, `c` for C and C++; other languages stand for themselves."""
+    return _GROUPS.get(language, language)
+
+
+_GROUPS = {"javascript": "ecmascript", "typescript": "ecmascript", "tsx": "ecmascript", "cpp": "c"}

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.code import Code, Definition, SourceFile
-from satchel.search.resolve.modules import Module, Modules, folder_of, language_group
+from satchel.search.resolve.modules import Module, Modules, folder_of, group_of
 from satchel.search.resolve.syntax import (
     CLASSES,
     FUNCTIONS,
@@ -64,8 +64,8 @@ _PASSING = frozenset({
 """Methods of Rust that give back what they are called on, wrapped otherwise."""
 
 _INNER = frozenset({
-    "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "non_null_expression",
-    "reference_expression", "satisfies_expression", "pointer_expression", "expression_list", "yield", "with_item",
+    "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
+    "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
 })  # fmt: skip
 _TYPED = frozenset({
     "as_expression", "type_assertion_expression", "type_cast_expression", "cast_expression", "composite_literal",
@@ -143,7 +143,7 @@ class Names:
         """What a name without anything before it means at a place."""
         bound = self._bound(file, name, node)
         if isinstance(bound, Import):
-            return self._imported(file, bound, name)
+            return self.imported(file, bound, name)
         if isinstance(bound, Binding):
             here = self._at(file, name, bound.node)
             if here:
@@ -201,7 +201,7 @@ class Names:
             module = self.modules.rust_child(self._rust_module(file, node), name) or self.modules.crate(name)
             return (module,) if module is not None else (OUTSIDE,)
         if language in _LOOSE:
-            own = [one for one in self.code.defined(name) if _family(one.language) == _family(language)]
+            own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
             near = [one for one in own if one.path == file.path] or own
             return tuple(near) if 0 < len({one.key for one in near}) <= MOST_CLEAR else ()
         return (OUTSIDE,)
@@ -235,8 +235,9 @@ class Names:
 
     # Imports
 
-    def _imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        group = language_group(file)
+    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
+        """What an import binds to a name."""
+        group = group_of(file.language)
         statement = file.lines(one.start, one.end)
         alias = re.search(rf"([\w$]+)\s+as\s+{re.escape(name)}\b", statement)
         original = alias[1] if alias else name
@@ -274,7 +275,7 @@ class Names:
         return (module,) if module is not None else found or (OUTSIDE,)
 
     def _module_of(self, file: SourceFile, one: Import) -> Entities:
-        group = language_group(file)
+        group = group_of(file.language)
         if group == "rust":
             line = file.line_starts[min(one.start, len(file.line_starts)) - 1]
             node = file.node_at(line)
@@ -298,10 +299,9 @@ class Names:
             child = self.modules.rust_child(self._rust_module(file, node), name)
             return (child,) if child is not None else (OUTSIDE,)
         whole = self._path(file, segments, node)
-        if segments[-1] == name or len(one.names) == 1 and f" as {name}" in statement:
+        if segments[-1] == name or (len(one.names) == 1 and f" as {name}" in statement):
             return whole
-        inner = self._of_members(whole, name)
-        return inner if any(entity is not OUTSIDE for entity in inner) else whole if segments[-1] == name else inner
+        return self._of_members(whole, name)
 
     def _path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
         """A path of Rust from its beginning."""
@@ -359,7 +359,7 @@ class Names:
             return self._default(file)
         for one in file.imports:
             if name in one.names and (module.language != "rust" or not one.target.startswith("self::")):
-                again = self._imported(file, one, name)
+                again = self.imported(file, one, name)
                 if again and again != (OUTSIDE,):
                     return again
         child = self._submodule(module, name)
@@ -383,7 +383,7 @@ class Names:
             return own
         for one in file.imports:
             if name and name in one.names:
-                return self._imported(file, one, name)
+                return self.imported(file, one, name)
         return (OUTSIDE,)
 
     def _of_class(self, owner: Definition, name: str) -> Entities:
@@ -421,6 +421,8 @@ class Names:
         """The classes that a class names as its bases; for Rust the traits that are implemented for it."""
         if owner.key not in self._bases:
             self._bases[owner.key] = ()
+            if owner.row < 0:
+                return ()
             rows = {owner.row}
             if owner.language == "rust":
                 rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
@@ -523,7 +525,7 @@ class Names:
         bound = self._bound(file, name, node)
         if isinstance(bound, Binding):
             return self._bound_value(file, bound)
-        found = self._imported(file, bound, name) if isinstance(bound, Import) else self._unbound(file, name, node)
+        found = self.imported(file, bound, name) if isinstance(bound, Import) else self._unbound(file, name, node)
         return tuple(dict.fromkeys(one for entity in found for one in self._as_value(entity)))
 
     def _as_value(self, entity: Entity) -> Entities:
@@ -757,8 +759,8 @@ class Names:
         For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
-        group = language_group(file)
-        methods = [one for one in self.code.defined(name) if one.owner and _group(one.language) == group]
+        group = group_of(file.language)
+        methods = [one for one in self.code.defined(name) if one.owner and group_of(one.language) == group]
         methods = [one for one in methods if not is_secondary(one.path)] or methods
         owners = {one.owner.rpartition(".")[2] for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
@@ -811,11 +813,3 @@ class Names:
 
 def _is_inside(node: Node, other: Node | None) -> bool:
     return other is not None and other.start_byte <= node.start_byte and node.end_byte <= other.end_byte
-
-
-def _group(language: str) -> str:
-    return "ecmascript" if language in {"javascript", "typescript", "tsx"} else language
-
-
-def _family(language: str) -> str:
-    return "c" if language in {"c", "cpp"} else language
