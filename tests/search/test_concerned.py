@@ -98,11 +98,6 @@ def test_callers_of_what_was_deleted_are_found(satchel: Satchel, repository: Tin
 
 
 def test_tests_that_reach_the_change_over_one_more_call_come_last(satchel: Satchel, repository: TinyRepository) -> None:
-    found = nearness(
-        satchel,
-        edited(satchel, repository, "Client().send_order(order)", "Client().send_order(order or 1)", "shop/orders.py"),
-    )
-    assert found["test_all"] == 0.7
     found = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
     assert found["test_all"] == 0.5
 

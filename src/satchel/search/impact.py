@@ -178,7 +178,7 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
 
 def impact_targets(text: str, relations: Relations) -> list[Definition]:
     """The definitions that a question about an impact names: the longest name that is clear, first come first."""
-    from satchel.search.named import definitions_named
+    from satchel.search.named import clear, definitions_named
 
     rated: list[tuple[int, int, list[Definition]]] = []
     for match in _NAMES.finditer(text):
@@ -188,23 +188,10 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
             continue
         named = definitions_named(relations.code, name)
         owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(_last(one.owner))}\b", text)]
-        clear = _clear(owned or named)
-        if clear:
-            rated.append((-len(name.split(".")) if not owned else -2, match.start(), clear))
+        subject = clear(owned or named, MOST_ALIKE)
+        if subject:
+            rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
-
-
-def _clear(named: Sequence[Definition]) -> list[Definition]:
-    """The definitions of a name, one of each key, where they are few; those of production code before others."""
-    from satchel.sources.roles import is_secondary
-
-    shown = [one for one in named if not is_secondary(one.path)] or list(named)
-    shown = [one for one in shown if not one.path.endswith(".d.ts")] or shown
-    shown = [one for one in shown if not one.owner] or shown
-    each: dict[tuple[str, str], Definition] = {}
-    for one in shown:
-        each.setdefault(one.key, one)
-    return list(each.values()) if len(each) <= MOST_ALIKE else []
 
 
 def _last(name: str) -> str:

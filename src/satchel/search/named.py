@@ -1,11 +1,15 @@
-"""Which definitions a name in a question means: `Client.send`, `shop/client.py::send`, `Searcher::new`, `send()`."""
+"""What a name in a question means: `Client.send`, `shop/client.py::send`, `Searcher::new`, `send()`, `client.py`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from satchel.search.resolve.code import Code, Definition
 from satchel.sources.roles import is_secondary
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle
+from satchel.types import Kind
 
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
@@ -29,3 +33,29 @@ def definitions_named(code: Code, text: str) -> list[Definition]:
     ]
     found.sort(key=lambda one: (one.qualified != plain, is_secondary(one.path), one.path, one.line))
     return found
+
+
+def clear(named: Sequence[Definition], most: int) -> list[Definition]:
+    """The definitions of one name, overloads once, where they are at most so many; else none.
+
+    Those of production code hide others, implementations their declarations, functions the methods of that name.
+    """
+    shown = [one for one in named if not is_secondary(one.path)] or list(named)
+    shown = [one for one in shown if not one.path.endswith(".d.ts")] or shown
+    shown = [one for one in shown if not one.owner] or shown
+    each: dict[tuple[str, str], Definition] = {}
+    for one in shown:
+        each.setdefault(one.key, one)
+    return list(each.values()) if len(each) <= most else []
+
+
+def files_named(store: Store, path: str) -> list[Bundle]:
+    """The files of code and documentation at a path, or whose paths end with it."""
+    wanted = path.strip().removeprefix("./")
+    exact = [store.bundle(kind, wanted) for kind in (Kind.CODE, Kind.DOC)]
+    found = [bundle for bundle in exact if bundle is not None]
+    if found:
+        return found
+    name = wanted.rpartition("/")[2]
+    ids = [number for number, key in store.paths_named([name], []) if key.endswith(f"/{wanted}")]
+    return [one for one in store.bundles(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from satchel.search.resolve.code import Code, Definition, SourceFile
+from satchel.search.resolve.entities import Entity
 from satchel.search.resolve.imports import importers
 from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.names import Entity, Names
+from satchel.search.resolve.names import Names
 from satchel.search.resolve.syntax import binding_of
 from satchel.store.protocol import Store
 from satchel.text import terms_of
@@ -183,7 +184,7 @@ class Relations:
             file = self.code.file(path)
             for one in file.imports if file is not None else ():
                 for bound in one.names:
-                    if file is not None and self._means(self.names.imported(file, one, bound), target):
+                    if file is not None and self._means(self.names.imports.imported(file, one, bound), target):
                         yield file, one.start, bound
 
     # Everything else that names a definition
@@ -289,7 +290,7 @@ class Relations:
                 heir = self._class_of(row)
                 if heir is None or heir.key in found or heir.key == owner.key:
                     continue
-                if self._means(self.names.bases(heir), current):
+                if self._means(self.names.classes.bases(heir), current):
                     found[heir.key] = heir
                     pending.append(heir)
         return sorted(found.values(), key=lambda heir: (self._is_secondary(heir.row), heir.path, heir.line))
@@ -310,7 +311,7 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         found: dict[tuple[str, str], Definition] = {}
-        pending = list(self.names.bases(owner))
+        pending = list(self.names.classes.bases(owner))
         seen: set[tuple[str, str]] = {owner.key}
         while pending:
             base = pending.pop(0)
@@ -319,7 +320,7 @@ class Relations:
                 method = self._method(base, target.name)
                 if method is not None:
                     found[method.key] = method
-                pending += self.names.bases(base)
+                pending += self.names.classes.bases(base)
         return list(found.values())
 
 

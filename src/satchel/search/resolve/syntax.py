@@ -14,6 +14,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+LEAVES = frozenset({
+    "identifier", "type_identifier", "this", "self", "super", "crate", "package_identifier", "constant", "metavariable",
+    "property_identifier", "field_identifier", "private_property_identifier", "namespace_identifier",
+})  # fmt: skip
+DOTTED = frozenset({
+    "attribute", "member_expression", "nested_identifier", "selector_expression", "qualified_type", "field_expression",
+    "scoped_identifier", "scoped_type_identifier", "field_access", "member_access_expression", "generic_type",
+    "nested_type_identifier", "generic_function", "generic_type_with_turbofish", "type", "type_annotation",
+})  # fmt: skip
+
 _NAME_FIELDS = ("attribute", "property", "field", "name", "method")
 _OWNER_FIELDS = ("object", "operand", "value", "path", "package", "argument", "scope", "expression", "receiver")
 _MEMBERS = frozenset({
