@@ -29,6 +29,7 @@ from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
+from satchel.search.impact import Impact, impact_of_question, with_impact
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
 from satchel.search.strategies import silent, unavailable
@@ -130,9 +131,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         from satchel.search.concerned import blended  # here, as all that only some requests need
 
         query = blended(query, request.change)
+    impact = _impact(query, request, bench.store)
     plan = plan_of(request, bench.kinds())
     meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
-    ask = _asker(bench, query, request, meaning)
+    ask = _asker(bench, query, request, meaning, impact)
     gathered, failures = gather(plan.sections, ask, bench.open_executor, request.deadline_seconds)
     gathered = dealt(gathered) if plan.once else gathered
     searched = time.monotonic()
@@ -166,6 +168,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "revision": bench.revision,
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
+        "callers": impact.listing() if impact is not None else [],
         "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
     }
     return answer(request, sections, fitted, token_counter, problems, meta, known)
@@ -229,8 +232,17 @@ def candidate_count(max_tokens: int) -> int:
     return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_WINDOWS)
 
 
+def _impact(query: Query, request: AssembleRequest, store: Store) -> Impact | None:
+    """What depends on the change, or on the definition that the question names."""
+    if request.change is None:
+        return impact_of_question(query, store)
+    from satchel.search.concerned import impact_of_change
+
+    return impact_of_change(request.change, store)
+
+
 def _asker(
-    bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None
+    bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None, impact: Impact | None = None
 ) -> Callable[[PlannedSection], SearchResult]:
     votes = Votes(query, bench.store)
     candidates = candidate_count(request.max_tokens)
@@ -250,11 +262,11 @@ def _asker(
             store, section.kind, asked, votes=known, candidates=candidates, likeness=likeness, silent=quiet,
             filters=filters, now=request.now, weights=request.file_weights,
         )  # fmt: skip
-        if request.change is None:
-            return found
-        from satchel.search.concerned import with_change
+        if request.change is not None and impact is not None:
+            from satchel.search.concerned import with_change
 
-        return with_change(found, request.change, store, section.kind)
+            return with_change(found, request.change, store, section.kind, impact)
+        return with_impact(found, impact, store) if impact is not None and section.kind is Kind.CODE else found
 
     return ask
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.assemble.graph.imports import import_targets, importers
 from satchel.assemble.graph.lenses import NOTE_EDGES, Direction, Move
+from satchel.search.resolve.imports import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredPart
 from satchel.types import EdgeType, Kind
