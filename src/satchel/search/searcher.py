@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
@@ -94,6 +95,7 @@ def _file_hits(
     matched = ranking.scores.bundle_matched if is_code else ranking.scores.document_matched
     if similar is not None:
         matched = np.maximum(matched, similar.relevance)
+    relevant = np.where(ranking.peripheral, code.SECONDARY_FACTOR, 1.0)
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
     for document, spans in documents.items():
@@ -104,7 +106,7 @@ def _file_hits(
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=float(matched[bundle_position if is_code else document]),
+                relevance=float(matched[bundle_position if is_code else document] * relevant[bundle_position]),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
@@ -125,6 +127,8 @@ def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
     """What speaks for a file, shared by all of its hits."""
     found = [(name, float(values[bundle])) for name, values in ranking.file_signals.items()]
     rows = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in found if value > 0]
+    if ranking.peripheral[bundle]:
+        rows.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
     rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
     rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
     return tuple(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,4 +59,7 @@ def file_standing(
     if similar is not None:
         own = lexicon.columns.document_bundle == position
         relevance = max(relevance, float(similar.relevance[own].max(initial=0.0)))
+    if ranking.peripheral[position]:
+        signals.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
+        relevance *= code.SECONDARY_FACTOR
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))
