@@ -27,6 +27,7 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
+from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
 from satchel.search.impact import Impact, impact_of_question, with_impact
@@ -169,7 +170,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
         "callers": impact.listing() if impact is not None else [],
-        "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
+        "missing_terms": _absent(query, bench, plan.sections),
     }
     return answer(request, sections, fitted, token_counter, problems, meta, known)
 
@@ -194,6 +195,12 @@ def hit_candidates(
     """Records that are to be shown in any case, as candidates, and what could not be read of them."""
     candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
     return candidates, failures
+
+
+def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> list[str]:
+    """The telling words of the question that occur nowhere in what was searched for it."""
+    kinds = dict.fromkeys(row.kind for row in sections if row.standing is None and not row.question)
+    return list(absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds)))
 
 
 def _vectors(gathered: Sequence[Gathered]) -> dict[str, str]:

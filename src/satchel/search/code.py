@@ -20,6 +20,7 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.file_weights import FILE_WEIGHTS as FILE_WEIGHTS
 from satchel.search.file_weights import FileWeights as FileWeights
 from satchel.search.frames import Place
+from satchel.search.peripherals import aside
 from satchel.search.query import Query
 from satchel.search.strategies import SearchStrategy
 from satchel.store.lexicon import Lexicon
@@ -41,7 +42,8 @@ NAME_DILUTION = 0.075
 """The name signal of a file is divided by sqrt(1 + parts * this): big files define every word."""
 
 SECONDARY_FACTOR = 0.3
-"""Tests and examples, unless the question asks for tests. Measured: as good as leaving them out."""
+"""Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
+the same (`satchel.search.peripherals`)."""
 
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
@@ -71,7 +73,8 @@ WHOLE_FUNCTION_LINES = 60
 class Ranking:
     """One value a unit of the lexicon; `value` is of windows, on the log scale, -inf where unranked.
 
-    `weights` are those that the signals of files were summed with.
+    `weights` are those that the signals of files were summed with. Of bundles marked `peripheral` the relevance counts
+    only `SECONDARY_FACTOR` too.
     """
 
     scores: bm25.Scores
@@ -82,6 +85,7 @@ class Ranking:
     calls: FloatArray
     mentions: mentions.Mentions
     weights: Mapping[str, float]
+    peripheral: npt.NDArray[np.bool_]
 
     def frame_strength(self, document: int) -> float:
         """How strongly a frame of a pasted trace leads to a document, 0 where none does."""
@@ -108,7 +112,8 @@ def rank(
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     if silent:
         scores, found = _silenced(scores, found, silent)
-    primary = _primary(lexicon, asks_for_tests=query.asks_for_tests)
+    peripheral = aside(query, store, lexicon, kind, scores)
+    primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
@@ -130,7 +135,7 @@ def rank(
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     _lift_frames(value, found.places, lexicon)
-    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted)
+    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted, peripheral)
 
 
 def _silenced(
@@ -191,15 +196,13 @@ class _Primary:
     window: npt.NDArray[np.bool_]
 
 
-def _primary(lexicon: Lexicon, *, asks_for_tests: bool) -> _Primary:
-    key = (_Primary, asks_for_tests)
-    known = lexicon.cache.get(key)
-    if known is None:
-        demoted = (lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)
-        bundle = lexicon.live_bundle & ~demoted
+def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_tests: bool) -> _Primary:
+    demoted = ((lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)) | peripheral
+    bundle = lexicon.live_bundle & ~demoted
+    known = lexicon.cache.get(_Primary)
+    if not isinstance(known, _Primary) or not np.array_equal(known.demoted, demoted):
         document, window = bundle[lexicon.columns.document_bundle], bundle[lexicon.window_bundle]
-        known = lexicon.cache[key] = _Primary(demoted, bundle, document, window)
-    assert isinstance(known, _Primary)
+        known = lexicon.cache[_Primary] = _Primary(demoted, bundle, document, window)
     return known
 
 

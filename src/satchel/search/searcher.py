@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
@@ -100,6 +101,7 @@ def _file_hits(
     matched = ranking.scores.bundle_matched if is_code else ranking.scores.document_matched
     if similar is not None:
         matched = np.maximum(matched, similar.relevance)
+    relevant = np.where(ranking.peripheral, code.SECONDARY_FACTOR, 1.0)
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
     for document, spans in documents.items():
@@ -111,7 +113,9 @@ def _file_hits(
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=max(float(matched[bundle_position if is_code else document]), strength),
+                relevance=max(
+                    float(matched[bundle_position if is_code else document] * relevant[bundle_position]), strength
+                ),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
@@ -136,6 +140,8 @@ def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
         for name, value in found
         if value > 0
     ]
+    if ranking.peripheral[bundle]:
+        rows.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
     rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
     rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
     return tuple(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,4 +60,7 @@ def file_standing(
     relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.document])])
     if similar is not None:
         relevance = max(relevance, float(similar.relevance[own].max(initial=0.0)))
+    if ranking.peripheral[position]:
+        signals.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
+        relevance *= code.SECONDARY_FACTOR
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))
