@@ -152,7 +152,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
     known = bench.account.references() if bench.account is not None else ()
-    fitted = fit(request, bench, sections, token_counter, problems, plan, known, _filling(request))
+    not_found = _absent(query, bench, plan.sections)
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known, _filling(request, not_found))
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -170,7 +171,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
         "callers": impact.listing() if impact is not None else [],
-        "missing_terms": _absent(query, bench, plan.sections),
+        "missing_terms": list(not_found),
     }
     return answer(request, sections, fitted, token_counter, problems, meta, known)
 
@@ -197,10 +198,10 @@ def hit_candidates(
     return candidates, failures
 
 
-def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> list[str]:
+def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> tuple[str, ...]:
     """The telling words of the question that occur nowhere in what was searched for it."""
     kinds = dict.fromkeys(row.kind for row in sections if row.standing is None and not row.question)
-    return list(absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds)))
+    return absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
 
 
 def _vectors(gathered: Sequence[Gathered]) -> dict[str, str]:
@@ -320,8 +321,9 @@ def _shares(request: AssembleRequest) -> bool:
     return len(request.kinds) > 1 or bool(request.plan)
 
 
-def _filling(request: AssembleRequest) -> Filling:
+def _filling(request: AssembleRequest, not_found: tuple[str, ...]) -> Filling:
     return Filling(
+        not_found=not_found,
         value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
         shares=_shares(request),
     )
