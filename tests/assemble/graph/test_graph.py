@@ -107,6 +107,13 @@ def test_fields_of_a_vault_are_neither_shown_twice_nor_against_the_wish(tmp_path
         assert "Ada" not in text
 
 
+def test_a_text_that_begins_with_the_name_of_its_node_says_it_once(workspace: Satchel) -> None:
+    text = workspace.graph("rocket", now=NOW, refresh=False).text
+    assert "## Build the engine [task]\n" in text
+    assert "\n## Test the engine on the stand\n" in text
+    assert "\nTest the engine on the stand\n" not in text
+
+
 def test_21_a_node_at_distance_0_has_the_whole_distance_part(workspace: Satchel) -> None:
     context = workspace.graph("rocket", now=NOW, refresh=False)
     assert signals(context, "rocket")["distance"] == 1.0

@@ -230,7 +230,7 @@ def test_the_best_of_what_was_left_out_is_named_with_its_handles_and_the_rest_co
     tail = render_tail(RenderRequest(overflow=overflow), (CAPTURE,), Format.MARKDOWN)
     assert tail.endswith(
         "\nLeft out (satchel expand HANDLE): src/satchel/module_1.py:10-24 Reader.read a2b3c4d1; "
-        "src/satchel/module_2.py:10-24 Reader.close a2b3c4d2; and 6 more"
+        "src/satchel/module_2.py:10-24 a2b3c4d2; and 6 more"
     )
     count = counter("o200k_base").count
     assert count(tail) - count(render_tail(RenderRequest(), (CAPTURE,), Format.MARKDOWN)) <= 62

@@ -25,8 +25,8 @@ from typing import NamedTuple
 from satchel.types import Detail, Freshness, Piece
 
 MARK = "@@"
-"""Opens a label, as in a diff, where it says lines and name as well. With a space behind it, a label costs 10.5 o200k
-tokens on average instead of 9.5; `L10-24`, `[10-24 name]` and `--- 10-24` are not cheaper."""
+"""Opens a label, as in a diff, where it says lines and name as well. A space behind it would cost each label a token;
+`L10-24` costs the same and looks like code."""
 
 SECTION_SEPARATOR = " > "
 """Between the headings that lead to a section of a document."""

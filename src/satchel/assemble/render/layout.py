@@ -24,7 +24,7 @@ SOURCES_SHOWN = 10
 OMISSIONS_SHOWN = 3
 """Of what was left out, the best that are named with their handles; the others are a number."""
 
-OMISSIONS_ROOM = 110
+OMISSIONS_ROOM = 90
 """Characters of those that are named: with label, handles and number 60 tokens at most for ordinary paths."""
 
 OMITTED_LABEL = "Left out"

@@ -1,8 +1,8 @@
 """Markdown: the canonical layout, one heading and one fence a file, one title and one fence a record.
 
 Inside the fence of a file a label stands above each piece: `@@40-52 Reader.read`. Costs in o200k tokens besides
-paths, names and line numbers: 21 for the frame, 3 a section, 14 a file, 3 a label. A part ends with a blank line
-wherever the next begins with a mark, so the tokens of the parts add up exactly.
+paths, names and line numbers: 21 for the frame, 3 a section, 14 a file, 2 a further label. A part ends with a blank
+line wherever the next begins with a mark, so the tokens of the parts add up exactly.
 """
 
 from __future__ import annotations

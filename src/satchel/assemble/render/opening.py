@@ -13,21 +13,16 @@ from satchel.types import ContextItem, View
 WEAK = "nothing here answers this well; the best few are shown"
 
 LEAST_FILES = 3
-"""Fewer files are seen at a glance."""
-
-LEAST_ROWS = 2
-"""A list that has room for fewer is left out."""
+"""Fewer files are seen at a glance, and a list that has room for fewer is left out."""
 
 FILES_LISTED = 8
 """The others are a number: nobody reads on in a list whose best entries did not help."""
 
-LIST_SHARE = 0.02
-"""Of the budget, what the list may take: a third of what all headings and labels may take in 4,000 tokens."""
+LIST_SHARE = 0.015
+"""Of the budget, what the list may take: a quarter of what all headings and labels may take in 4,000 tokens."""
 
 CHARACTERS_PER_TOKEN = 3.6
-
-ENTRY_CHARACTERS = 7
-"""Rank and line end of an entry, in characters: two tokens."""
+"""Of paths, names and reasons, in round numbers."""
 
 WORD_CHARACTERS = 40
 """Of a word that was not found: what is longer is not a word that somebody would want to read again."""
@@ -77,9 +72,8 @@ def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list
     if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
         return []
     entries = [_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
-    room = request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN - ENTRY_CHARACTERS * len(entries)
-    rows = fitted(entries, room if request.limit else float("inf"))
-    if len(rows) < LEAST_ROWS:
+    rows = fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
+    if len(rows) < LEAST_FILES:
         return []
     more = len(files) - len(rows)
     return [*rows, f"and {more} more"] if more else rows
