@@ -133,6 +133,11 @@ class Candidate:
         self._steps: Sequence[Step] | None = None
 
     @property
+    def is_lifted(self) -> bool:
+        """Whether something outside the ranking, such as a frame of a pasted trace, put it before everything else."""
+        return self.hit.file_score > 1.0
+
+    @property
     def steps(self) -> Sequence[Step]:
         """The fixed ways to show it, from most to least detail."""
         if self._steps is None:

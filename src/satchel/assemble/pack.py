@@ -68,8 +68,8 @@ class Filling:
 
     def least(self, sections: Sequence[Section]) -> float:
         """The least value of a candidate that is shown."""
-        best = max((one.value(c) for one in sections for c in one.candidates if not c.pinned), default=0.0)
-        return best - self.value_range
+        values = [(c.is_lifted, one.value(c)) for one in sections for c in one.candidates if not c.pinned]
+        return max((value for is_lifted, value in values if not is_lifted), default=-math.inf) - self.value_range
 
 
 LEAST_NOTED = 300
@@ -78,7 +78,7 @@ LEAST_NOTED = 300
 LEAST_NAMED = 1_000
 """Tokens of a budget from which the best of what was left out is named."""
 
-NOTE_TOKENS = 60
+NOTE_TOKENS = 50
 """What the footer takes: what was used, and the best of what was left out with its handles."""
 
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}

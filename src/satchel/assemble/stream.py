@@ -331,8 +331,8 @@ def _filling(request: AssembleRequest, not_found: tuple[str, ...]) -> Filling:
 
 def _level(row: Gathered, candidates: Sequence[Candidate]) -> float:
     """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
-    best = max(candidates, key=lambda one: one.value)
-    relevance = max((one.hit.relevance for one in candidates), default=1.0) if row.section.standing is None else 1.0
+    best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
+    relevance = max(one.hit.relevance for one in candidates) if row.section.standing is None else 1.0
     useful = USEFULNESS.get(row.section.kind, 1.0)
     return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
 

@@ -21,10 +21,10 @@ GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
 SOURCES_SHOWN = 10
 """Entries of the sources footer, as the first specification has it; the others are a number."""
 
-OMISSIONS_SHOWN = 3
+OMISSIONS_SHOWN = 1
 """Of what was left out, the best that are named with their handles; the others are a number."""
 
-OMISSIONS_ROOM = 90
+OMISSIONS_ROOM = 60
 """Characters of those that are named: with label, handles and number 60 tokens at most for ordinary paths."""
 
 OMITTED_LABEL = "Left out"

@@ -18,7 +18,7 @@ LEAST_FILES = 3
 FILES_LISTED = 8
 """The others are a number: nobody reads on in a list whose best entries did not help."""
 
-LIST_SHARE = 0.015
+LIST_SHARE = 0.01
 """Of the budget, what the list may take: a quarter of what all headings and labels may take in 4,000 tokens."""
 
 CHARACTERS_PER_TOKEN = 3.6
@@ -27,7 +27,7 @@ CHARACTERS_PER_TOKEN = 3.6
 WORD_CHARACTERS = 40
 """Of a word that was not found: what is longer is not a word that somebody would want to read again."""
 
-REASONS_SHOWN = 2
+REASONS_SHOWN = 1
 
 _REASONS: Mapping[str, tuple[str, float]] = {
     "trace": ("trace", 0.0),
