@@ -62,11 +62,6 @@ class Filling:
     shares: bool = False
     is_strict: bool = True
 
-    def least(self, sections: Sequence[Section]) -> float:
-        """The least value of a candidate that is shown."""
-        best = max((one.value(c) for one in sections for c in one.candidates if not c.pinned), default=0.0)
-        return best - self.value_range
-
 
 FILL = Filling()
 """Everything that fits."""
@@ -134,10 +129,11 @@ def fit(
         sections,
         token_counter,
         FRAMES[request.format],
-        least=filling.least(sections),
+        value_range=filling.value_range,
         most_items=filling.most_items,
         shares=filling.shares,
         document_share=ITEM_SHARE if filling.shares else 1.0,
+        document_tokens=request.whole_item_tokens,
         shows_lines=request.show_code,
         is_strict=filling.is_strict,
     )
