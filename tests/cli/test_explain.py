@@ -35,7 +35,7 @@ RECORD = ContextItem(
     tokens=20,
     signals=(Signal("words", 3.2, 1.0),),
 )
-OUT = Omission("code:b.py", "code", "B.run", 0.3, "budget", 4321, "b.py", 1, 30, "e6f7g2h3", verified=True)
+OUT = Omission("code:b.py", "code", "B.run", 0.3, "budget", 4321, "b.py", 1, 30, "e6f7g2h3")
 
 
 def answer(*items: ContextItem, overflow: tuple[Omission, ...] = ()) -> Context:
