@@ -75,7 +75,7 @@ def test_every_value_stands_where_it_belongs() -> None:
     assert envelope["items"][0]["signals"] == [{"name": "words", "value": 0.5, "weight": 1.0}]
     assert envelope["items"][0]["detail"] == "window"
     assert envelope["items"][0]["cuts"] == [{"handle": "efgh5678", "start_line": 1, "end_line": 9, "name": "A.b"}]
-    assert (envelope["overflow"][0]["handle"], envelope["overflow"][0]["verified"]) == ("", False)
+    assert envelope["overflow"][0]["handle"] == ""
     assert envelope["items"][1]["location"] is None
     assert envelope["usage"]["utilization"] == 0.25
     assert envelope["overflow"][0]["location"] == {"path": "b.py", "start_line": 4, "end_line": 8}

@@ -16,8 +16,8 @@ from tests.oracle import o200k
 
 
 def test_the_items_are_those_of_one_context_by_relevance(engine: Satchel) -> None:
-    items = Packer(".", 500, engine=engine).ask(QUESTION)
-    context = engine.assemble(QUESTION, max_tokens=500)
+    items = Packer(".", 500, {"fill": True}, engine).ask(QUESTION)
+    context = engine.assemble(QUESTION, max_tokens=500, fill=True)
     assert {item.id for item in items} == {item.id for item in context.items}
     assert [item.score for item in items] == sorted((item.score for item in items), reverse=True)
     assert sum(o200k(item.text) for item in items) <= 500

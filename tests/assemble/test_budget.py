@@ -1,4 +1,4 @@
-"""The budget: hard unless somebody says otherwise, shared by weight, with reserves that come back when unused."""
+"""The budget: a ceiling, spent where it pays, with reserves that come back when unused."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ def satchel(repository: TinyRepository) -> Iterator[Satchel]:
         yield opened
 
 
-def test_a_soft_budget_counts_what_is_shown_and_says_by_how_much_the_text_is_over(satchel: Satchel) -> None:
-    hard = satchel.assemble(QUESTION, max_tokens=500)
-    soft = satchel.assemble(QUESTION, max_tokens=500, soft=True)
-    assert o200k(hard.text) <= 500
-    shown = sum(o200k(item.content) for item in soft.items)
-    assert shown <= 500 < soft.usage.used == o200k(soft.text)
-    assert soft.meta["overrun"] == soft.usage.used - 500
-    assert hard.meta["overrun"] == 0
+def test_an_answer_stops_where_value_ends_and_fills_the_budget_when_that_is_asked_for(satchel: Satchel) -> None:
+    short = satchel.assemble(QUESTION, max_tokens=1500)
+    full = satchel.assemble(QUESTION, max_tokens=1500, fill=True)
+    assert short.usage.used == o200k(short.text) < full.usage.used == o200k(full.text) <= 1500
+    assert (short.usage.stopped, full.usage.stopped) == ("value", "budget")
+    assert {row.reason for row in short.overflow} == {"value"}
+    assert {row.budget for row in short.overflow} == {0}
+    assert full.usage.utilization > 0.9
+    assert {item.id for item in short.items} < {item.id for item in full.items}
 
 
 def test_a_reserve_is_kept_for_its_kind_and_comes_back_when_it_is_not_needed(satchel: Satchel) -> None:
@@ -46,7 +47,7 @@ def test_a_reserve_is_kept_for_its_kind_and_comes_back_when_it_is_not_needed(sat
         context = satchel.assemble(QUESTION, max_tokens=300, weights={}, **options)
         return sum(item.tokens for item in context.items if item.source == "doc")
 
-    context = satchel.assemble(QUESTION, max_tokens=600, reserves={"commits": 500})
+    context = satchel.assemble(QUESTION, max_tokens=600, reserves={"commits": 500}, fill=True)
     assert context.usage.utilization > 0.8
     assert docs_tokens(reserves={"docs": 200}) >= docs_tokens()
 
@@ -69,5 +70,5 @@ def test_an_impossible_budget_is_refused(satchel: Satchel, budget: int) -> None:
 
 
 def test_a_huge_budget_shows_everything_that_is_relevant(satchel: Satchel) -> None:
-    context = satchel.assemble(QUESTION, types=["code"], max_tokens=10_000_000, limit=100)
+    context = satchel.assemble(QUESTION, types=["code"], max_tokens=10_000_000, limit=100, fill=True)
     assert len(context.items) >= 30

@@ -44,7 +44,7 @@ def around(context: Context) -> dict[str, dict[str, list[str]]]:
 
 
 def ask(satchel: Satchel, question: str = QUESTION, **options: Any) -> Context:
-    return satchel.assemble(question, types=["code"], refresh=False, max_tokens=2000, **options)
+    return satchel.assemble(question, types=["code"], refresh=False, max_tokens=2000, fill=True, **options)
 
 
 def test_neighbours_are_told_only_when_they_are_asked_for(satchel: Satchel) -> None:

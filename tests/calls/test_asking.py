@@ -64,12 +64,6 @@ def test_a_change_needs_no_question(root: Path, ask: Ask, printed: Printed) -> N
         ask("context_query", staged=False)
 
 
-def test_what_stayed_out_is_tried_when_it_is_explained(ask: Ask) -> None:
-    rows = ask("context_query", question=QUESTION, max_tokens=80, explain=True).envelope["overflow"]
-    assert rows
-    assert all(row["verified"] for row in rows)
-
-
 def test_an_empty_answer_says_why_and_what_to_do(ask: Ask) -> None:
     assert "name a thing or a behaviour" in ask("context_query", question="where is the").notes[0]
     assert "min_score 0 shows even weak matches" in ask("context_query", question="zebra xylophone").notes[0]

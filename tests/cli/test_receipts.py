@@ -142,14 +142,14 @@ def test_a_file_that_is_not_there_is_said_so(satchel: Satchel, tmp_path: Path) -
     assert "cannot be read" in ran.err
 
 
-def test_explain_names_budgets_that_were_tried(satchel: Satchel) -> None:
-    ran = satchel("context", QUESTION, "--max-tokens", "90", "--explain", "--json")
-    verified = [row for row in ran.json["overflow"] if row["verified"]]
-    assert verified
-    again = satchel("context", QUESTION, "--max-tokens", str(verified[0]["budget"]), "--json").json
-    assert not any(row["id"] == verified[0]["id"] for row in again["overflow"])
-    assert f"{verified[0]['budget']:,}" in ran.err
-    assert verified[0]["handle"] in ran.err
+def test_explain_names_about_the_budget_that_would_show_it(satchel: Satchel) -> None:
+    ran = satchel("context", QUESTION, "--max-tokens", "90", "--explain", "--json", "--fill")
+    row = min((row for row in ran.json["overflow"] if row["budget"]), key=lambda row: row["budget"])
+    assert row["reason"] == "budget"
+    assert f"~{row['budget']:,}" in ran.err
+    assert row["handle"] in ran.err
+    again = satchel("context", QUESTION, "--max-tokens", str(2 * row["budget"]), "--json", "--fill").json
+    assert not any(one["id"] == row["id"] for one in again["overflow"])
 
 
 @pytest.fixture

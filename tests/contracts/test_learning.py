@@ -104,13 +104,13 @@ def test_an_imported_falsified_experience_without_reason_reaches_the_text(engine
     assert "- **Outcome**: falsified - Rows of another worker still showed up\n```" in context.text
 
 
-def test_an_experience_longer_than_its_share_is_cut_and_says_so(engine: Satchel) -> None:
+def test_an_experience_longer_than_the_room_is_cut_and_says_so(engine: Satchel) -> None:
     long = "the pool closes the session " * 30
     engine.memories.add("The pool closes sessions after nine days")
     engine.experiences.start(**(STARTED | {"hypothesis": long, "action": long}))
     engine.experiences.resolve(**(CONFIRMED | {"result": long}))
-    context = engine.assemble("when does the pool close a session", types=["memories", "experiences"], max_tokens=600)
-    assert context.usage.used <= 600
+    context = engine.assemble("when does the pool close a session", types=["memories", "experiences"], max_tokens=450)
+    assert context.usage.used <= 450
     assert "**Experience** debugging | root-cause-analysis (window)\n" in context.text
     assert "**Memory**" in context.text
 

@@ -23,7 +23,7 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 
 
 def test_a_query_gives_context_results_and_summary(satchel: Satchel) -> None:
-    found = satchel.context_query(QUESTION, limit=3)
+    found = satchel.context_query(QUESTION, limit=3, fill=True)
     assert found.context == found.answer.text
     assert found.token_count == found.answer.usage.used
     assert len(found.results) == found.summary.entities_included == 3
@@ -125,7 +125,7 @@ def test_bad_input_is_answered_with_what_would_be_right(
 def test_the_result_is_plain_json(satchel: Satchel) -> None:
     import json
 
-    found = satchel.context_query(QUESTION, limit=2, strategies=["lexical", "dense"])
+    found = satchel.context_query(QUESTION, limit=2, fill=True, strategies=["lexical", "dense"])
     data = json.loads(json.dumps(query_data(found)))
     assert data["summary"]["entities_included"] == len(data["results"]) == 2
     assert data["failures"][0]["source"] == "strategy dense"

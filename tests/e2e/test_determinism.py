@@ -72,10 +72,10 @@ def test_more_budget_never_reorders_what_was_shown(satchel: Satchel, layout: str
 
 
 def test_an_item_that_did_not_change_keeps_its_bytes(satchel: Satchel, repository: TinyRepository) -> None:
-    before = satchel.assemble(QUESTION, max_tokens=2000)
+    before = satchel.assemble(QUESTION, max_tokens=2000, fill=True)
     repository.write({"shop/prices.py": "def discount(price):\n    return price\n"})
     satchel.index()
-    after = {item.id: item for item in satchel.assemble(QUESTION, max_tokens=2000).items}
+    after = {item.id: item for item in satchel.assemble(QUESTION, max_tokens=2000, fill=True).items}
     same = [item for item in before.items if item.id in after and after[item.id].content == item.content]
     assert len(same) > 3
     for item in same:

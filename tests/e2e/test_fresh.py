@@ -36,7 +36,7 @@ def satchel(repository: TinyRepository) -> Iterator[Satchel]:
 
 def ask(satchel: Satchel, question: str = QUESTION, **options: object) -> Context:
     """An answer from the index as it is."""
-    return satchel.assemble(question, refresh=False, **{"types": ["code"], "max_tokens": 2000, **options})  # type: ignore[arg-type]
+    return satchel.assemble(question, refresh=False, **{"types": ["code"], "max_tokens": 2000, "fill": True, **options})  # type: ignore[arg-type]
 
 
 def of(context: Context, path: str) -> list[ContextItem]:

@@ -30,7 +30,7 @@ def satchel(repository: TinyRepository) -> Iterator[Satchel]:
 
 
 def test_the_first_question_indexes_and_answers_from_every_kind(satchel: Satchel) -> None:
-    context = satchel.assemble(QUESTION, max_tokens=2000)
+    context = satchel.assemble(QUESTION, max_tokens=2000, fill=True)
     assert set(context.sources_used) == {"code", "commits", "docs"}
     assert "return 0.1 * 2**attempt" in context.text
     assert "A linear wait hammered the server." in context.text
@@ -56,7 +56,7 @@ def test_shown_spans_are_the_real_lines_of_the_real_file(satchel: Satchel) -> No
 
 
 def test_source_ranks_before_the_tests_that_share_its_words(satchel: Satchel) -> None:
-    context = satchel.assemble("backoff doubles", types=["code"], max_tokens=2000)
+    context = satchel.assemble("backoff doubles", types=["code"], max_tokens=2000, fill=True)
     assert context.items[0].title == "shop/client.py"
     assert "tests/test_client.py" in [item.title for item in context.items]
 

@@ -53,7 +53,7 @@ def test_a_hostile_tree_is_indexed_without_a_byte_from_outside(tmp_path: Path) -
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(repository.root / "s.py"))
         indexed = run(repository.root, "index", "--json", home=home)
-    asked = run(repository.root, "context", f"backoff {CANARY} wide_name", "--max-tokens", "2000", home=home)
+    asked = run(repository.root, "context", f"backoff {CANARY} wide_name", "--max-tokens", "2000", "--fill", home=home)
     assert (indexed.returncode, asked.returncode) == (0, 0)
     assert "wide_name" in asked.stdout
     assert "def backoff" in asked.stdout

@@ -12,17 +12,17 @@ from unittest import mock
 from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
+from satchel.assemble.fit import SMALLEST_PIECE_TOKENS
+from satchel.assemble.page import Page
+from satchel.assemble.worth import total_value
 
 from satchel import Satchel
 from satchel.assemble import pack, stream
-from satchel.assemble.fit import SMALLEST_PIECE_TOKENS
-from satchel.assemble.page import Page
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
-from satchel.assemble.worth import total_value
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.tokens import counter

@@ -126,16 +126,6 @@ def test_a_record_that_stayed_out_comes_in_with_a_larger_budget(page: Page) -> N
     assert identity not in page.items()
 
 
-def test_budgets_are_tried_when_that_is_asked_for(page: Page) -> None:
-    page.go(f"{ASKED}&max=410")
-    page.answered(410)
-    assert "about" in " ".join(page.texts(".left-out .told"))
-    page.click("[data-act='explain']")
-    page.wait(lambda: not page.all("[data-act='explain']"), "the budgets that were tried")
-    told = page.texts(".left-out .told")
-    assert any("tokens would admit it" in text and "about" not in text for text in told)
-
-
 def test_what_is_missed_says_why_it_is_not_in_and_is_let_in(page: Page) -> None:
     page.go(f"{ASKED}&max=950")
     page.answered(950)

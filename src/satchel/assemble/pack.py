@@ -66,11 +66,6 @@ class Filling:
     shares: bool = False
     is_strict: bool = True
 
-    def least(self, sections: Sequence[Section]) -> float:
-        """The least value of a candidate that is shown."""
-        values = [(c.is_lifted, one.value(c)) for one in sections for c in one.candidates if not c.pinned]
-        return max((value for is_lifted, value in values if not is_lifted), default=-math.inf) - self.value_range
-
 
 LEAST_NOTED = 300
 """Tokens of a budget from which the footer says how much of it was used."""
@@ -155,10 +150,11 @@ def fit(
         sections,
         token_counter,
         FRAMES[request.format],
-        least=filling.least(sections),
+        value_range=filling.value_range,
         most_items=filling.most_items,
         shares=filling.shares,
         document_share=ITEM_SHARE if filling.shares else 1.0,
+        document_tokens=request.whole_item_tokens,
         shows_lines=request.show_code,
         is_strict=filling.is_strict,
     )

@@ -14,6 +14,7 @@ hands back what is left of the room (`refill`), or takes the last admissions bac
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -75,10 +76,12 @@ class _Admission:
 class Packer:
     """Fills sections. One object per request.
 
-    `least` is the value (log scale) below which nothing is shown, `most_items` the number of items over all sections.
-    With `shares` every section first gets its share of the room by weight, and of that no document more than
-    `document_share`. Without `shows_lines` a file costs its places only. `is_strict` keeps clearly weaker candidates
-    out once a better one was left out for lack of room. Without `merges_twins` equal texts are shown twice.
+    Candidates worth less than the best one by more than `value_range` (log scale) are not shown; `most_items` is the
+    number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
+    is within the range of its own best candidate. Of that share no document takes more than `document_share` or
+    `document_tokens`, whichever is more. Without `shows_lines` a file costs its places only. `is_strict` keeps clearly
+    weaker candidates out once a better one was left out for lack of room. Without `merges_twins` equal texts are shown
+    twice.
     """
 
     def __init__(
@@ -87,18 +90,23 @@ class Packer:
         counter: TokenCounter,
         frame: Frame,
         *,
-        least: float = float("-inf"),
+        value_range: float = math.inf,
         most_items: int = 1_000_000,
         shares: bool = False,
         document_share: float = 1.0,
+        document_tokens: int = 0,
         shows_lines: bool = True,
         is_strict: bool = True,
         merges_twins: bool = True,
     ) -> None:
         self._sections = sections
         self._counter, self._frame = counter, frame
-        self._least, self._most_items = least, most_items
-        self._shares, self._document_share = shares and len(sections) > 1, document_share
+        bests = {id(section): section.highest_value() for section in sections}
+        self._least = max(bests.values(), default=0.0) - value_range
+        self._own_least = {identity: best - value_range for identity, best in bests.items()}
+        self._most_items = most_items
+        self._shares = shares and len(sections) > 1
+        self._document_share, self._document_tokens = document_share, document_tokens
         self._shows_lines, self._is_strict = shows_lines, is_strict
         self._seen = Seen() if merges_twins else None
         self._numbers = count()
@@ -157,16 +165,18 @@ class Packer:
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
         left = dict(allotments) if allotments is not None else None
+        caps = self._caps(left) if left is not None else {}
         used, barrier = 0, float("-inf")
         while heap:
             entry = heapq.heappop(heap)
             section, candidate = entry.section, entry.candidate
             value = section.value(candidate)
-            reason = self._refusal(section, candidate, value, barrier)
+            least = self._least if left is None else self._own_least[id(section)]
+            reason = self._refusal(section, candidate, value, least, barrier)
             if reason == "":
                 continue
             own = room - used if left is None else min(room - used, left[id(section)])
-            taken = None if reason else self._admit(section, candidate, own, capped=left is not None)
+            taken = None if reason else self._admit(section, candidate, own, caps.get(id(section)))
             if taken is not None:
                 used += taken
                 if left is not None:
@@ -181,7 +191,18 @@ class Packer:
                     barrier = max(barrier, value - CLEARLY_LESS)
         return used
 
-    def _refusal(self, section: Section, candidate: Candidate, value: float, barrier: float) -> str | None:
+    def _caps(self, allotments: Mapping[int, int]) -> dict[int, int]:
+        """How many tokens one document of each section may take of its allotment."""
+        return {
+            id(section): max(
+                int(self._document_share * allotments[id(section)]), self._document_tokens, section.reserve
+            )
+            for section in self._sections
+        }
+
+    def _refusal(
+        self, section: Section, candidate: Candidate, value: float, least: float, barrier: float
+    ) -> str | None:
         """Why a candidate is not even tried, "" for a twin of something shown, None where it is tried."""
         if candidate.leader is not None and candidate.leader not in section.shown:
             return VALUE
@@ -191,7 +212,7 @@ class Packer:
             return LIMIT
         if candidate.pinned:
             return None
-        if value < self._least and self._log:
+        if value < least:
             return VALUE
         if value < barrier:
             return BUDGET
@@ -199,11 +220,10 @@ class Packer:
             return ""
         return None
 
-    def _admit(self, section: Section, candidate: Candidate, room: int, *, capped: bool) -> int | None:
+    def _admit(self, section: Section, candidate: Candidate, room: int, cap: int | None) -> int | None:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
-        if capped:
-            cap = int(self._document_share * room) if self._document_share < 1 else room
-            room = min(room, max(cap, section.reserve) - self._documents.get(candidate.document.id, 0))
+        if cap is not None:
+            room = min(room, cap - self._documents.get(candidate.document.id, 0))
         if room < SMALLEST_PIECE:
             return None
         for step in candidate.options(room - self._frame_tokens(section, candidate)):
@@ -218,7 +238,8 @@ class Packer:
         """Tokens around one more piece of the candidate's item."""
         if candidate.group in section.groups:
             return self._frame.range
-        return self._frame.item + self._frame.range + self._counter.count(candidate.document.title[:200])
+        range_tokens = self._frame.range if candidate.group in section.lines else 0
+        return self._frame.item + range_tokens + self._counter.count(candidate.group)
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
         """Tokens that a step adds to the text; None for what is certainly larger than the room."""

@@ -76,7 +76,7 @@ def searched_context(
         if whole.candidates:
             sections.append(_section(whole, planned))
     token_counter = counter(request.tokenizer)
-    fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True))
+    fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True, is_strict=False))
     return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
 
 

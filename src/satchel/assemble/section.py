@@ -26,8 +26,9 @@ class Section:
     `weight` is its share of the budget where the kinds were named. `level` is added to the values of its candidates
     (log scale), which makes them comparable with those of other sections. `reserve` is what the kind gets in any case,
     in tokens, if it can fill it. `follow` gives what may be shown beside a step of a candidate that is shown, such as
-    imports and the rest of its function. `title` is the heading above it, empty for the one of the kind. `left` maps
-    what is not shown to the reason.
+    imports and the rest of its function. `title` is the heading above it, empty for the one of the kind. `best` is the
+    value of the best candidate that was found, also if the session has it already. `left` maps what is not shown to the
+    reason.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class Section:
     follow: Callable[[Candidate, Step, Group], Sequence[Candidate]] | None = None
     title: str = ""
     level: float = 0.0
+    best: float = -math.inf
     shown: set[Candidate] = field(default_factory=set)
     groups: dict[str, Group] = field(default_factory=dict)
     left: dict[Candidate, str] = field(default_factory=dict)
@@ -47,6 +49,11 @@ class Section:
     def value(self, candidate: Candidate) -> float:
         """The value of a candidate on the scale of the request (log)."""
         return self.level + candidate.value
+
+    def highest_value(self) -> float:
+        """The value of the best candidate of the ranking, apart from what is shown in any case."""
+        ranked = (one for one in self.candidates if not (one.pinned or one.is_lifted))
+        return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
         """Candidates that are not shown and are no twins of what is, in their order, without what follows others."""

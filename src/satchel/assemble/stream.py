@@ -294,23 +294,27 @@ def _sections(
         candidates, lines, problems = _candidates(hits, bench, request, cap, asked, row.section.side)
         failures += problems
         imports = import_lines(lines, bench.lines.outline) if request.imports else None
+        if not candidates:
+            continue
+        level = _level(row, candidates)
+        best = level + max(candidate.value for candidate in candidates)
         if bench.account is not None:
             candidates, lines = bench.account.sift(candidates, lines, share)
             imports = bench.account.sift_companions(imports, lines) if imports is not None else None
-        if candidates:
-            sections.append(
-                Section(
-                    row.section.kind,
-                    row.section.weight,
-                    by_priority(candidates),
-                    lines,
-                    row.section.limit,
-                    reserve=request.reserves.get(row.section.kind, 0),
-                    follow=followers(imports, asked),
-                    title=row.section.title,
-                    level=_level(row, candidates),
-                )
+        sections.append(
+            Section(
+                row.section.kind,
+                row.section.weight,
+                by_priority(candidates),
+                lines,
+                row.section.limit,
+                reserve=request.reserves.get(row.section.kind, 0),
+                follow=followers(imports, asked),
+                title=row.section.title,
+                level=level,
+                best=best,
             )
+        )
     if request.entity_limit is not None:
         sections = best_entities(sections, request.entity_limit)
     return sections, failures

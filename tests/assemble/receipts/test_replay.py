@@ -45,8 +45,8 @@ def saved(satchel: Satchel, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "request_",
-    [AssembleRequest("why"), REQUEST, replace(REQUEST, min_score=0.5, soft=True)],
-    ids=["plain", "full", "soft"],
+    [AssembleRequest("why"), REQUEST, replace(REQUEST, min_score=0.5, fill=True)],
+    ids=["plain", "full", "fill"],
 )
 def test_a_request_survives_being_written_down(request_: AssembleRequest) -> None:
     data = json.loads(json.dumps(request_data(request_)))
@@ -66,15 +66,6 @@ def test_a_saved_answer_is_made_again_byte_for_byte(satchel: Satchel, layout: st
     assert replay.differences == ()
     assert replay.context.text == envelope["text"]
     assert json.dumps(replayed_envelope(replay.context, replay.request, envelope)) == json.dumps(envelope)
-
-
-def test_an_explained_answer_is_made_again_with_its_budgets(satchel: Satchel) -> None:
-    satchel.index()
-    request = satchel.request(QUESTION, max_tokens=120)
-    context = satchel.explained(request, satchel.answer(request), most=3)
-    envelope = json.loads(json.dumps(context_envelope(context, request)))
-    replay = satchel.replay(envelope)
-    assert replayed_envelope(replay.context, replay.request, envelope) == envelope
 
 
 def test_an_edit_since_is_named(satchel: Satchel, repository: TinyRepository) -> None:
@@ -152,11 +143,16 @@ def test_anything_else_is_no_saved_context(satchel: Satchel, damaged: dict[str, 
         ("change", {"files": 3}, "damaged"),
         ("min_score", 7, "0 to 1"),
         ("moon_phase", 1, "moon_phase, which this version lacks"),
+        ("soft", True, "soft budget, which is no longer offered"),
     ],
 )
 def test_a_damaged_request_is_refused(field: str, value: object, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         request_from({**request_data(REQUEST), field: value})
+
+
+def test_a_request_of_an_older_version_that_had_no_soft_budget_is_asked_again() -> None:
+    assert request_from({**request_data(REQUEST), "soft": False}) == REQUEST
 
 
 def test_a_request_without_its_question_is_refused() -> None:

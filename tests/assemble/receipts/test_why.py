@@ -56,11 +56,18 @@ def test_a_commit_is_found_by_the_beginning_of_its_hash(satchel: Satchel, reposi
         assert row.rank >= 1
 
 
-def test_a_budget_that_would_show_it_is_named_and_true(satchel: Satchel) -> None:
-    row = one(satchel, "RetryError", max_tokens=120)
+def test_about_the_budget_that_would_show_it_is_named(satchel: Satchel) -> None:
+    row = one(satchel, "RetryError", max_tokens=120, fill=True)
     assert row.reason == "budget"
-    assert f"{row.budget:,} tokens would show it" in row.detail
-    assert one(satchel, "RetryError", max_tokens=row.budget).is_shown
+    assert f"about {row.budget:,} tokens would show it" in row.detail
+    assert one(satchel, "RetryError", max_tokens=2 * row.budget, fill=True).is_shown
+
+
+def test_what_is_not_worth_its_tokens_says_so(satchel: Satchel) -> None:
+    row = one(satchel, "RetryError", max_tokens=4000)
+    assert (row.reason, row.budget) == ("value", 0)
+    assert "--fill shows it" in row.detail
+    assert one(satchel, "RetryError", max_tokens=4000, fill=True).is_shown
 
 
 def test_types_and_globs_are_named(satchel: Satchel) -> None:

@@ -80,6 +80,8 @@ def request_from(data: Mapping[str, Any]) -> AssembleRequest:
             "kinds": parse_kinds(given.pop("types")),
             "pins": tuple(map(parse_pin, given.pop("include", ()))),
         }
+        if given.pop("soft", False):
+            raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
         unknown = sorted(given.keys() - known.keys())
         if unknown:
             raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")

@@ -28,8 +28,6 @@ from satchel.errors import UsageError
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Context, Format, View
 
-"""Rows of what stayed out in `--explain`, those that the smallest budget would admit first."""
-
 NOTHING_FOUND = 1
 PARTLY_DONE = 3
 

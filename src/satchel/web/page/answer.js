@@ -156,18 +156,9 @@ function tokensPanel(answer) {
 
 function outPanel(answer, acts) {
   const number = answer.overflow.length ? count(answer.overflow.length) : "";
-  const isUntried = answer.overflow.some((row) => row.budget && !row.verified);
-  const isEstimated = acts.explain && answer.meta?.explained === undefined && isUntried;
   return folding(
     "What stayed out",
     number,
-    isEstimated
-      ? button(
-        "Try these budgets",
-        acts.explain,
-        { class: "quiet", title: "Ask with growing budgets until each is in", data: { act: "explain" } },
-      )
-      : null,
     leftOut(answer.overflow, acts.admit),
     acts.asked ? standingForm(acts.asked, acts.admit) : null,
   );

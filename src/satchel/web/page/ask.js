@@ -16,7 +16,7 @@ const PAUSE_MILLISECONDS = 250;
 // After the last movement of the slider: shorter asks for budgets that nobody wants, longer feels stuck.
 
 const MOST_RAISES = 4;
-// The budget that admits something is an estimate until it was tried; each try uses the new estimate.
+// The budget that shows something is an estimate; each try uses the new estimate.
 
 const MARGIN = 1.05;
 
@@ -173,7 +173,6 @@ function acts() {
   return {
     ...always,
     asked: shown.request,
-    explain: () => void asked(state(), { explain: true }),
     pin: (item) => change({ pin: withOne(state().pin, placeOf(item)) }),
     without: (item) => change({ without: withOne(state().without, item.location.path.replace(GLOB_SIGNS, "\\$&")) }),
   };
@@ -202,7 +201,7 @@ function admit(row) {
 
 function raise(row, now) {
   const before = now.raised[0] === "max" ? now.raised[1] : String(now.max);
-  const needed = row.verified ? row.budget : Math.max(row.budget, Math.ceil(now.max * MARGIN));
+  const needed = Math.max(row.budget, Math.ceil(now.max * MARGIN));
   if (needed > MOST_BUDGET) {
     wanted = null;
     byId("answer").prepend(tooLarge(row, needed));

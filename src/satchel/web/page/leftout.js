@@ -75,5 +75,5 @@ function cost(row) {
   if (!row.budget) {
     return "";
   }
-  return `; ${row.verified ? "" : "about "}${count(row.budget)} tokens would admit it`;
+  return `; about ${count(row.budget)} tokens would show it`;
 }
