@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from satchel.assemble.compact import compacted
 from satchel.assemble.companions import import_lines
 from satchel.assemble.deal import dealt
 from satchel.assemble.fit import ITEM_SHARE
+from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, WEAK_ITEMS, floor_of, is_weak
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
 from satchel.assemble.pack import answer, fit
 from satchel.assemble.pins import find_pins, with_pins
-from satchel.assemble.plan import PlannedSection
+from satchel.assemble.plan import PlannedSection, role_is_asked
 from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
@@ -31,8 +32,9 @@ from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
 from satchel.search.query import Query, analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
 from satchel.search.strategies import silent, unavailable
+from satchel.search.strength import answer_strength
 from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
 from satchel.tokens import counter
@@ -42,15 +44,6 @@ from satchel.vocabulary import Axis
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
     from satchel.embed.protocol import Embedder
-
-CALIBRATED_FLOOR = 0.14
-"""A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
-questions is answered with nothing. Asked about the code of another repository, 1.1 % are answered with nothing if it
-is of the same language, 7.4 % if it is not (benchmarks/results/experiments.md)."""
-
-ITEM_FLOOR = 0.1
-"""Default of `min_score` for each record and section of prose of a kind that answers. Code has none beyond the floor of
-its kind: a long question shares few words with each single file, and 0.1 there costs 1 to 2 points of file@4k."""
 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds that the durable memory file holds; all others are derived and lie in the index."""
@@ -62,12 +55,6 @@ it is known that it does not fit, and a window that is worth its place has thirt
 
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
-
-RELATIVE_FLOOR = 0.6
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
-"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
-beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
-the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
 
 _WILD = frozenset("*?[")
 
@@ -158,6 +145,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "overrun": max(fitted.used - request.max_tokens, 0),
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
+        "strength": round(strength_of(gathered), 4),
+        "weak": is_weak(strength_of(gathered), request.min_score) and not request.plan,
         "missing_terms": _absent(query, bench, plan.sections),
     }
     return answer(request, sections, fitted, token_counter, problems, meta, known)
@@ -187,7 +176,7 @@ def hit_candidates(
 
 def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> list[str]:
     """The telling words of the question that occur nowhere in what was searched for it."""
-    kinds = dict.fromkeys(row.kind for row in sections if row.standing is None and not row.question)
+    kinds = dict.fromkeys(row.kind for row in sections if _is_searched(row))
     return list(absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds)))
 
 
@@ -261,12 +250,14 @@ def _sections(
     request: AssembleRequest, bench: Workbench, gathered: Sequence[Gathered], asked: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
     sections, failures = [], []
+    gathered = _balanced(gathered)
+    strength = strength_of(gathered)
     competing = sum(bool(row.result.hits) for row in gathered) > 1
     total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
         cap = int(max(share * ITEM_SHARE, request.whole_item_tokens)) if competing else request.whole_item_tokens
-        least = _floor(row, request)
+        least = _floor(row, request, strength)
         if least is None:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
@@ -289,34 +280,46 @@ def _sections(
                     title=row.section.title,
                 )
             )
-    if request.entity_limit is not None:
-        sections = best_entities(sections, request.entity_limit)
-    return sections, failures
+    most = request.entity_limit
+    if not request.plan and is_weak(strength, request.min_score):
+        most = min(most or WEAK_ITEMS, WEAK_ITEMS)
+    return (best_entities(sections, most) if most is not None else sections), failures
 
 
-def _floor(row: Gathered, request: AssembleRequest) -> float | None:
+def _floor(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
     """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
     if row.section.standing is not None:
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
     if row.section.floor is not None and request.min_score is None:
         return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
-    return floor_of(row.section.kind, best, request)
+    return floor_of(row.section.kind, best, strength, request.min_score)
 
 
-def floor_of(kind: Kind, best: float, request: AssembleRequest) -> float | None:
-    """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer at all."""
-    if request.min_score is None and best < CALIBRATED_FLOOR:
-        return None
-    floor = request.min_score
-    if floor is None:
-        floor = 0.0 if kind is Kind.CODE else ITEM_FLOOR
-    return max(floor, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+def _balanced(gathered: Sequence[Gathered]) -> list[Gathered]:
+    """Code and prose on one scale, where both were searched for the question itself."""
+    searched = {row.section.kind: row.result for row in gathered if _is_searched(row.section)}
+    results = balanced(searched)
+    return [
+        replace(row, result=results[row.section.kind])
+        if _is_searched(row.section) and row.result is searched[row.section.kind]
+        else row
+        for row in gathered
+    ]
+
+
+def _is_searched(section: PlannedSection) -> bool:
+    return section.standing is None and not section.question
+
+
+def strength_of(gathered: Sequence[Gathered]) -> float:
+    """How well the question is answered by all that was searched for it."""
+    return answer_strength({row.section.kind: row.result.strength for row in gathered if _is_searched(row.section)})
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
     """Whether the globs and roles of the request let a hit through."""
-    if request.roles and hit.document.role not in request.roles:
+    if not role_is_asked(hit.document.kind, hit.document.role, request.roles):
         return False
     location = hit.document.location
     if location is None:
