@@ -64,7 +64,7 @@ def test_what_a_question_names_counts_in_full(satchel: Satchel, question: str, p
 
 def test_a_peripheral_file_answers_what_no_other_file_does(satchel: Satchel) -> None:
     hits = by_path(satchel.search("zebra gallop", types=["docs"]))
-    assert hits["package.json"].relevance == 1.0
+    assert hits["package.json"].relevance > 0.99
 
 
 def test_a_routine_commit_comes_last_and_counts_little(satchel: Satchel) -> None:

@@ -49,6 +49,8 @@ PORTION_GROWTH = 4
 class SearchResult:
     """Hits of one kind, best first, and the query terms that no document of the kind contains.
 
+    `strength` says how well the kind answers, 0 to 1, and `matched` which share of the question's idf mass its best
+    parts contain (`satchel.search.strength`); for records both are the best relevance.
     `with_vectors` of `documents` took part with a vector; it is None where no vectors were asked for.
     """
 
@@ -56,6 +58,8 @@ class SearchResult:
     missing_terms: tuple[str, ...] = ()
     with_vectors: int | None = None
     documents: int = 0
+    strength: float = 0.0
+    matched: float = 0.0
 
 
 def search_records(
@@ -100,7 +104,8 @@ def search_records(
     windows = scores.window if is_alone else None
     found = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
     hits = _hits(store, found, candidates, filters, now)
-    return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count)
+    strength = max((hit.relevance for hit in hits), default=0.0)
+    return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count, strength, strength)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from satchel.assemble.floors import floor_of
 from satchel.assemble.receipt import BUDGET, LIMIT, VALUE
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.stream import floor_of, is_wanted
+from satchel.assemble.stream import is_wanted
 from satchel.clean import clean_field
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
@@ -234,7 +235,7 @@ def _explained(
     if not is_wanted(own[0], request):
         return out("filter", "--path or --exclude leaves it out")
     best = max(hit.relevance for hit in hits)
-    floor = floor_of(kind, best, request)
+    floor = floor_of(kind, best, best, request.min_score)
     if floor is None:
         return out("floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}")
     if own[0].relevance < floor:
