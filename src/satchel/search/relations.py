@@ -17,7 +17,7 @@ from satchel.search.resolve.entities import Entity
 from satchel.search.resolve.imports import importers
 from satchel.search.resolve.modules import folder_of, group_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import binding_of
+from satchel.search.resolve.syntax import binding_of, calls_base
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.text import terms_of
@@ -141,32 +141,21 @@ class Relations:
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
     def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
-        """Documents that call one of the names, or an alias of the target in their file, with those names."""
+        """Documents that call one of the names, or what any file imports the target as, with those names."""
         store = self.code.store
         rows: dict[int, set[str]] = defaultdict(set)
         for row, _, name in store.edges_to(sorted(names), [EdgeType.CALLS]):
             rows[row].add(name)
-        aliases = self._aliases(target, names)
-        called = sorted({alias for own in aliases.values() for alias in own})
-        edges = store.edges_to(called, [EdgeType.CALLS]) if called else []
-        self.code.load([*rows, *(row for row, _, _ in edges)])
-        for row, _, alias in edges:
-            if alias in aliases.get(self.code.bundle_of(row).key, ()):
-                rows[row].add(alias)
+        aliases = {bound for _, _, bound in self._imports_of(target)} - set(names)
+        for row, _, name in store.edges_to(sorted(aliases), [EdgeType.CALLS]) if aliases else ():
+            rows[row].add(name)
+        self.code.load(rows)
         group = group_of(target.language)
         return {row: own for row, own in sorted(rows.items()) if self._is_of(row, group)}
 
     def _is_of(self, row: int, group: str) -> bool:
         bundle = self.code.bundle_of(row)
         return bundle.kind is Kind.CODE and group_of(bundle.language) == group
-
-    def _aliases(self, target: Definition, names: Iterable[str]) -> dict[str, set[str]]:
-        """File -> the other names under which it imports the target."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for file, _, bound in self._imports_of(target):
-            if bound not in names:
-                found[file.path].add(bound)
-        return found
 
     def _imports_of(self, target: Definition) -> list[tuple[SourceFile, int, str]]:
         """(file, line, bound name) wherever a definition is imported from its own file."""
@@ -238,7 +227,7 @@ class Relations:
             certainty, through = 0.0, ""
             if found & keys:
                 certainty = RESOLVED
-            elif found & overridden.keys():
+            elif found & overridden.keys() and not calls_base(node, file.source):
                 certainty, through = INHERITED, overridden[min(found & overridden.keys())]
             elif not meant and {one.key for one in self.names.guess(file, node)} & keys:
                 certainty = GUESSED
@@ -289,7 +278,8 @@ class Relations:
         pending = [owner]
         while pending and len(found) < MOST_HEIRS:
             current = pending.pop(0)
-            rows = [row for row, _, _ in self.code.store.edges_to([current.name], [EdgeType.INHERITS])]
+            names = {current.name, *(bound for _, _, bound in self._imports_of(current))}
+            rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
             for row in rows:
                 heir = self._class_of(row)

@@ -121,16 +121,16 @@ class Names:
         around = list(scopes(node))
         depths = {scope.id: -place for place, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
+        imports = [one for one in file.imports if name in one.names]
         for scope, binding in self._bindings(file, name):
-            start = binding.node.start_byte
-            if scope in depths and binding.node != node and not _is_inside(node, binding.value):
+            start, line = binding.node.start_byte, binding.node.start_point[0] + 1
+            is_import = any(one.start <= line <= one.end for one in imports)
+            if scope in depths and not is_import and not _is_inside(node, binding.value) and binding.node != node:
                 places.append((depths[scope], start < node.start_byte, start, binding))
-        for one in file.imports:
-            if name in one.names:
-                start = file.range(one.start, one.end)[0]
-                own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), None)
-                depth = around.index(own) if own is not None else len(around) - 1
-                places.append((-depth, start < node.start_byte, start, one))
+        for one in imports:
+            start = file.range(one.start, one.end)[0]
+            own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
+            places.append((depths[own.id], start < node.start_byte, start, one))
         if not places:
             return ()
         deepest = max(places, key=lambda place: place[0])[0]
