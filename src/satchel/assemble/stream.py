@@ -155,10 +155,9 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
     if request.related:
-        from satchel.assemble.related import present_lines, with_related
+        from satchel.assemble.related import with_related
 
-        find_line = present_lines(bench.lines)
-        fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, find_line))
+        fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, bench.lines))
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),

@@ -17,7 +17,8 @@ from satchel.search.resolve.entities import Entity
 from satchel.search.resolve.imports import importers
 from satchel.search.resolve.modules import folder_of, group_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import binding_of
+from satchel.search.resolve.syntax import binding_of, calls_base
+from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
@@ -126,7 +127,7 @@ class Relations:
         by_file: dict[str, list[int]] = defaultdict(list)
         for row in rows:
             by_file[self.code.bundle_of(row).key].append(row)
-        paths = sorted(by_file, key=lambda path: (self._is_secondary(by_file[path][0]), _far(target.path, path), path))
+        paths = sorted(by_file, key=lambda path: (self._is_secondary(by_file[path][0]), far(target.path, path), path))
         self.code.load_files(paths[:most_files])
         sites = [
             site
@@ -135,37 +136,26 @@ class Relations:
             for site in self._sites(row, rows[row], keys, overridden)
         ]
         sites.sort(
-            key=lambda site: (site.secondary, -site.certainty, _far(target.path, site.path), site.path, site.line)
+            key=lambda site: (site.secondary, -site.certainty, far(target.path, site.path), site.path, site.line)
         )
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
     def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
-        """Documents that call one of the names, or an alias of the target in their file, with those names."""
+        """Documents that call one of the names, or what any file imports the target as, with those names."""
         store = self.code.store
         rows: dict[int, set[str]] = defaultdict(set)
         for row, _, name in store.edges_to(sorted(names), [EdgeType.CALLS]):
             rows[row].add(name)
-        aliases = self._aliases(target, names)
-        called = sorted({alias for own in aliases.values() for alias in own})
-        edges = store.edges_to(called, [EdgeType.CALLS]) if called else []
-        self.code.load([*rows, *(row for row, _, _ in edges)])
-        for row, _, alias in edges:
-            if alias in aliases.get(self.code.bundle_of(row).key, ()):
-                rows[row].add(alias)
+        aliases = {bound for _, _, bound in self._imports_of(target)} - set(names)
+        for row, _, name in store.edges_to(sorted(aliases), [EdgeType.CALLS]) if aliases else ():
+            rows[row].add(name)
+        self.code.load(rows)
         group = group_of(target.language)
         return {row: own for row, own in sorted(rows.items()) if self._is_of(row, group)}
 
     def _is_of(self, row: int, group: str) -> bool:
         bundle = self.code.bundle_of(row)
         return bundle.kind is Kind.CODE and group_of(bundle.language) == group
-
-    def _aliases(self, target: Definition, names: Iterable[str]) -> dict[str, set[str]]:
-        """File -> the other names under which it imports the target."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for file, _, bound in self._imports_of(target):
-            if bound not in names:
-                found[file.path].add(bound)
-        return found
 
     def _imports_of(self, target: Definition) -> list[tuple[SourceFile, int, str]]:
         """(file, line, bound name) wherever a definition is imported from its own file."""
@@ -198,8 +188,8 @@ class Relations:
         self.code.load(rows)
         group = group_of(target.language)
         rows = [row for row in rows if self._is_of(row, group)]
-        far = {path: _far(target.path, path) for path in {self.code.bundle_of(row).key for row in rows}}
-        rows.sort(key=lambda row: (self._is_secondary(row), far[self.code.bundle_of(row).key], row))
+        distance = {path: far(target.path, path) for path in {self.code.bundle_of(row).key for row in rows}}
+        rows.sort(key=lambda row: (self._is_secondary(row), distance[self.code.bundle_of(row).key], row))
         near = list(dict.fromkeys(self.code.bundle_of(row).key for row in rows))[:most_files]
         self.code.load_files(near)
         found = [site for row in rows if self.code.bundle_of(row).key in near for site in self._named_in(row, target)]
@@ -217,7 +207,7 @@ class Relations:
             if is_inside and binding_of(node) is None and self._means(self.names.meaning(file, node), target):
                 line = node.start_point[0] + 1
                 how = IMPORT if any(one.start <= line <= one.end for one in file.imports) else USE
-                secondary = bundle.secondary or _is_inline_test(part.name, file)
+                secondary = bundle.secondary or is_inline_test(bundle.key, part.name)
                 yield CallSite(bundle.key, line, row, part.name, secondary, RESOLVED, how=how)
 
     @staticmethod
@@ -237,12 +227,12 @@ class Relations:
             certainty, through = 0.0, ""
             if found & keys:
                 certainty = RESOLVED
-            elif found & overridden.keys():
+            elif found & overridden.keys() and not calls_base(node, file.source):
                 certainty, through = INHERITED, overridden[min(found & overridden.keys())]
             elif not meant and {one.key for one in self.names.guess(file, node)} & keys:
                 certainty = GUESSED
             if certainty:
-                line, secondary = node.start_point[0] + 1, bundle.secondary or _is_inline_test(part.name, file)
+                line, secondary = node.start_point[0] + 1, bundle.secondary or is_inline_test(bundle.key, part.name)
                 yield CallSite(bundle.key, line, row, part.name, secondary, certainty, through)
 
     def _is_secondary(self, row: int) -> bool:
@@ -267,6 +257,10 @@ class Relations:
 
     # Classes
 
+    def bases(self, one: Definition) -> list[Definition]:
+        """The classes that a class names as its bases, and the traits that are implemented for a type."""
+        return [base for base in self.names.classes.bases(one) if isinstance(base, Definition)]
+
     def heirs(self, one: Definition) -> list[Definition]:
         """The classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
@@ -284,13 +278,14 @@ class Relations:
         pending = [owner]
         while pending and len(found) < MOST_HEIRS:
             current = pending.pop(0)
-            rows = [row for row, _, _ in self.code.store.edges_to([current.name], [EdgeType.INHERITS])]
+            names = {current.name, *(bound for _, _, bound in self._imports_of(current))}
+            rows = [row for row, _, _ in self.code.store.edges_to(sorted(names), [EdgeType.INHERITS])]
             self.code.load(rows)
             for row in rows:
                 heir = self._class_of(row)
                 if heir is None or heir.key in found or heir.key == owner.key:
                     continue
-                if self._means(self.names.classes.bases(heir), current):
+                if self._means(self.bases(heir), current):
                     found[heir.key] = heir
                     pending.append(heir)
         return sorted(found.values(), key=lambda heir: (self._is_secondary(heir.row), heir.path, heir.line))
@@ -311,25 +306,20 @@ class Relations:
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
         found: dict[tuple[str, str], Definition] = {}
-        pending = list(self.names.classes.bases(owner))
+        pending = self.bases(owner)
         seen: set[tuple[str, str]] = {owner.key}
         while pending:
             base = pending.pop(0)
-            if isinstance(base, Definition) and base.key not in seen:
+            if base.key not in seen:
                 seen.add(base.key)
                 method = self._method(base, target.name)
                 if method is not None:
                     found[method.key] = method
-                pending += self.names.classes.bases(base)
+                pending += self.bases(base)
         return list(found.values())
 
 
-def _is_inline_test(name: str, file: SourceFile) -> bool:
-    """Whether a document is of the tests that Rust has inside the file that they test."""
-    return file.language == "rust" and name.partition(".")[0] in {"tests", "test"}
-
-
-def _far(home: str, path: str) -> int:
+def far(home: str, path: str) -> int:
     """Folders to go up and down from one file to the other, 0 for the file itself."""
     if home == path:
         return 0

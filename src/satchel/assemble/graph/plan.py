@@ -76,9 +76,12 @@ def assemble_graph(
     token_counter = counter(request.tokenizer)
     frame = with_shown_before(_frame(request, explored, warnings), known, token_counter, is_all=not rest)
     names = [
-        Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
+        Overflow(
+            nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4),
+            nodes.place(one),
+        )
         for one in rest
-    ]
+    ]  # fmt: skip
     page = GraphPage(
         frame, writer_of(request.format), bench.key, token_counter, names, len(rated) - len(best) + len(rest)
     )

@@ -20,6 +20,10 @@ MOST_BASES = 12
 """Classes over which a field is looked for."""
 
 
+_PARAMETER_TYPES = frozenset({"required_parameter", "optional_parameter"})
+_FIELD_TYPES = _PARAMETER_TYPES | {"field_declaration", "public_field_definition"}
+
+
 class Classes:
     """Resolves members of classes with the help of all other names."""
 
@@ -168,13 +172,9 @@ class Classes:
             return self._names.value(file, value) if value is not None else ()
         binding = binding_of(node)
         own = home(node)
-        is_field = own == around or parent.type in {
-            "field_declaration",
-            "required_parameter",
-            "public_field_definition",
-        }
+        is_field = own == around or parent.type in _FIELD_TYPES
         if binding is None or not is_field or binding.how is How.DECLARED:
             return ()
-        if parent.type == "required_parameter" and not any("modifier" in one.type for one in parent.children):
+        if parent.type in _PARAMETER_TYPES and not any("modifier" in one.type for one in parent.children):
             return ()
         return self._names.values.bound_value(file, binding)

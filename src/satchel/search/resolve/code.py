@@ -10,13 +10,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from satchel.sources.code.grammar import GRAMMARS, Mark, grammar
+from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import syntax_tree
+from satchel.sources.code.syntax import Findings
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|use)\b.*$", re.MULTILINE)
 
 MOST_DEFINED = 1_000
 """A name that more documents define (`String`, `Reset` of generated code) is resolved by its own file alone."""
@@ -50,8 +54,6 @@ class SourceFile:
     def __init__(self, bundle: Bundle, text: str) -> None:
         self.bundle, self.path, self.language = bundle, bundle.key, bundle.language
         self.source = text.encode("utf-8", "replace")
-        rows = bundle.fields.get("imports", ())
-        self.imports = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
         self._occurrences: dict[str, list[Node]] = {}
 
     @cached_property
@@ -61,6 +63,30 @@ class SourceFile:
             return None
         tree = syntax_tree(self.source, grammar(self.language))
         return tree.root_node if tree is not None else None
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """The imports at the top, as the index knows them, then those inside functions."""
+        rows = self.bundle.fields.get("imports", ())
+        found = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
+        lines = {one.start for one in found}
+        return found + [one for one in self._inner_imports() if one.start not in lines]
+
+    def _inner_imports(self) -> list[Import]:
+        from tree_sitter import QueryCursor
+
+        indented = list(_INDENTED_IMPORT.finditer(self.source))
+        if not indented or self.root is None:
+            return []
+        known = grammar(self.language)
+        findings = Findings(self.source, self.language, self.line_starts)
+        for match in indented:
+            cursor = QueryCursor(known.query)
+            cursor.set_byte_range(*match.span())
+            for pattern, captures in cursor.matches(self.root):
+                if known.marks[pattern] is Mark.IMPORT and known.conditions[pattern] is None:
+                    findings.imports |= {node.start_byte: node for node in captures["import"]}
+        return read_imports(findings)
 
     @cached_property
     def line_starts(self) -> list[int]:

@@ -59,6 +59,7 @@ class Names:
         self.modules = Modules(code)
         self.imports, self.classes, self.values = Imports(self), Classes(self), Values(self)
         self._known: dict[tuple[str, str, int, int], Entities] = {}
+        self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
         self._members: dict[tuple[Entity, str], Entities] = {}
         self._steps = 0
 
@@ -118,20 +119,18 @@ class Names:
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | tuple[()]:
         """The innermost binding of a name around a place."""
         around = list(scopes(node))
+        depths = {scope.id: -place for place, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
-        for occurrence in file.occurrences(name):
-            binding = binding_of(occurrence) if occurrence != node else None
-            if binding is not None and binding.how is not How.MEMBER and not _is_inside(node, binding.value):
-                own = home(occurrence)
-                depth = around.index(own) if own in around else -1
-                if depth >= 0 and own is not None and own.type not in CLASSES:
-                    places.append((-depth, occurrence.start_byte < node.start_byte, occurrence.start_byte, binding))
-        for one in file.imports:
-            if name in one.names:
-                start = file.range(one.start, one.end)[0]
-                own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), None)
-                depth = around.index(own) if own is not None else len(around) - 1
-                places.append((-depth, start < node.start_byte, start, one))
+        imports = [one for one in file.imports if name in one.names]
+        for scope, binding in self._bindings(file, name):
+            start, line = binding.node.start_byte, binding.node.start_point[0] + 1
+            is_import = any(one.start <= line <= one.end for one in imports)
+            if scope in depths and not is_import and not _is_inside(node, binding.value) and binding.node != node:
+                places.append((depths[scope], start < node.start_byte, start, binding))
+        for one in imports:
+            start = file.range(one.start, one.end)[0]
+            own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
+            places.append((depths[own.id], start < node.start_byte, start, one))
         if not places:
             return ()
         deepest = max(places, key=lambda place: place[0])[0]
@@ -139,6 +138,19 @@ class Names:
         before = [place for place in inner if place[1]]
         best = max(before, key=lambda place: place[2]) if before else min(inner, key=lambda place: place[2])
         return best[3]
+
+    def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
+        """Every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
+        key = (file.path, name)
+        if key not in self._bound:
+            found = ((home(node), binding_of(node)) for node in file.occurrences(name))
+            self._bound[key] = [
+                (scope.id, binding)
+                for scope, binding in found
+                if scope is not None and scope.type not in CLASSES and binding is not None
+                if binding.how is not How.MEMBER
+            ]
+        return self._bound[key]
 
     def at(self, file: SourceFile, name: str, node: Node) -> Entities:
         """The definition that the index has where a name is bound."""

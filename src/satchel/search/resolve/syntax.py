@@ -120,6 +120,12 @@ def owner_of(node: Node) -> Node | None:
     return None
 
 
+def calls_base(node: Node, source: bytes) -> bool:
+    """Whether a name is asked of the base class outright: `super().flush()`."""
+    owner = owner_of(node)
+    return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
+
+
 def tokens_before(node: Node, source: bytes) -> str:
     """`self.matcher` before a name in the arguments of a Rust macro, which are not parsed; empty for a bare name."""
     if node.parent is None or node.parent.type != "token_tree":
