@@ -221,9 +221,15 @@ def test_modules_of_javascript_are_followed_through_every_kind_of_import(open_fi
             "app/c.ts": "import { split } from 'shop'\nsplit('x')\n",
             "app/d.js": "const { split: cut } = require('../src/util')\ncut('x')\n",
             "app/e.ts": "import { split } from 'lodash'\nsplit('x')\n",
+            "app/f.ts": (
+                "import { split } from '../src'\n"
+                "export const run = (c: (split: string) => void) => {\n  split('x')\n}\n"
+            ),
         }
     )
-    assert sorted(asked.callers("src/util.ts::split")) == ["app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2"]
+    assert sorted(asked.callers("src/util.ts::split")) == [
+        "app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2", "app/f.ts:3",
+    ]  # fmt: skip
     assert asked.callers("src/util.ts::join") == ["app/a.ts:2"]
 
 
