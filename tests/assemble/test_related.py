@@ -85,9 +85,7 @@ def test_places_in_a_file_that_changed_are_those_of_now(satchel: Satchel, reposi
     ]
 
 
-def test_calls_in_a_file_that_changed_are_where_their_line_is_now(
-    satchel: Satchel, repository: TinyRepository
-) -> None:
+def test_calls_in_a_file_that_changed_are_where_their_line_is_now(satchel: Satchel, repository: TinyRepository) -> None:
     repository.write({"shop/client.py": "import os\n\n" + CLIENT, "tests/test_client.py": "print()\n"})
     found = around(ask(satchel, related=True))
     assert found["backoff"]["callers"] == ["Client.send_order at shop/client.py:21"]
