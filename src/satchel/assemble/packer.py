@@ -112,6 +112,7 @@ class Packer:
         self._numbers = count()
         self._log: list[_Admission] = []
         self._documents: dict[str, int] = {}
+        self._twins: dict[Candidate, Section] = {}
         self._items = 0
         self._waiting: list[_Entry] = [
             self._entry(section, candidate) for section in sections for candidate in section.candidates
@@ -174,6 +175,7 @@ class Packer:
             least = self._least if left is None else self._own_least[id(section)]
             reason = self._refusal(section, candidate, value, least, barrier)
             if reason == "":
+                self._twins[candidate] = section
                 continue
             own = room - used if left is None else min(room - used, left[id(section)])
             taken = None if reason else self._admit(section, candidate, own, caps.get(id(section)))
@@ -289,8 +291,9 @@ class Packer:
         section.shown.discard(candidate)
         section.tokens -= admission.tokens
         self._documents[candidate.document.id] -= admission.tokens
-        for one in (candidate, *candidate.twins):
-            section.left[one] = BUDGET
+        section.left[candidate] = BUDGET
+        for twin in candidate.twins:
+            self._twins.pop(twin).left[twin] = BUDGET
         if self._seen is not None:
             self._seen.forget(candidate)
         candidate.twins.clear()
