@@ -34,7 +34,7 @@ LEAST_EXCERPT = 60
 """Characters of a cut line below which it says nothing."""
 
 RECORD_SPREAD = 3.0
-"""The scores of records lie close together: the value (log scale) of one falls this much faster than its score. A record
+"""The scores of records lie close together: the value (log scale) of one falls so much faster than its score. A record
 of half the best score is worth an eighth of it, as a file of half the best score is."""
 
 NOTE_TOKENS = 16
