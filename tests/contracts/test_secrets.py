@@ -86,7 +86,9 @@ def leaks(shown: object) -> list[str]:
 
 @pytest.mark.parametrize("layout", Format)
 def test_no_answer_and_no_envelope_shows_a_secret(satchel: Satchel, layout: Format) -> None:
-    request = satchel.request(f"{TOPIC} with {KEY}", format=layout.value, show_sources=True, show_handles=True, fill=True, **WIDE)
+    request = satchel.request(
+        f"{TOPIC} with {KEY}", format=layout.value, show_sources=True, show_handles=True, fill=True, **WIDE
+    )
     context = satchel.answer(request)
     assert {item.source for item in context.items} == {
         "code", "doc", "commit", "memory", "experience", "conversation", "value",
