@@ -33,8 +33,9 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
     """The measures of one group; a failed answer shows nothing and counts in every share.
 
     `lines` share of all deciding lines shown, `mean` the mean of that share over questions, `complete` share of the
-    questions with all of them, `relevant` mean share of the shown tokens in files that matter, `used` median tokens,
-    `filled` mean share of the budget used, `named` mean share of the absent words that are called not found.
+    questions with all of them, `relevant` mean share of the shown tokens in files that matter, each over the questions
+    that have an answer; `used` median tokens, `filled` mean share of the budget used, `named` mean share of the absent
+    words that are called not found.
     """
     decided = [row for row in rows if row["deciding"]]
     lines = sum(row["deciding"] for row in decided)
@@ -45,7 +46,7 @@ def summarise(rows: list[Row]) -> dict[str, Any]:
         "lines": round(sum(row["shown"] for row in decided) / lines, DIGITS) if lines else None,
         "mean": _mean(map(_share, decided)),
         "complete": _mean(float(row["shown"] == row["deciding"]) for row in decided),
-        "relevant": _mean(row["relevant"] for row in rows),
+        "relevant": _mean(row["relevant"] for row in decided),
         "used": int(statistics.median(row["used"] for row in rows)),
         "filled": _mean(row["used"] / row["budget"] for row in rows),
         "named": _mean(row["named"] for row in rows),

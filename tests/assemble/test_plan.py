@@ -1,20 +1,36 @@
-"""Which kinds are asked, and how many items each may give."""
+"""Which kinds are asked, with which weight, and how many items each may give."""
 
 from __future__ import annotations
 
-from satchel.assemble.plan import MOST_BESIDE_OTHERS, make_plan
+import pytest
+
+from satchel.assemble.plan import make_plan, role_is_asked
 from satchel.assemble.request import AssembleRequest
-from satchel.types import Kind
+from satchel.types import Kind, Role
 
 
-def test_commits_are_few_beside_other_kinds() -> None:
-    plan = make_plan(AssembleRequest("why"), {Kind.CODE: 3, Kind.COMMIT: 90})
-    assert {section.kind: section.limit for section in plan} == {
-        Kind.CODE: 20,
-        Kind.COMMIT: MOST_BESIDE_OTHERS[Kind.COMMIT],
-    }
+def test_every_kind_may_give_as_many_items_as_the_answer() -> None:
+    plan = make_plan(AssembleRequest("why", limit=15), {Kind.CODE: 3, Kind.COMMIT: 90})
+    assert {section.kind: section.limit for section in plan} == {Kind.CODE: 15, Kind.COMMIT: 15}
 
 
-def test_commits_alone_have_the_limit_of_the_request() -> None:
-    (section,) = make_plan(AssembleRequest("why", kinds=(Kind.COMMIT,), limit=15), {})
-    assert section.limit == 15
+def test_a_kind_without_weight_is_not_asked() -> None:
+    request = AssembleRequest("why", weights={Kind.COMMIT: 0.0})
+    assert [section.kind for section in make_plan(request, {Kind.CODE: 3, Kind.COMMIT: 90})] == [Kind.CODE]
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "roles", "is_asked"),
+    [
+        (Kind.CODE, Role.METHOD, (), True),
+        (Kind.CODE, Role.METHOD, (Role.METHOD,), True),
+        (Kind.CODE, Role.FUNCTION, (Role.METHOD,), False),
+        (Kind.DOC, Role.SECTION, (Role.METHOD,), True),
+        (Kind.COMMIT, Role.RECORD, (Role.CLASS, Role.SECTION), True),
+        (Kind.DOC, Role.TEXT, (Role.CLASS, Role.SECTION), False),
+    ],
+)
+def test_roles_say_what_is_meant_of_their_own_kinds_alone(
+    kind: Kind, role: Role, roles: tuple[Role, ...], is_asked: bool
+) -> None:
+    assert role_is_asked(kind, role, roles) is is_asked

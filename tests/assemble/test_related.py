@@ -67,8 +67,8 @@ def test_container_callees_callers_and_tests_are_named_with_their_places(satchel
     assert found["backoff"] == {
         "container": [],
         "callees": [],
-        "callers": ["Client.send_order at shop/client.py:14"],
-        "tests": ["test_backoff_doubles at tests/test_client.py:4"],
+        "callers": ["Client.send_order at shop/client.py:19"],
+        "tests": ["test_backoff_doubles at tests/test_client.py:5"],
     }
     assert found["test_backoff_doubles"]["callees"] == ["backoff at shop/client.py:26"]
 
@@ -83,6 +83,13 @@ def test_places_in_a_file_that_changed_are_those_of_now(satchel: Satchel, reposi
         "backoff at shop/client.py:28",
         "RetryError at shop/errors.py:0",
     ]
+
+
+def test_calls_in_a_file_that_changed_are_where_their_line_is_now(satchel: Satchel, repository: TinyRepository) -> None:
+    repository.write({"shop/client.py": "import os\n\n" + CLIENT, "tests/test_client.py": "print()\n"})
+    found = around(ask(satchel, related=True))
+    assert found["backoff"]["callers"] == ["Client.send_order at shop/client.py:21"]
+    assert found["backoff"]["tests"] == ["test_backoff_doubles at tests/test_client.py:0"]
 
 
 def test_the_nearest_come_first_and_the_rest_is_left_out(tmp_path: Path) -> None:
@@ -103,10 +110,10 @@ def test_the_nearest_come_first_and_the_rest_is_left_out(tmp_path: Path) -> None
         callers = around(ask(satchel, "price in a/price.py", related=True))["price"]["callers"]
     assert len(callers) == MOST_RELATED
     assert callers[:4] == [
-        "beside at a/price.py:5",
-        "use_near at a/near.py:4",
-        "use_deeper at a/b/deeper.py:4",
-        "z/main.py at z/main.py:1",
+        "beside at a/price.py:6",
+        "use_near at a/near.py:5",
+        "use_deeper at a/b/deeper.py:5",
+        "z/main.py at z/main.py:3",
     ]
 
 
@@ -117,4 +124,4 @@ def test_a_name_that_many_define_is_followed_inside_its_own_file_only(tmp_path: 
     with Satchel.open(repository.root) as satchel:
         satchel.index()
         found = around(ask(satchel, "run in part_3.py", related=True, limit=1))
-    assert found["run"]["callers"] == ["start at part_3.py:5"]
+    assert found["run"]["callers"] == ["start at part_3.py:6"]

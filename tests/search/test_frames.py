@@ -181,13 +181,17 @@ def test_a_test_whose_name_is_a_sentence_is_found_by_its_words(satchel: Satchel)
     assert framed(satchel, "\u25cf compose \u203a calls nothing of the kind") == []
 
 
-def test_a_large_function_is_wanted_around_the_line_only(tmp_path: Path) -> None:
+def test_a_large_function_is_wanted_around_its_line_or_where_it_raised_the_error(tmp_path: Path) -> None:
     body = "".join(f"    total = total + {n}\n" for n in range(200))
+    body += '    raise ValueError("the total has grown beyond all limits")\n'
     made = TinyRepository(tmp_path / "large")
     made.commit("Start", {"a/large.py": f"def grow(total):\n{body}    return total\n", "a/other.py": "x = 1\n"})
     with Satchel.open(made.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
         opened.index()
         hit = opened.search(HEAD + frame("a/large.py", 101, "grow") + "KeyError", types=["code"])[0]
+        error = "ValueError: the total has grown beyond all limits"
+        raised = opened.search(HEAD + frame("a/large.py", 999, "grow") + error, types=["code"])[0]
+    assert raised.spans[0].start <= 202 <= raised.spans[0].end
     best = hit.spans[0]
     assert best.start <= 101 <= best.end
     assert all(span.end - span.start < 24 for span in hit.spans)

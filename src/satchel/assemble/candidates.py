@@ -34,8 +34,8 @@ LEAST_EXCERPT = 60
 """Characters of a cut line below which it says nothing."""
 
 RECORD_SPREAD = 3.0
-"""The scores of records lie close together: the value (log scale) of one falls so much faster than its score. A record
-of half the best score is worth an eighth of it, as a file of half the best score is."""
+"""The scores of records lie close together: the value (log scale) of one falls this much faster than its score. A
+record of half the best score is worth an eighth of it, as a file of half the best score is."""
 
 NOTE_TOKENS = 16
 """Tokens of the note that says where the full record is."""
@@ -131,6 +131,11 @@ class Candidate:
         self.shrink = shrink
         self._make = make
         self._steps: Sequence[Step] | None = None
+
+    @property
+    def is_lifted(self) -> bool:
+        """Whether something outside the ranking, such as a frame of a pasted trace, put it before everything else."""
+        return self.hit.file_score > 1.0
 
     @property
     def steps(self) -> Sequence[Step]:

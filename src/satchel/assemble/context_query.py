@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from satchel.assemble.plan import ROLE_KINDS
 from satchel.assemble.views import BlockEntity, BlockSummary, as_blocks
 from satchel.errors import UsageError
 from satchel.types import CONTEXT_TYPES, Context, Failure, Location, Role
@@ -65,8 +66,9 @@ def query_options(
     """The arguments of `context_query` as options of a request.
 
     `strategies` are of lexical, names, history, graph and dense (default: all that can be had); `limit` is the number
-    of results over all types; `include_types` are context types, or function, method, class and section; `min_score`
-    is absolute (default: the calibrated floor); `options` are those of `assemble`. Raises UsageError.
+    of results over all types; `include_types` are context types, or function, method, class and section, which say what
+    of their own types is meant; `min_score` is absolute (default: the calibrated floor); `options` are those of
+    `assemble`. Raises UsageError.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise UsageError(f"limit is {limit!r}: give at least 1")
@@ -80,17 +82,26 @@ def query_options(
         "searches": strategies,
         "entity_limit": limit,
         "limit": limit,
-        "types": [name for name in asked if name in CONTEXT_TYPES],
+        "types": _types(asked),
         "roles": tuple(ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES),
         "min_score": min_score,
         "max_tokens": max_tokens,
     }
 
 
+def _types(asked: Iterable[str]) -> list[str]:
+    """The context types that are named, and those of the entities that are: of such a type nothing else is meant."""
+    named = {CONTEXT_TYPES[name] for name in asked if name in CONTEXT_TYPES}
+    roles = [ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES]
+    kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
+    return [plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds]
+
+
 def query_result(context: Context) -> QueryResult:
     """The answer to a request as the result of a query."""
     blocks = as_blocks(context)
-    rows = tuple(QueryRow(one.entity, one.score, one.location, _preview(one.code)) for one in blocks.blocks)
+    best = sorted(blocks.blocks, key=lambda one: -one.score)
+    rows = tuple(QueryRow(one.entity, one.score, one.location, _preview(one.code)) for one in best)
     return QueryResult(
         context.query,
         context.text,

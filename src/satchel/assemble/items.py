@@ -65,8 +65,13 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
         handle=handle(identity, content_hash, spans),
         nonce=nonce(key, identity, content),
         origins=_origins(group),
+        language=_language(first),
         cuts=_cuts(group, content_hash),
     )
+
+
+def _language(candidate: Candidate) -> str:
+    return str(candidate.document.fields.get("language", ""))
 
 
 def _origins(group: Group) -> tuple[str, ...]:
@@ -171,7 +176,7 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
         "file_path": path,
         "start_line": pieces[0].start,
         "end_line": pieces[-1].end,
-        "language": first.document.fields.get("language", ""),
+        "language": _language(first),
         "qualified_name": first.document.title if location is not None else "",
         "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),
         **({"freshness": freshness.value} if freshness is not None else {}),

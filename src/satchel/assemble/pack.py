@@ -15,7 +15,8 @@ from satchel.assemble.plan import PLAIN, Plan
 from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.references import references_alone, with_references
-from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
+from satchel.assemble.render.opening import LIST_SHARE
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
@@ -51,17 +52,31 @@ class Filling:
     """How far the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget where an answer is to be kept short, 0 for the budget itself. With `shares` every section gets
+    below the budget where an answer is to be kept short, 0 for the budget itself. `not_found` are telling words of the
+    question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
     its share of the budget by weight first. `is_strict` leaves out what is clearly weaker than something that did not
     fit.
     """
 
     value_range: float = math.inf
     limit: int = 0
+    not_found: tuple[str, ...] = ()
+    is_weak: bool = False
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
 
+
+LEAST_NOTED = 300
+"""Tokens of a budget from which the footer says how much of it was used."""
+
+LEAST_NAMED = 1_000
+"""Tokens of a budget from which the best of what was left out is named."""
+
+NOTE_TOKENS = 50
+"""What the footer takes: what was used, and the best of what was left out with its handles."""
+
+STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
 FILL = Filling()
 """Everything that fits."""
@@ -112,7 +127,7 @@ def fit(
     Candidates are chosen by estimates in one pass. The written text is counted; what room is left is filled once more,
     and while the text is over the limit the last candidates are taken back.
     """
-    rendering = _frame(request, bench, sections, token_counter, problems, plan)
+    rendering = _frame(request, bench, sections, token_counter, problems, plan, filling)
     alone = rendering
     if known:
         rendering = with_references(rendering, known, token_counter, request.max_tokens)
@@ -121,9 +136,15 @@ def fit(
 
     def written() -> Fitted:
         items = build_items(sections, bench.key)
-        shown = summarised(rendering, items, sections) if request.show_meta and items else rendering
-        text = render(shown, items, format=request.format) if items else ""
-        return Fitted(text, token_counter.count(text), tuple(items))
+        if not items:
+            return EMPTY
+        shown = summarised(rendering, items, sections) if request.show_meta else rendering
+        if request.max_tokens >= LEAST_NOTED:
+            stop = STOPS.get(_why_stopped(sections), Stop.COMPLETE)
+            overflow = omissions(sections, 0) if request.max_tokens >= LEAST_NAMED else ()
+            shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=overflow)
+        text, used = render_with_usage(shown, items, request.format, token_counter.count)
+        return Fitted(text, used, tuple(items), _why_stopped(sections))
 
     packer = Packer(
         sections,
@@ -138,7 +159,9 @@ def fit(
         is_strict=filling.is_strict,
     )
     limit = filling.limit or request.max_tokens
-    packer.fill(limit - token_counter.count(render(rendering, (), format=request.format)))
+    frame = token_counter.count(render(rendering, (), format=request.format))
+    noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
+    packer.fill(limit - frame - noted)
     fitted = written()
     for _ in range(REFILLS):
         if not packer.is_full or limit - fitted.used < SMALLEST_PIECE or not packer.refill(limit - fitted.used):
@@ -148,15 +171,13 @@ def fit(
         fitted = written()
     if not fitted.items or fitted.used > request.max_tokens:
         return _named_only(request, alone, known, token_counter) if known else EMPTY
-    return replace(fitted, stopped=_why_stopped(sections, packer))
+    return fitted
 
 
-def _why_stopped(sections: Sequence[Section], packer: Packer) -> str:
-    """Why nothing more is shown: no room, not worth its tokens, or nothing more was found."""
+def _why_stopped(sections: Sequence[Section]) -> str:
+    """Why nothing more is shown: no room, not worth its tokens, or nothing more was found (empty)."""
     reasons = {reason for section in sections for reason in section.left.values()}
-    if packer.is_full:
-        return BUDGET
-    return VALUE if VALUE in reasons else LIMIT if LIMIT in reasons else ""
+    return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
 
 
 def _frame(
@@ -166,9 +187,12 @@ def _frame(
     token_counter: TokenCounter,
     problems: Sequence[Failure],
     plan: Plan,
+    filling: Filling,
 ) -> RenderRequest:
     """What the text says besides its items."""
     return RenderRequest(
+        not_found=filling.not_found,
+        weak=filling.is_weak,
         query=safe_question(request.query, bench.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,

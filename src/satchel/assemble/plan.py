@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from satchel.assemble.render.request import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
 from satchel.search.filters import Filters
-from satchel.types import CONTEXT_TYPES, Kind
+from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
     from satchel.search.known import Standing
-
-MOST_BESIDE_OTHERS: Mapping[Kind, int] = {Kind.COMMIT: 8}
-"""Items of a kind while other kinds are asked too. Commits are short: twenty of them, each with a frame as long as its
-subject, took the place of the code they touched. Eight is a judgement from reading answers, not a measured optimum."""
 
 CHANGE_FACTOR = 3.0
 """Of the share of code where a change is asked about: callers and tests are what one looks for then. With an even share
@@ -63,18 +59,31 @@ PLAIN = Plan(())
 """What an answer is called whose sections were not planned here."""
 
 
+ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
+    Role.FUNCTION: (Kind.CODE,),
+    Role.METHOD: (Kind.CODE,),
+    Role.CLASS: (Kind.CODE,),
+    Role.SECTION: (Kind.DOC, Kind.NOTE),
+}
+"""The kinds that have documents of a role that can be asked for."""
+
+
+def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
+    """Whether documents of a role are wanted: roles say which documents of their own kinds, and nothing of others."""
+    concerned = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
+    return not concerned or role in concerned
+
+
 def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
-    """Sections in the order of the context: the kinds asked for, else every kind that has documents."""
+    """Sections in the order of the context: the kinds asked for, else every kind that has documents.
+
+    Each may give all items of the answer. A kind without weight is not asked.
+    """
     asked = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-    return tuple(
-        PlannedSection(kind, _weight(kind, request), _limit(kind, request.limit, len(asked))) for kind in asked
-    )
+    weighted = ((kind, _weight(kind, request)) for kind in asked)
+    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weighted if weight > 0)
 
 
 def _weight(kind: Kind, request: AssembleRequest) -> float:
     weight = request.weights.get(kind, DEFAULT_WEIGHTS[kind])
     return weight * CHANGE_FACTOR if request.change is not None and kind is Kind.CODE else weight
-
-
-def _limit(kind: Kind, limit: int, sections: int) -> int:
-    return min(limit, MOST_BESIDE_OTHERS.get(kind, limit)) if sections > 1 else limit

@@ -51,8 +51,9 @@ class Section:
         return self.level + candidate.value
 
     def highest_value(self) -> float:
-        """The value of the best candidate that was found, apart from what is shown in any case."""
-        return max([self.best, *(self.value(candidate) for candidate in self.candidates if not candidate.pinned)])
+        """The value of the best candidate of the ranking, apart from what is shown in any case."""
+        ranked = (one for one in self.candidates if not (one.pinned or one.is_lifted))
+        return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
         """Candidates that are not shown, in their order, without those that say the same as something shown."""

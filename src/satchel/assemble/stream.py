@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import followers, import_lines
 from satchel.assemble.deal import dealt
+from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, WEAK_ITEMS, floor_of, is_weak
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
 from satchel.assemble.pack import ITEM_SHARE, Filling, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
-from satchel.assemble.plan import PlannedSection
+from satchel.assemble.plan import PlannedSection, role_is_asked
 from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
@@ -27,11 +28,14 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
+from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
+from satchel.search.impact import Impact, impact_of_question, with_impact
 from satchel.search.query import Query, analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, search_kind
+from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
 from satchel.search.strategies import silent, unavailable
+from satchel.search.strength import answer_strength
 from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
 from satchel.tokens import counter
@@ -41,15 +45,6 @@ from satchel.vocabulary import Axis
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
     from satchel.embed.protocol import Embedder
-
-CALIBRATED_FLOOR = 0.14
-"""A kind answers only if its best file or record contains this share of the question's idf mass: 1 of 296 real
-questions is answered with nothing. Asked about the code of another repository, 1.1 % are answered with nothing if it
-is of the same language, 7.4 % if it is not (benchmarks/results/experiments.md)."""
-
-ITEM_FLOOR = 0.1
-"""Default of `min_score` for each record and section of prose of a kind that answers. Code has none beyond the floor of
-its kind: a long question shares few words with each single file, and 0.1 there costs 1 to 2 points of file@4k."""
 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds that the durable memory file holds; all others are derived and lie in the index."""
@@ -62,11 +57,11 @@ it is known that it does not fit, and a window that is worth its place has thirt
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
 
-RELATIVE_FLOOR = 0.6
-RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
-"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
-beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
-the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+WEAK_SHARE = 0.2
+"""Share of the budget that an answer may take that is only a weak match."""
+
+LEAST_WEAK = 150
+"""Tokens that such an answer may take in any case: enough for one piece with its frame."""
 
 VALUE_RANGE = 2.2
 """Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
@@ -130,9 +125,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         from satchel.search.concerned import blended  # here, as all that only some requests need
 
         query = blended(query, request.change)
+    impact = _impact(query, request, bench.store)
     plan = plan_of(request, bench.kinds())
     meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
-    ask = _asker(bench, query, request, meaning)
+    ask = _asker(bench, query, request, meaning, impact)
     gathered, failures = gather(plan.sections, ask, bench.open_executor, request.deadline_seconds)
     gathered = dealt(gathered) if plan.once else gathered
     searched = time.monotonic()
@@ -149,15 +145,19 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     if meaning is not None and meaning.failure is not None:
         problems = (*problems, meaning.failure)
     known = bench.account.references() if bench.account is not None else ()
-    fitted = fit(request, bench, sections, token_counter, problems, plan, known, _filling(request))
+    not_found = _absent(query, bench, plan.sections)
+    strength = strength_of(gathered)
+    weak = _is_weak(request, sections, strength)
+    fitted = fit(
+        request, bench, sections, token_counter, problems, plan, known, _filling(request, not_found, is_weak=weak)
+    )
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
     if request.related:
-        from satchel.assemble.related import present_lines, with_related
+        from satchel.assemble.related import with_related
 
-        find_line = present_lines(bench.lines)
-        fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, find_line))
+        fitted = replace(fitted, items=with_related(fitted.items, _shown_documents(sections), bench.store, bench.lines))
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),
@@ -166,7 +166,10 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "revision": bench.revision,
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
-        "missing_terms": sorted({term for row in gathered for term in row.result.missing_terms}),
+        "callers": impact.listing() if impact is not None else [],
+        "strength": round(strength, 4),
+        "weak": weak,
+        "missing_terms": list(not_found),
     }
     return answer(request, sections, fitted, token_counter, problems, meta, known)
 
@@ -191,6 +194,12 @@ def hit_candidates(
     """Records that are to be shown in any case, as candidates, and what could not be read of them."""
     candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
     return candidates, failures
+
+
+def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> tuple[str, ...]:
+    """The telling words of the question that occur nowhere in what was searched for it."""
+    kinds = dict.fromkeys(row.kind for row in sections if _is_searched(row))
+    return absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
 
 
 def _vectors(gathered: Sequence[Gathered]) -> dict[str, str]:
@@ -229,8 +238,17 @@ def candidate_count(max_tokens: int) -> int:
     return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_WINDOWS)
 
 
+def _impact(query: Query, request: AssembleRequest, store: Store) -> Impact | None:
+    """What depends on the change, or on the definition that the question names."""
+    if request.change is None:
+        return impact_of_question(query, store)
+    from satchel.search.concerned import impact_of_change
+
+    return impact_of_change(request.change, store)
+
+
 def _asker(
-    bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None
+    bench: Workbench, query: Query, request: AssembleRequest, meaning: Meaning | None, impact: Impact | None = None
 ) -> Callable[[PlannedSection], SearchResult]:
     votes = Votes(query, bench.store)
     candidates = candidate_count(request.max_tokens)
@@ -250,11 +268,11 @@ def _asker(
             store, section.kind, asked, votes=known, candidates=candidates, likeness=likeness, silent=quiet,
             filters=filters, now=request.now, weights=request.file_weights,
         )  # fmt: skip
-        if request.change is None:
-            return found
-        from satchel.search.concerned import with_change
+        if request.change is not None and impact is not None:
+            from satchel.search.concerned import with_change
 
-        return with_change(found, request.change, store, section.kind)
+            return with_change(found, request.change, store, section.kind, impact)
+        return with_impact(found, impact, store) if impact is not None and section.kind is Kind.CODE else found
 
     return ask
 
@@ -263,11 +281,13 @@ def _sections(
     request: AssembleRequest, bench: Workbench, gathered: Sequence[Gathered], asked: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
     sections, failures = [], []
+    gathered = _balanced(gathered)
+    strength = strength_of(gathered)
     total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
         cap = max(share * ITEM_SHARE, request.whole_item_tokens) if _shares(request) else request.whole_item_tokens
-        least = _floor(row, request)
+        least = _floor(row, request, strength)
         if least is None or not row.section.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
@@ -295,9 +315,10 @@ def _sections(
                 best=best,
             )
         )
-    if request.entity_limit is not None:
-        sections = best_entities(sections, request.entity_limit)
-    return sections, failures
+    most = request.entity_limit
+    if not request.plan and is_weak(strength, request.min_score):
+        most = min(most or WEAK_ITEMS, WEAK_ITEMS)
+    return (best_entities(sections, most) if most is not None else sections), failures
 
 
 def _shares(request: AssembleRequest) -> bool:
@@ -305,8 +326,19 @@ def _shares(request: AssembleRequest) -> bool:
     return len(request.kinds) > 1 or bool(request.plan)
 
 
-def _filling(request: AssembleRequest) -> Filling:
+def _is_weak(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
+    """Whether nothing answers the question well: never where a trace or a caller's wish led to what is shown."""
+    if request.plan or request.change is not None or request.pins:
+        return False
+    is_led = any(candidate.is_lifted for section in sections for candidate in section.candidates)
+    return not is_led and is_weak(strength, request.min_score)
+
+
+def _filling(request: AssembleRequest, not_found: tuple[str, ...], *, is_weak: bool) -> Filling:
     return Filling(
+        not_found=not_found,
+        is_weak=is_weak,
+        limit=max(int(request.max_tokens * WEAK_SHARE), LEAST_WEAK) if is_weak and not request.fill else 0,
         value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
         shares=_shares(request),
     )
@@ -314,35 +346,46 @@ def _filling(request: AssembleRequest) -> Filling:
 
 def _level(row: Gathered, candidates: Sequence[Candidate]) -> float:
     """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
-    best = max(candidates, key=lambda one: one.value)
-    relevance = max((one.hit.relevance for one in candidates), default=1.0) if row.section.standing is None else 1.0
+    best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
+    relevance = max(one.hit.relevance for one in candidates) if row.section.standing is None else 1.0
     useful = USEFULNESS.get(row.section.kind, 1.0)
     return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
 
 
-def _floor(row: Gathered, request: AssembleRequest) -> float | None:
+def _floor(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
     """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
     if row.section.standing is not None:
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
     if row.section.floor is not None and request.min_score is None:
         return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
-    return floor_of(row.section.kind, best, request)
+    return floor_of(row.section.kind, best, strength, request.min_score)
 
 
-def floor_of(kind: Kind, best: float, request: AssembleRequest) -> float | None:
-    """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer at all."""
-    if request.min_score is None and best < CALIBRATED_FLOOR:
-        return None
-    floor = request.min_score
-    if floor is None:
-        floor = 0.0 if kind is Kind.CODE else ITEM_FLOOR
-    return max(floor, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+def _balanced(gathered: Sequence[Gathered]) -> list[Gathered]:
+    """Code and prose on one scale, where both were searched for the question itself."""
+    searched = {row.section.kind: row.result for row in gathered if _is_searched(row.section)}
+    results = balanced(searched)
+    return [
+        replace(row, result=results[row.section.kind])
+        if _is_searched(row.section) and row.result is searched[row.section.kind]
+        else row
+        for row in gathered
+    ]
+
+
+def _is_searched(section: PlannedSection) -> bool:
+    return section.standing is None and not section.question
+
+
+def strength_of(gathered: Sequence[Gathered]) -> float:
+    """How well the question is answered by all that was searched for it."""
+    return answer_strength({row.section.kind: row.result.strength for row in gathered if _is_searched(row.section)})
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
     """Whether the globs and roles of the request let a hit through."""
-    if request.roles and hit.document.role not in request.roles:
+    if not role_is_asked(hit.document.kind, hit.document.role, request.roles):
         return False
     location = hit.document.location
     if location is None:

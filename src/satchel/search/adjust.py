@@ -2,11 +2,15 @@
 
 Each adjustment is a share (0 to 1) times a weight on the log scale of the score, and stands among the signals of the
 hit. Together they are worth at most `LARGEST`: they order what matches about equally well, and a record that matches
-clearly better stays in front.
+clearly better stays in front. Only routine commits step back further: they share the words of every question about the
+project and answer few.
 """
 
 from __future__ import annotations
 
+import math
+
+from satchel.sources.peripheral import is_routine_commit
 from satchel.store.records import Bundle
 from satchel.types import Kind, Signal
 from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS
@@ -22,6 +26,9 @@ RECENCY_WEIGHT = 0.08
 
 LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
 """A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
+
+ROUTINE_FACTOR = 0.3
+"""A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
 
 HALF_LIFE_SECONDS = 30 * 86_400.0
 """The half-life of recency, the same as for nodes of a graph: after 30 days a half is left, after 60 a quarter."""
@@ -41,6 +48,13 @@ def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
     if now > 0:
         signals.append(Signal("recency", round(recency(bundle.updated or bundle.created, now), 4), RECENCY_WEIGHT))
     return tuple(signals)
+
+
+def routine(bundle: Bundle) -> Signal | None:
+    """What speaks against a commit that a bot made, or that only moves versions; None for all other records."""
+    if bundle.kind is not Kind.COMMIT or not is_routine_commit(bundle.title, str(bundle.fields.get("author", ""))):
+        return None
+    return Signal("routine", 1.0, round(math.log(ROUTINE_FACTOR), 4))
 
 
 def tier_share(bundle: Bundle) -> float:

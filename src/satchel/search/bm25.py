@@ -39,7 +39,8 @@ class Scores:
     """Sums over the query terms, one value a unit of the lexicon.
 
     `title` is BM25 of the title's terms alone on documents. `name` is the idf mass of terms in a path or defined name,
-    by bundle. `matched` is the absolute share (0 to 1) of the query's idf mass that a document or bundle contains.
+    by bundle. `matched` is the absolute share (0 to 1) of the query's idf mass that a unit contains, `title_mass` the
+    idf mass of the title.
     """
 
     window: FloatArray
@@ -47,8 +48,10 @@ class Scores:
     bundle: FloatArray
     title: FloatArray
     name: FloatArray
+    window_matched: FloatArray
     document_matched: FloatArray
     bundle_matched: FloatArray
+    title_mass: float
     missing: tuple[str, ...]
 
 
@@ -107,13 +110,13 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
     known = _known(lexicon)
     found = known.weighed(lexicon, [term.term for term in terms], files=files)
     name = np.zeros(bundle_total)
-    mass, missing = 0.0, []
+    mass, title_mass, missing = 0.0, 0.0, []
     for term, weighed in zip(terms, found, strict=True):
         if weighed.document is None:
             missing.append(term.term)
-            mass += term.weight * idf(lexicon.document_count, 0)
-            continue
-        mass += term.weight * weighed.document.idf
+        rarity = idf(lexicon.document_count, 0) if weighed.document is None else weighed.document.idf
+        mass += term.weight * rarity
+        title_mass += term.title_weight * rarity
         if weighed.window is not None:
             name[weighed.named] += weighed.bundle_idf * min(term.weight, LARGEST_NAME_WEIGHT)
     weights = [term.weight for term in terms]
@@ -128,8 +131,10 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
         _sum(bundles, weights, bundle_total),
         _sum(documents, titles, document_total),
         name,
+        _masses([weighed.window for weighed in found], shares, len(lexicon.columns.window_document)) * share,
         _masses(documents, shares, document_total) * share,
         _masses(bundles, shares, bundle_total) * share,
+        title_mass,
         tuple(missing),
     )
 

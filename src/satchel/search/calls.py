@@ -1,7 +1,8 @@
 """One hop over calls: what the best candidates call, and what calls them, gains a little value.
 
 Measured: calls on the value of a window add 1.5 points of span@4k; spreading scores over the graph before ranking
-loses. So this signal only breaks ties between windows (docs/decisions/0002).
+loses. So this signal only breaks ties between windows (docs/decisions/0002). Every search asks for it, so it takes
+calls by their bare names as the index has them; which definition a call means is settled in `relations`.
 """
 
 from __future__ import annotations

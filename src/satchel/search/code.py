@@ -20,8 +20,10 @@ from satchel.search.bm25 import FloatArray
 from satchel.search.file_weights import FILE_WEIGHTS as FILE_WEIGHTS
 from satchel.search.file_weights import FileWeights as FileWeights
 from satchel.search.frames import Place
+from satchel.search.peripherals import aside
 from satchel.search.query import Query
 from satchel.search.strategies import SearchStrategy
+from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, title_share, windows_share
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
@@ -41,7 +43,8 @@ NAME_DILUTION = 0.075
 """The name signal of a file is divided by sqrt(1 + parts * this): big files define every word."""
 
 SECONDARY_FACTOR = 0.3
-"""Tests and examples, unless the question asks for tests. Measured: as good as leaving them out."""
+"""Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
+the same (`satchel.search.peripherals`)."""
 
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
@@ -71,7 +74,9 @@ WHOLE_FUNCTION_LINES = 60
 class Ranking:
     """One value a unit of the lexicon; `value` is of windows, on the log scale, -inf where unranked.
 
-    `weights` are those that the signals of files were summed with.
+    `weights` are those that the signals of files were summed with. Of bundles marked `peripheral` the relevance counts
+    only `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the best
+    window before any was demoted.
     """
 
     scores: bm25.Scores
@@ -82,6 +87,9 @@ class Ranking:
     calls: FloatArray
     mentions: mentions.Mentions
     weights: Mapping[str, float]
+    peripheral: npt.NDArray[np.bool_]
+    evidence: Evidence
+    best: float
 
     def frame_strength(self, document: int) -> float:
         """How strongly a frame of a pasted trace leads to a document, 0 where none does."""
@@ -106,9 +114,11 @@ def rank(
     scores = bm25.score(lexicon, query.terms)
     found = mentions.look_up(query, store, lexicon)
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
+    peripheral = aside(query, store, lexicon, kind, scores)
+    primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
+    evidence = _evidence(query, scores, found, primary)
     if silent:
         scores, found = _silenced(scores, found, silent)
-    primary = _primary(lexicon, asks_for_tests=query.asks_for_tests)
     demoted = primary.demoted
     signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
@@ -128,9 +138,22 @@ def rank(
     value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
     if similar is not None:
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
+    best = float(value[windows].max(initial=-np.inf))
     value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
     _lift_frames(value, found.places, lexicon)
-    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted)
+    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted, peripheral, evidence, best)
+
+
+def relevance(ranking: Ranking, lexicon: Lexicon, windows: Sequence[int], strength: float) -> FloatArray:
+    """The relevance (0 to 1) of these windows: how well the question is answered, less for those worth less."""
+    listed = np.fromiter(windows, dtype=np.int64)
+    worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
+    # What a peripheral file is worth less is in its value with the exponent; its relevance has the whole factor.
+    aside = np.where(
+        ranking.peripheral[lexicon.window_bundle[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
+    )
+    relevant: FloatArray = strength * worth * aside
+    return relevant
 
 
 def _silenced(
@@ -145,6 +168,16 @@ def _silenced(
         path, symbol, trace = map(np.zeros_like, (found.path, found.symbol, found.trace))
         found = mentions.Mentions(path, symbol, trace)
     return scores, found
+
+
+def _evidence(query: Query, scores: bm25.Scores, found: mentions.Mentions, primary: _Primary) -> Evidence:
+    """What speaks for the answer, by files that are not demoted."""
+    return Evidence(
+        title_share(scores.title[primary.document], scores.title_mass),
+        windows_share(scores.window_matched[primary.window]),
+        min(float(found.symbol[primary.document].max(initial=0.0)) / LARGEST_MENTION, 1.0),
+        len(query.terms),
+    )
 
 
 def _by_maximum(values: FloatArray) -> FloatArray:
@@ -191,15 +224,13 @@ class _Primary:
     window: npt.NDArray[np.bool_]
 
 
-def _primary(lexicon: Lexicon, *, asks_for_tests: bool) -> _Primary:
-    key = (_Primary, asks_for_tests)
-    known = lexicon.cache.get(key)
-    if known is None:
-        demoted = (lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)
-        bundle = lexicon.live_bundle & ~demoted
+def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_tests: bool) -> _Primary:
+    demoted = ((lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)) | peripheral
+    bundle = lexicon.live_bundle & ~demoted
+    known = lexicon.cache.get(_Primary)
+    if not isinstance(known, _Primary) or not np.array_equal(known.demoted, demoted):
         document, window = bundle[lexicon.columns.document_bundle], bundle[lexicon.window_bundle]
-        known = lexicon.cache[key] = _Primary(demoted, bundle, document, window)
-    assert isinstance(known, _Primary)
+        known = lexicon.cache[_Primary] = _Primary(demoted, bundle, document, window)
     return known
 
 

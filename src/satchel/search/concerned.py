@@ -1,4 +1,4 @@
-"""What a change concerns: callers of what is being changed, its tests, what it calls, and who changed it before.
+"""What a change concerns: what depends on the changed definitions, and who changed their files before.
 
 Found by the relations of the store, not by words. A hit found this way ranks with the best of its kind, by how near
 it is to the change. Weights are judgements from reading answers about real changes, not measured optima.
@@ -9,36 +9,23 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from satchel.search.documents import document_of
+from satchel.search.impact import CHANGED, CHANGED_TEST, SIGNAL, Impact, impact_of_definitions, with_impact
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
-from satchel.search.searcher import SearchResult, document_of
+from satchel.search.relations import Relations
+from satchel.search.resolve.code import Definition
+from satchel.search.searcher import SearchResult
 from satchel.sources.change import Change, ChangedFile
+from satchel.sources.code.languages import language_of
+from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
 from satchel.types import EdgeType, Hit, Kind, Role, Signal, Span
 
-SIGNAL = "change"
-
-CHANGED = 1.0
-CHANGED_TEST = 0.3
-CALLER = 0.9
-TEST = 0.8
-HEIR = 0.7
-CALLEE = 0.45
 COMMIT = 0.6
-"""How near something is to the change: what is changed itself (a test or an example less, it says little), who calls
-it, tests of it, who inherits from it, what it calls, commits that touched all of its files."""
-
-ANOTHER_OWNER = 0.5
-"""Of a caller in a file that does not import the changed one: it may call something else of the same name."""
-
-MOST_DEFINITIONS = 4
-"""A name that more documents than this define is ambiguous: its calls are followed only from files that import it."""
-
-MOST_RELATED = 80
-"""Documents found by relation that go on to the packer, the nearest first."""
+"""How near a commit is that touched all changed files."""
 
 MOST_COMMITS = 40
 MOST_FILES = 40
@@ -56,14 +43,8 @@ HALF_LIFE_SECONDS = 3 * 365.25 * 86_400
 WORD_FACTOR = 0.25
 """Of the words of a change beside those of a question."""
 
-WINDOW_LINES = 12
-"""What is shown of a caller too large to be shown whole: so many lines around each call."""
-
 OWN_FILE = 0.4
 """Of the value of what a changed file holds besides: it shares all words with the change, and is open anyway."""
-
-SMALL_LINES = 24
-"""A part of so many lines is one window."""
 
 
 def blended(query: Query, change: Change) -> Query:
@@ -82,19 +63,25 @@ def blended(query: Query, change: Change) -> Query:
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
-    """A document that a change concerns: how near it is, 0 to 1, and the names by which it refers to the change."""
+def impact_of_change(change: Change, store: Store) -> Impact:
+    """What depends on the definitions that a change touches or removes."""
+    gone = [_removed(file, name) for file in change.files for name in file.removed]
+    relations = Relations(store, gone)
+    named = [relations.named(file.path, name) for file in change.files for name in file.names]
+    targets = sorted([*(one for one in named if one is not None), *gone], key=lambda one: is_secondary(one.path))
+    return impact_of_definitions(relations, list(dict.fromkeys(targets)), _changed_rows(change, store))
 
-    weight: float
-    names: frozenset[str] = frozenset()
+
+def _removed(file: ChangedFile, name: str) -> Definition:
+    owner, _, last = name.rpartition(".")
+    return Definition(file.path, owner, last, 0, -1, language_of(file.path) or "")
 
 
-def with_change(result: SearchResult, change: Change, store: Store, kind: Kind) -> SearchResult:
+def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
     """The hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
-        rest = [_own_file(hit, change) for hit in result.hits]
-        return replace(result, hits=_merged(rest, _code_hits(result.hits, change, store)))
+        rest = tuple(_own_file(hit, change) for hit in result.hits)
+        return with_impact(replace(result, hits=rest), impact, store)
     if kind is Kind.COMMIT:
         return replace(result, hits=_merged(result.hits, _commit_hits(result.hits, change, store)))
     return result
@@ -125,69 +112,6 @@ def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:
     return any(first <= end and start <= last for first, last in file.ranges)
 
 
-def _code_hits(found: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
-    related = relations(change, store)
-    rows = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
-    parts = store.parts(rows)
-    bundles = store.bundles({part.bundle for part in parts.values()})
-    known = {hit.document.id: hit for hit in found}
-    ceiling = max((hit.score for hit in found), default=0.0)
-    top = max((hit.file_score for hit in found), default=1.0)
-    hits = []
-    for row in rows:
-        part, relation = parts[row], related[row]
-        document = document_of(bundles[part.bundle], part)
-        hit = known.get(document.id) or Hit(document, 0.0, -math.inf)
-        value = max(hit.score, ceiling + math.log(relation.weight))
-        hits.append(
-            replace(
-                hit,
-                relevance=max(hit.relevance, relation.weight),
-                score=value,
-                spans=_spans(part, relation, store, value),
-                signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
-                file_score=max(hit.file_score, top * relation.weight),
-            )
-        )
-    return hits
-
-
-def _spans(part: StoredPart, relation: Related, store: Store, value: float) -> tuple[Span, ...]:
-    """The whole of a part as windows, first those that name what is changed."""
-    if part.end - part.start < SMALL_LINES or not relation.names:
-        return (Span(part.start, part.end, value),)
-    lines = store.text(part.bundle).split("\n")[part.start - 1 : part.end]
-    calls = [part.start + i for i, line in enumerate(lines) if any(name in line for name in relation.names)]
-    spans: list[Span] = []
-    for line in calls:
-        if not spans or line > spans[-1].end:
-            start = max(line - WINDOW_LINES // 2, part.start, spans[-1].end + 1 if spans else 1)
-            end = min(start + WINDOW_LINES - 1, part.end)
-            spans.append(Span(start, end, value - 0.1 * len(spans)))
-    return tuple(spans) or (Span(part.start, min(part.start + WINDOW_LINES - 1, part.end), value),)
-
-
-def relations(change: Change, store: Store) -> dict[int, Related]:
-    """Document row -> how it is related to the change; the nearest relation counts."""
-    found: dict[int, Related] = {}
-
-    def add(row: int, weight: float, name: str = "") -> None:
-        known = found.get(row, Related(0.0))
-        names = known.names | {name} if name else known.names
-        found[row] = Related(max(known.weight, weight), names)
-
-    own = _changed_rows(change, store)
-    for row, weight in own.items():
-        add(row, weight)
-    for row, weight, name in _dependents(change, store):
-        if row not in own:
-            add(row, weight, name)
-    for row, weight in _callees([row for row, nearness in own.items() if nearness == CHANGED], store):
-        if row not in own:
-            add(row, weight)
-    return found
-
-
 def _changed_rows(change: Change, store: Store) -> dict[int, float]:
     rows: dict[int, float] = {}
     for file in change.files:
@@ -197,76 +121,6 @@ def _changed_rows(change: Change, store: Store) -> dict[int, float]:
             weight = CHANGED_TEST if bundle.secondary else CHANGED
             rows |= {row: weight for row, part in parts.items() if part.name in file.names}
     return rows
-
-
-def _dependents(change: Change, store: Store) -> Iterable[tuple[int, float, str]]:
-    """Who calls or inherits from what is changed: (row, weight, name)."""
-    files_of: dict[str, list[ChangedFile]] = defaultdict(list)
-    for file in change.files:
-        for name in (*file.names, *file.removed):
-            files_of[_called(name)].append(file)
-    counts = _definition_counts(files_of, store)
-    edges = store.edges_to(sorted(files_of), [EdgeType.CALLS, EdgeType.INHERITS])
-    parts = store.parts({row for row, _, _ in edges})
-    bundles = store.bundles({part.bundle for part in parts.values()})
-    imports = _imports({part.bundle: bundles[part.bundle] for part in parts.values()}, store)
-    for row, type_, name in edges:
-        bundle = bundles[parts[row].bundle]
-        tied = any(file.path == bundle.key or _stem(file.path) in imports[bundle.id] for file in files_of[name])
-        if not tied and counts[name] > MOST_DEFINITIONS:
-            continue
-        certainty = 1.0 if tied else ANOTHER_OWNER / max(counts[name], 1)
-        nearness = HEIR if type_ is EdgeType.INHERITS else TEST if bundle.secondary else CALLER
-        yield row, nearness * certainty, name
-
-
-def _called(name: str) -> str:
-    """How a call names a definition: the last part of its name, a constructor by its class."""
-    owner, _, last = name.rpartition(".")
-    return owner.rpartition(".")[2] if owner and last in {"__init__", "constructor", "new"} else last
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _stem(path: str) -> str:
-    """What an import calls a file: `errors` for `shop/errors.py`, the folder for a file that stands for it."""
-    folder, _, name = path.rpartition("/")
-    stem = name.partition(".")[0]
-    return folder.rpartition("/")[2] or stem if stem in {"__init__", "index", "mod", "lib", "main"} else stem
-
-
-def _definition_counts(names: Iterable[str], store: Store) -> dict[str, int]:
-    counts: dict[str, set[int]] = defaultdict(set)
-    for definition in store.definitions(sorted(names)):
-        counts[definition.name].add(definition.row)
-    return defaultdict(int, {name: len(rows) for name, rows in counts.items()})
-
-
-def _imports(bundles: dict[int, Bundle], store: Store) -> dict[int, set[str]]:
-    """Bundle id -> the words of everything that it imports."""
-    owner = {
-        row: bundle.id for bundle in bundles.values() for row in range(bundle.first_document, bundle.last_document + 1)
-    }
-    words: dict[int, set[str]] = defaultdict(set)
-    for row, _, target in store.edges_from(sorted(owner), [EdgeType.IMPORTS]):
-        words[owner[row]] |= set(target.replace("/", ".").replace("::", ".").replace("\\", ".").split("."))
-    return words
-
-
-def _callees(rows: Iterable[int], store: Store) -> Iterable[tuple[int, float]]:
-    names = {target for _, _, target in store.edges_from(sorted(rows), [EdgeType.CALLS])}
-    definitions = store.definitions(sorted(names), most=MOST_DEFINITIONS)
-    parts = store.parts({definition.row for definition in definitions})
-    found: dict[str, list[int]] = defaultdict(list)
-    for definition in definitions:
-        # A function inside another one cannot be called from outside: `keys.extend` is not its local `extend`.
-        if _last(parts[definition.row].name) == definition.name:
-            found[definition.name].append(definition.row)
-    for members in found.values():
-        for row in members:
-            yield row, CALLEE / len(members)
 
 
 def _commit_hits(found: Sequence[Hit], change: Change, store: Store) -> list[Hit]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,11 +60,15 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A document of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1)."""
+    """A document of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
+
+    The line of one that `drifted` is where its function begins.
+    """
 
     document: int
     line: int
     strength: float = 1.0
+    drifted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +136,24 @@ def places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Place], l
         return [], []
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.bundle_secondary > 0
-    led: dict[int, int] = {}
-    tests: dict[int, int] = {}
+    led: dict[int, Place] = {}
+    tests: set[int] = set()
     failed = set(trace.tests)
     for frame in frames:
         place = _place(frame, sources)
         if place is not None:
-            led.setdefault(place.document, place.line)
+            led.setdefault(place.document, place)
             if frame in failed or secondary[sources.bundle(place.document)]:
-                tests[place.document] = led[place.document]
+                tests.add(place.document)
     for place in _raising(trace, store, lexicon):
-        led.setdefault(place.document, place.line)
+        if place.document not in led or led[place.document].drifted:
+            led[place.document] = place
     order = list(led)
     ranks = [rank for rank, document in enumerate(order) if document in tests]
     if ranks and ranks[0] > LATEST_TEST:
         order.insert(LATEST_TEST, order.pop(ranks[-1]))
     framed = [
-        Place(document, led[document], max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
+        replace(led[document], strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
         for rank, document in enumerate(order[:MOST_PLACES])
     ]
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
@@ -169,7 +174,7 @@ def _place(frame: Frame, sources: _Sources) -> Place | None:
         return None
     clear = _clear(name, qualifier, defined, sources) if not vendored else None
     if clear is not None:
-        return Place(clear.document, clear.line)
+        return Place(clear.document, clear.line, drifted=True)
     at = [sources.document_at(bundle, frame.line) for bundle in files] if is_own and frame.line else []
     by_line = [document for document in at if document is not None]
     return Place(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
@@ -181,7 +186,7 @@ def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Pl
         if frame.line >= one.line and sources.document_at(sources.bundle(one.document), frame.line) == one.document:
             return Place(one.document, frame.line)
     one = min(defined, key=lambda one: (abs(one.line - frame.line), one.document))
-    return Place(one.document, one.line)
+    return Place(one.document, one.line, drifted=True)
 
 
 def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:

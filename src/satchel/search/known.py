@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import recency, tier_share
+from satchel.search.adjust import ROUTINE_FACTOR, recency, routine, tier_share
 from satchel.search.documents import document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
@@ -26,6 +26,13 @@ from satchel.vocabulary import Axis, OutcomeStatus
 
 PORTION = 64
 """Records whose documents are read at once in search of those that have the wanted side."""
+
+LOOKED_AT = 8
+"""Commits that are read for each one that is wanted: bots make runs of routine ones."""
+
+LEAST_OF_LAST = 0.01
+LAST_FADE = 0.9
+"""The newest records keep their order where all of them are old: each counts a tenth less than the one before it."""
 
 MANY_MEMBERS = 20
 """A value that rests on so many experiences rests on enough: more of them say no more for it."""
@@ -44,7 +51,8 @@ class Standing:
     Signals are shares, 0 to 1: `tier` (experiences), `importance` (memories), `support` (values: how many experiences
     they rest on), `recency`, `failed` (experiences that were falsified), `match` (of the words, in parts of the best
     match), `domain` and `strategy` (values: the share of their experiences that is of the named one). With `last` only
-    the newest records are looked at, and their times order them: of a long history the rest is not even read.
+    the newest records are looked at, and their times order them: of a long history the rest is not even read. Routine
+    commits come after all others.
     """
 
     weights: Mapping[str, float]
@@ -72,10 +80,15 @@ def known_records(
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Bundle, dict[str, float]]] = []
     every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).meant(filters)
-    for bundle in every:
+    for position, bundle in enumerate(every):
         if admitted.admits(bundle, ""):
             shares = _shares(bundle, standing, matches.get(bundle.id, 0.0), now)
-            ranked.append((-standing.relevance(shares), bundle.key, bundle, shares))
+            relevance = standing.relevance(shares)
+            if standing.last:
+                relevance = max(relevance, LEAST_OF_LAST) * LAST_FADE**position
+            if routine(bundle) is not None:
+                relevance *= ROUTINE_FACTOR
+            ranked.append((-relevance, bundle.key, bundle, shares))
     if not standing.last:
         ranked.sort(key=lambda row: row[:2])
     hits: list[Hit] = []
@@ -121,9 +134,10 @@ def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
 
 def _newest(store: Store, kind: Kind, most: int) -> list[Bundle]:
     """The newest records of a kind, newest first."""
-    ids = store.newest(kind, most)
+    ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
     found = store.bundles(ids)
-    return [found[identity] for identity in ids if identity in found]
+    newest = [found[identity] for identity in ids if identity in found]
+    return sorted(newest, key=lambda bundle: routine(bundle) is not None)[:most]
 
 
 def _grouped(bundles: Sequence[Bundle], name: str) -> dict[str, list[Bundle]]:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import adjustments
+from satchel.search.adjust import ROUTINE_FACTOR, adjustments, routine
 from satchel.search.bm25 import FloatArray
 from satchel.search.documents import ALSO, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
+from satchel.search.peripherals import title_of
 from satchel.search.query import Query
 from satchel.search.strategies import SearchStrategy
+from satchel.sources.peripheral import asks_for_routine
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
@@ -47,6 +49,8 @@ PORTION_GROWTH = 4
 class SearchResult:
     """Hits of one kind, best first, and the query terms that no document of the kind contains.
 
+    `strength` says how well the kind answers, 0 to 1, and `matched` which share of the question's idf mass its best
+    parts contain (`satchel.search.strength`); for records both are the best relevance.
     `with_vectors` of `documents` took part with a vector; it is None where no vectors were asked for.
     """
 
@@ -54,6 +58,8 @@ class SearchResult:
     missing_terms: tuple[str, ...] = ()
     with_vectors: int | None = None
     documents: int = 0
+    strength: float = 0.0
+    matched: float = 0.0
 
 
 def search_records(
@@ -95,9 +101,11 @@ def search_records(
         signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
     ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
-    found = _Ranking(lexicon, ranked, matched, signals, several, scores.window if is_alone else None)
+    windows = scores.window if is_alone else None
+    found = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
     hits = _hits(store, found, candidates, filters, now)
-    return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count)
+    strength = max((hit.relevance for hit in hits), default=0.0)
+    return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count, strength, strength)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +122,7 @@ class _Ranking:
     """What is known of all documents of a lexicon: minus infinity in `ranked` is not found.
 
     `windows` are the scores of the windows of documents that stand alone (notes); None where a record is shown as one.
+    With `wants_routine` routine commits count as much as all others.
     """
 
     lexicon: Lexicon
@@ -122,6 +131,7 @@ class _Ranking:
     signals: Sequence[_Column]
     documents_per_record: int
     windows: FloatArray | None = None
+    wants_routine: bool = False
 
 
 def _around(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings | None:
@@ -197,6 +207,8 @@ def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     others = [document_id(bundle.kind, bundle.key, row.name, row.twin, row.start, row.end) for row in record.parts[1:]]
     document = document_of(bundle, part, {ALSO: others} if others else {})
     known = adjustments(bundle, now)
+    aside = None if found.wants_routine else routine(bundle)
+    known = (*known, aside) if aside is not None else known
     value = math.log(float(found.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in known)
     signals = [
         Signal(column.name, round(float(column.values[position]), 4), column.weight)
@@ -205,7 +217,7 @@ def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     ]
     return Hit(
         document=document,
-        relevance=float(max(found.matched[record_position] for record_position in record.positions)),
+        relevance=float(found.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
         score=value,
         spans=_spans(found, position, value) if document.location is not None else (Span(part.start, part.end, value),),
         signals=(*signals, *known),

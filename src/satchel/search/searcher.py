@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from satchel.search.likeness import Likeness, Similar
 
 __all__ = [
-    "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "by_file", "document_id", "document_of",
-    "search_kind",
+    "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "balanced", "by_file", "document_id",
+    "document_of", "search_kind",
 ]  # fmt: skip
 
 CANDIDATE_WINDOWS = 400
@@ -76,14 +78,47 @@ def search_kind(
         similar = similar_documents(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
-    hits = tuple(_file_hits(store, kind, lexicon, ranking, candidates, similar))
+    strength = ranking.evidence.strength
     if similar is None:
-        return SearchResult(hits, ranking.scores.missing)
-    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.document_count)
+        hits = tuple(_file_hits(store, lexicon, ranking, candidates, None, strength))
+        return SearchResult(hits, ranking.scores.missing, strength=strength, matched=ranking.evidence.windows)
+    nearest = float(similar.relevance.max(initial=0.0))
+    strength, matched = max(strength, nearest), max(ranking.evidence.windows, nearest)
+    hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength))
+    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.document_count, strength, matched)
+
+
+def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
+    """The results with the relevance of code and prose on one scale.
+
+    The strength of each kind is computed from its own words, and a word that only the other one has weighs much there.
+    A kind that matches half as much as a strong one is at least half as strong.
+    """
+    files = {kind: result for kind, result in results.items() if kind not in RECORD_KINDS and result.hits}
+    best = max(files.values(), key=lambda result: result.strength, default=None)
+    if best is None or best.matched <= 0:
+        return dict(results)
+    lifted = {
+        kind: _lifted(result, best.strength * min(result.matched / best.matched, 1.0)) for kind, result in files.items()
+    }
+    return {kind: lifted.get(kind, result) for kind, result in results.items()}
+
+
+def _lifted(result: SearchResult, strength: float) -> SearchResult:
+    if strength <= result.strength:
+        return result
+    factor = strength / result.strength if result.strength else 0.0
+    hits = tuple([replace(hit, relevance=min(hit.relevance * factor, 1.0)) for hit in result.hits])
+    return replace(result, hits=hits, strength=strength)
 
 
 def _file_hits(
-    store: Store, kind: Kind, lexicon: Lexicon, ranking: code.Ranking, candidates: int, similar: Similar | None
+    store: Store,
+    lexicon: Lexicon,
+    ranking: code.Ranking,
+    candidates: int,
+    similar: Similar | None,
+    strength: float,
 ) -> list[Hit]:
     columns = lexicon.columns
     best = _largest(ranking.value, candidates)
@@ -96,10 +131,8 @@ def _file_hits(
         documents.setdefault(owner, []).append(Span(start, end, value))
     parts = store.parts(int(columns.document_row[document]) for document in documents)
     bundles = store.bundles({part.bundle for part in parts.values()})
-    is_code = kind is Kind.CODE
-    matched = ranking.scores.bundle_matched if is_code else ranking.scores.document_matched
-    if similar is not None:
-        matched = np.maximum(matched, similar.relevance)
+    relevant = code.relevance(ranking, lexicon, best, strength).tolist()
+    relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best window stays
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
     for document, spans in documents.items():
@@ -107,15 +140,15 @@ def _file_hits(
         bundle_position = int(columns.document_bundle[document])
         if bundle_position not in file_signals:
             file_signals[bundle_position] = _file_signals(ranking, bundle_position)
-        strength = ranking.frame_strength(document)
+        framed = ranking.frame_strength(document)
         hits.append(
             Hit(
                 document=document_of(bundles[part.bundle], part),
-                relevance=max(float(matched[bundle_position if is_code else document]), strength),
+                relevance=max(relevances[document], framed),
                 score=spans[0].value,
                 spans=tuple(spans),
                 signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
-                file_score=1.0 + FRAMED_FILE * strength if strength else float(ranking.file_score[bundle_position]),
+                file_score=1.0 + FRAMED_FILE * framed if framed else float(ranking.file_score[bundle_position]),
             )
         )
     hits.sort(key=lambda hit: (-hit.score, hit.document.id))
@@ -136,6 +169,8 @@ def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
         for name, value in found
         if value > 0
     ]
+    if ranking.peripheral[bundle]:
+        rows.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
     rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
     rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
     return tuple(rows)

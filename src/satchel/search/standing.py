@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from satchel.types import Kind, Signal
 class FileStanding:
     """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
 
-    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the file contains.
+    `relevance` is absolute, 0 to 1: that of its best part, as `search_kind` gives it.
     """
 
     rank: int
@@ -54,9 +55,14 @@ def file_standing(
     values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
     signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
     signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), code.VALUE_FILE))
-    relevance = float(ranking.scores.bundle_matched[position])
+    if ranking.peripheral[position]:
+        signals.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
+    strength = ranking.evidence.strength
+    if similar is not None:
+        strength = max(strength, float(similar.relevance.max(initial=0.0)))
+    first = int(lexicon.bundle_first_window[position])
+    windows = range(first, first + int(lexicon.bundle_window_count[position]))
+    relevance = float(code.relevance(ranking, lexicon, windows, strength).max(initial=0.0))
     own = lexicon.columns.document_bundle == position
     relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.document])])
-    if similar is not None:
-        relevance = max(relevance, float(similar.relevance[own].max(initial=0.0)))
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))

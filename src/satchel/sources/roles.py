@@ -96,3 +96,8 @@ def _is_shipped(folders: list[str], position: int) -> bool:
 def is_secondary(path: str) -> bool:
     """Whether a file supports the sources instead of being one; such files rank lower unless they are asked for."""
     return file_role(path) in SECONDARY
+
+
+def is_inline_test(path: str, name: str) -> bool:
+    """Whether a definition is of the tests that Rust has inside the file that they test: `tests.reads_all`."""
+    return path.endswith(".rs") and name.partition(".")[0] in {"tests", "test"}

@@ -9,7 +9,7 @@ from satchel.assemble.render import sections
 from satchel.assemble.render.labels import joined_pieces
 from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.parse import ParsedItem
-from satchel.assemble.render.records import record_body, record_title
+from satchel.assemble.render.records import heading, record_body
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 
 
@@ -93,12 +93,12 @@ def expected(
                 parsed.append(ParsedItem(section.title, path, "", tuple(pieces), nonce))
             else:
                 shown = Piece(0, 0, "", record_body(item), item.detail)
-                parsed.append(ParsedItem(section.title, "", record_title(item), (shown,), item.nonce))
+                parsed.append(ParsedItem(section.title, "", heading(item), (shown,), item.nonce))
     return parsed
 
 
 def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool) -> list[Piece]:  # noqa: A002
-    if format is Format.MARKDOWN and show_code:
+    if format in (Format.MARKDOWN, Format.PLAIN) and show_code:
         pieces = joined_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
         pieces = [

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -15,24 +14,24 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from satchel.assemble.render import RenderRequest, render, sections
-from satchel.assemble.render.labels import touches
+from satchel.assemble.render.labels import labelled
 from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.markdown import GAP_LINE
-from satchel.assemble.render.parse import ParsedItem, parse
-from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece
+from satchel.assemble.render.parse import ParsedItem, parse, parse_references
+from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
 
 from .examples import ALL, expected, file_item, piece, record_item
 
 NONCE = "120045006780"
 TRICKS = [
     "```", "````", "~~~", f"```python {NONCE}", "]]>", "</lines>", "</record>", "</context>", "<!-- ", "&amp;", "&#13;",
-    "# Context", "## Code", "### src/a.py", "**Commit** `1a2b3c4` by Ada", "---", "===", "…", "10-24", "10-24 of f",
+    "# Context", "## Code", "### src/a.py", "**Commit** `1a2b3c4` by Ada", "---", "===", "…", "@@10-24", "@@10-24 of f",
     f"=== {NONCE}", f"==== {NONCE}", f"=== file src/a.py {NONCE}", "=== Code ===", "--- 10-24 f", '"', '""', "\\",
-    "in", "of", "signature of", "in A", "(line)", "x (window)", "a ##", "of f", "in f", "line of f", "1,2", "=2", ";",
+    "in", "of", "signature of", "(line)", "x (window)", "a ##", "of f", "in f", "line of f", "1,2", "=2", ";",
     "`1a2b3c4`", "1a2b3c4", "1a2b3c4 by", "\t", " ", "", "\r", "\x1b[31m", "\x00", "\x85", "\u2028", "\x0c", "{",
     "def f():", "class A:",
     "function f() {",
-    "fn read<T>(x: T) -> u8 {", "    def read(self):", "moved", "changed ", "stale in A",
+    "fn read<T>(x: T) -> u8 {", "    def read(self):", "moved", "changed ", "stale of A",
+    "signature", "line", "A > B", "A > C",
     "Reader.read", "A.f", "f", ".f", "f.", "A", "    return 1",
 ]  # fmt: skip
 
@@ -80,6 +79,10 @@ requests = st.builds(
     failures=st.lists(st.builds(Failure, words, fields, words), max_size=2).map(tuple),
     truncated=st.booleans(),
     summary=fields,
+    overview=st.booleans(),
+    not_found=st.lists(fields, max_size=3).map(tuple),
+    weak=st.booleans(),
+    limit=st.sampled_from([0, 500, 4_000]),
 )
 
 
@@ -120,24 +123,6 @@ def test_an_ordinary_context_parses_back_to_its_items(format: Format, show_code:
     assert parse(text, format) == expected(ALL, format, show_code=show_code)
 
 
-@given(st.lists(files(), min_size=1, max_size=3))
-def test_markdown_keeps_every_name_where_no_pieces_touch(items: list[ContextItem]) -> None:
-    apart = [
-        replace(
-            item,
-            pieces=tuple(
-                replace(piece, start=piece.start + 2 * number, end=piece.end + 2 * number)
-                for number, piece in enumerate(item.pieces)
-            ),
-        )
-        for item in items
-    ]
-    text = render(RenderRequest(), apart, format=Format.MARKDOWN)
-    found = [[piece.name for piece in item.pieces] for item in parse(text, Format.MARKDOWN)]
-    ordered = [item for section in sections(apart, group_by_type=False) for item in section.items]
-    assert found == [[piece.name for piece in item.pieces] for item in ordered]
-
-
 @given(requests, items_lists)
 def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, items: list[ContextItem]) -> None:
     text = render(request_, items, format=Format.MARKDOWN)
@@ -154,10 +139,8 @@ def test_markdown_has_no_heading_and_no_block_but_ours(request_: RenderRequest, 
     assert len(fences) == len(parsed) == sum(1 for item in ordered if request_.show_code or not file_path(item))
     for fence, item in zip(fences, parsed, strict=True):
         assert item.nonce in fence.info.split(" ") or not item.nonce
-        body = [item.pieces[0].text]
-        for earlier, later in pairwise(item.pieces):
-            body += [later.text] if touches(earlier, later) else [GAP_LINE, later.text]
-        assert fence.content == _as_markdown_lines("\n".join(body) + "\n")
+        body = labelled(item.pieces, shown=True) if item.path else item.pieces[0].text
+        assert fence.content == _as_markdown_lines(f"{body}\n")
     assert {token.type for token in tokens} <= {
         "heading_open", "heading_close", "inline", "paragraph_open", "paragraph_close", "fence", "hr",
     }  # fmt: skip
@@ -174,7 +157,7 @@ def test_xml_is_well_formed_and_holds_only_our_elements(request_: RenderRequest,
     assert root.tag == "context"
     assert {element.tag for element in root.iter()} <= {
         "context", "notice", "section", "file", "lines", "record", "sources", "omitted", "failures", "summary",
-        "footer",
+        "footer", "best_first", "not_found", "weak_match",
     }  # fmt: skip
     assert len(root.findall("section/*")) == len(items)
 
@@ -218,7 +201,7 @@ def test_a_damaged_text_is_named_as_such(format: Format) -> None:  # noqa: A002
 
 
 def test_a_plain_block_without_range_marks_is_damaged() -> None:
-    with pytest.raises(ValueError, match="is not a range"):
+    with pytest.raises(ValueError, match="is not a label"):
         parse("=== file a.py 31\nx = 1\n=== 31", Format.PLAIN)
 
 
@@ -229,3 +212,19 @@ def test_a_piece_without_lines_in_the_file_is_read_back() -> None:
     )  # fmt: skip
     for format_ in Format:
         assert parse(render(RenderRequest(), (item,), format=format_), format_)[0].pieces == item.pieces
+
+
+@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("view", View)
+def test_formats_and_views_may_be_named_by_their_words(format: Format, view: View) -> None:  # noqa: A002
+    text = render(RenderRequest(view=view), ALL, format=format)
+    assert parse(text, format.value, view.value) == parse(text, format, view) != []
+
+
+def test_a_word_that_names_no_format_or_view_is_an_error() -> None:
+    with pytest.raises(ValueError, match="'html' is not a valid Format"):
+        parse("", "html")
+    with pytest.raises(ValueError, match="'tree' is not a valid View"):
+        parse("", "markdown", "tree")
+    with pytest.raises(ValueError, match="'html' is not a valid Format"):
+        parse_references("", "html")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from satchel.assemble.render import (
     RenderRequest,
+    Stop,
     render,
     render_head,
     render_item,
     render_parts,
     render_section,
     render_tail,
+    render_with_usage,
 )
 from satchel.tokens import counter
 from satchel.types import ContextItem, Detail, Failure, Format, Kind, Location, Omission, Piece
@@ -58,7 +62,7 @@ def test_the_text_is_its_parts_joined(name: str, format: Format) -> None:  # noq
     title = "Relevant Code" if request.group_by_type else "Code"
     parts = list(render_parts(request, ALL, format))
     assert "".join(parts) == render(request, ALL, format=format)
-    assert parts[0] == render_head(request, format)
+    assert parts[0] == render_head(request, ALL, format)
     assert parts[-1] == render_tail(request, ALL, format)
     shown = [render_item(item, format, show_code=request.show_code) for item in ALL]
     assert all(any(part.endswith(text) for part in parts) for text in shown)
@@ -79,19 +83,27 @@ def test_the_frame_of_a_markdown_context_stays_lean() -> None:
     one = file_item("src/satchel/reader.py", (piece(101, lines, "Reader.read"),))
     costs = count(render_item(one, Format.MARKDOWN)) - count(lines)
     assert frame <= 21
-    assert costs - count("src/satchel/reader.py") - count("101-120 Reader.read") <= 13
+    assert costs - count("src/satchel/reader.py") - count("101-120 Reader.read") <= 16
 
 
-def test_a_name_is_left_out_where_the_lines_say_it() -> None:
-    shown = render_item(CAPTURE, Format.MARKDOWN).split("\n")
-    assert shown[1:7] == [
-        "3,10-12",
-        "40-44 in CaptureManager",
-        "70,90 of CaptureManager.dump",
-        "120 signature of main",
-        "130 line of handler",
-        "```python 493817264028",
+@pytest.mark.parametrize("format", [Format.MARKDOWN, Format.PLAIN])
+def test_lines_and_name_stand_above_each_piece_inside_its_block(format: Format) -> None:  # noqa: A002
+    shown = render_item(CAPTURE, format).split("\n")
+    first = shown.index("@@3")
+    assert shown[first : first + 4] == ["@@3", "import sys", "@@10-12 CaptureManager", "class CaptureManager:"]
+    assert [line for line in shown if line.startswith("@@")] == [
+        "@@3",
+        "@@10-12 CaptureManager",
+        "@@40-44 of CaptureManager",
+        "@@70 of CaptureManager.dump",
+        "@@90 of CaptureManager.dump",
+        "@@120 signature of main",
+        "@@130 line of handler",
     ]
+
+
+def test_the_fence_of_a_file_says_its_language_first() -> None:
+    assert "\n```python 493817264028\n@@3\n" in render_item(CAPTURE, Format.MARKDOWN)
 
 
 def test_a_fence_is_longer_than_any_run_of_backticks_inside() -> None:
@@ -132,7 +144,7 @@ def test_a_commit_names_five_files_and_counts_the_rest() -> None:
     ],
 )
 def test_a_commit_is_titled_by_what_is_known_of_it(metadata: dict[str, object], title: str) -> None:
-    shown = render_item(record_item("commit", "Subject", "Subject", metadata=metadata), Format.PLAIN)
+    shown = render_item(record_item("commit", "Subject", "Why", metadata=metadata), Format.PLAIN)
     assert shown.startswith(f"=== Commit {title} 120045006780\n")
 
 
@@ -186,7 +198,7 @@ def test_the_sources_footer_names_ten_and_counts_the_rest(format: Format) -> Non
     text = render_tail(RenderRequest(show_sources=True), items, format)
     assert all(f"src/{number}.py:5" in text for number in range(10))
     assert "src/10.py" not in text
-    assert "and 4 more" in text
+    assert ('"sources_more":4' if format is Format.JSON else "; and 4 more") in text
     assert "more" not in render_tail(RenderRequest(show_sources=True), items[:10], format)
 
 
@@ -198,8 +210,72 @@ def test_the_footer_counts_items_and_kinds(items: tuple[ContextItem, ...], line:
     assert render_tail(RenderRequest(), items, Format.MARKDOWN) == f"---\n*{line}*"
 
 
+def test_the_sources_footer_points_to_the_entity_and_not_to_its_imports() -> None:
+    pieces = (piece(1, "import sys"), piece(40, "    x = 1", "Reader.read", Detail.WINDOW))
+    row = {"qualified_name": "Reader.read", "start_line": 31}
+    request = RenderRequest(show_sources=True)
+    assert "Sources: a.py:40" in render_tail(request, (file_item("a.py", pieces),), Format.PLAIN)
+    item = file_item("a.py", pieces, metadata={"entities": [{"qualified_name": "gone", "start_line": 3}, row]})
+    assert "Sources: a.py:31" in render_tail(request, (item,), Format.PLAIN)
+    assert "Sources: a.py:1" in render_tail(request, (file_item("a.py", pieces[:1]),), Format.PLAIN)
+
+
+def omission(number: int, *, path: str = "", title: str = "") -> Omission:
+    path = path or f"src/satchel/module_{number}.py"
+    return Omission("1", "code", title, 0.4, "budget", 900, path, 10, 24, handle=f"a2b3c4d{number}")
+
+
+def test_the_best_of_what_was_left_out_is_named_with_its_handles_and_the_rest_counted() -> None:
+    overflow = (omission(1, title="Reader.read"), *(omission(number, title="Reader.close") for number in range(2, 9)))
+    tail = render_tail(RenderRequest(overflow=overflow), (CAPTURE,), Format.MARKDOWN)
+    assert tail.endswith(
+        "\nLeft out (satchel expand HANDLE): src/satchel/module_1.py:10-24 Reader.read a2b3c4d1; "
+        "src/satchel/module_2.py:10-24 a2b3c4d2; and 6 more"
+    )
+    count = counter("o200k_base").count
+    assert count(tail) - count(render_tail(RenderRequest(), (CAPTURE,), Format.MARKDOWN)) <= 62
+    shown = json.loads(render(RenderRequest(overflow=overflow), (CAPTURE,), format=Format.JSON))["context"]
+    assert (len(shown["omitted"]), shown["omitted_more"]) == (2, 6)
+
+
+def test_one_omission_is_named_however_long_its_path_is() -> None:
+    overflow = (omission(1, path="a" * 300), omission(2))
+    tail = render_tail(RenderRequest(overflow=overflow), (CAPTURE,), Format.MARKDOWN)
+    assert f"{'a' * 300}:10-24 a2b3c4d1; and 1 more" in tail
+
+
+@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("limit", [4_000, 999, 100_000])
+def test_the_footer_states_the_tokens_of_the_text_itself(format: Format, limit: int) -> None:  # noqa: A002
+    count = counter("o200k_base").count
+    text, used = render_with_usage(RenderRequest(limit=limit, stopped=Stop.NOT_WORTH_IT), ALL, format, count)
+    assert count(text) == used
+    assert f"; {used:,} of {limit:,} tokens; the rest was not worth it" in text
+
+
+@pytest.mark.parametrize("extra", range(12))
+def test_the_number_is_true_where_it_gains_a_digit(extra: int) -> None:
+    for body in ("x" * (820 + extra), "x" * (40 + extra)):
+        text, used = render_with_usage(
+            RenderRequest(limit=4_000), (record_item("memory", "a", body),), Format.PLAIN, len
+        )
+        assert used == len(text)
+        assert f"; {used:,} of 4,000 tokens" in text
+
+
+def test_the_footer_states_no_number_where_none_is_true_or_there_is_no_limit() -> None:
+    numbers = count(1)
+    text, used = render_with_usage(RenderRequest(limit=4_000), ALL, Format.PLAIN, lambda _: next(numbers))
+    assert "tokens" not in text
+    assert used == 4
+    assert render_with_usage(RenderRequest(), ALL, Format.PLAIN, len)[0] == render(
+        RenderRequest(), ALL, format=Format.PLAIN
+    )
+
+
 def test_a_long_question_is_not_repeated() -> None:
-    assert render_head(RenderRequest(query="why " * 60), Format.JSON) == render_head(RenderRequest(), Format.JSON)
+    long, none = RenderRequest(query="why " * 60), RenderRequest()
+    assert render_head(long, (), Format.JSON) == render_head(none, (), Format.JSON)
 
 
 def test_an_item_without_language_or_nonce_still_has_its_marks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import ParsedItem, parse
-from satchel.assemble.render.records import record_body, record_title
-from satchel.types import ContextItem, Detail, Format, Freshness, Piece, View
+from satchel.assemble.render.records import record_body, record_name
+from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
 
 VIEWS = (View.ENTITIES, View.BLOCKS)
@@ -39,17 +40,27 @@ def frame(view: View, **fields: object) -> RenderRequest:
 
 
 def expected(items: tuple[ContextItem, ...], view: View) -> list[ParsedItem]:
-    """What reading back gives: the items of the four groups one after the other, or all in their order."""
+    """What reading back gives: the items of the four groups one after the other, or all in their order.
+
+    Lines without a name come back under the name of the entity that shows them.
+    """
     titles = {"code": 0, "doc": 1, "commit": 2, "conversation": 2}
     parsed = []
     for item in sorted(items, key=lambda one: titles.get(one.source, 3)) if view is View.ENTITIES else items:
         section = SECTION_TITLES[titles.get(item.source, 3)] if view is View.ENTITIES else ""
         if item.location is not None:
-            parsed.append(ParsedItem(section, item.location.path, "", item.pieces, item.nonce))
+            parsed.append(ParsedItem(section, item.location.path, "", named(item.pieces), item.nonce))
         else:
             shown = Piece(0, 0, "", record_body(item), item.detail)
-            parsed.append(ParsedItem(section, "", record_title(item), (shown,), item.nonce))
+            parsed.append(ParsedItem(section, "", record_name(item), (shown,), item.nonce))
     return parsed
+
+
+def named(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """The pieces, each without a name under the last name before it or the first one."""
+    shown = list(pieces)
+    name = next((piece.name for piece in shown if piece.name), "")
+    return tuple(replace(piece, name=(name := piece.name or name)) for piece in shown)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -65,7 +76,7 @@ def test_a_view_without_code_parses_back_to_places(view: View, layout: Format) -
     parsed = parse(render(frame(view, show_code=False), ALL, format=layout), layout, view)
     assert [(item.path, item.title) for item in parsed] == [(one.path, one.title) for one in expected(ALL, view)]
     pieces = [(one.start, one.end, one.name) for item in parsed if item.path for one in item.pieces]
-    assert pieces == [(one.start, one.end, one.name) for item in (CAPTURE, GUIDE) for one in item.pieces]
+    assert pieces == [(one.start, one.end, one.name) for item in (CAPTURE, GUIDE) for one in named(item.pieces)]
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -104,15 +115,17 @@ def test_any_content_name_path_and_type_comes_back(
     parsed = parse(render(frame(view), items, format=layout), layout, view)
     assert sorted(item.path for item in parsed) == sorted([path, ""])
     found = next(item for item in parsed if item.path)
-    assert found.pieces == tuple(pieces)
+    assert found.pieces == named(pieces)
     record = next(item for item in parsed if not item.path)
-    assert (record.title, record.pieces) == (record_title(items[1]), (Piece(0, 0, "", text, detail),))
+    wanted = title if title and title != text.split("\n")[0] else "Memory"
+    assert (record.title, record.pieces) == (wanted, (Piece(0, 0, "", text, detail),))
 
 
 def test_entities_have_a_heading_each_under_the_four_titles() -> None:
     text = render(frame(View.ENTITIES), ALL, format=Format.MARKDOWN)
     headings = [line for line in text.split("\n") if line.startswith("## ")]
     assert headings == [f"## {title}" for title in SECTION_TITLES]
+    assert "### 1a2b3c4 by Ada on 2024-05-01\n*commit*" in text
     assert "### CaptureManager.read\n*src/_pytest/capture.py:40-41*" in text
     assert "*src/_pytest/capture.py:70 (window); 90 (window)*" in text or "70,90 (window)" in text
 
@@ -129,7 +142,9 @@ def test_blocks_name_type_and_score() -> None:
     }
     item = replace(CAPTURE, metadata={"entities": [row]})
     text = render(frame(View.BLOCKS), (item, COMMIT), format=Format.MARKDOWN)
-    assert "### function: main\n*src/_pytest/capture.py:120 (signature)* (score: 0.89)" in text
+    assert (
+        "### function: main\n*src/_pytest/capture.py:120 (signature)* (score: 0.89)\n\n**Code:**\n```python 4" in text
+    )
     assert '<location file="src/_pytest/capture.py" start="120" end="140"/>' in render(
         frame(View.BLOCKS), (item,), format=Format.XML
     )
@@ -155,3 +170,43 @@ def test_a_damaged_view_is_an_error(view: View) -> None:
 def test_no_items_are_no_sections() -> None:
     for layout in Format:
         assert parse(render(frame(View.BLOCKS), (), format=layout), layout, View.BLOCKS) == []
+
+
+IMPORTS = piece(1, "import sys\nimport os")
+MAIN = piece(9, "# runs\n", detail=Detail.WINDOW), piece(11, "def main():\n    ...", "main")
+REST = piece(20, "main()", detail=Detail.WINDOW)
+SCRIPT = file_item("src/run.py", (IMPORTS, *MAIN, REST))
+
+
+def test_a_block_shows_imports_apart_and_its_code() -> None:
+    text = render(frame(View.BLOCKS), (SCRIPT,), format=Format.MARKDOWN)
+    assert "### code: main\n*src/run.py:9-10 (window); 11-12; 20 (window)* (score: 0.50)\n\n" in text
+    assert "**Imports:** 1-2\n```python 493817264028\nimport sys\nimport os\n```\n\n**Code:**\n```python " in text
+    assert '<imports range="1-2">' in render(frame(View.BLOCKS), (SCRIPT,), format=Format.XML)
+    assert '"imports":[{"start":1,' in render(frame(View.BLOCKS), (SCRIPT,), format=Format.JSON)
+    places = render(frame(View.BLOCKS, show_code=False), (SCRIPT,), format=Format.MARKDOWN)
+    assert "**Imports:** 1-2\n\n---" in places
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", list(Format))
+def test_lines_without_a_name_make_no_entity_of_their_own(view: View, layout: Format) -> None:
+    text = render(frame(view), (SCRIPT,), format=layout)
+    assert '""' not in text
+    (parsed,) = parse(text, layout, view)
+    assert parsed.pieces == named(SCRIPT.pieces)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("layout", list(Format))
+def test_a_file_of_which_nothing_has_a_name_is_an_entity_by_its_path(view: View, layout: Format) -> None:
+    item = file_item("src/run.py", (IMPORTS, REST))
+    text = render(frame(view), (item,), format=layout)
+    assert '""' not in text
+    assert text.count("src/run.py") == 2
+    assert parse(text, layout, view)[0].pieces == item.pieces
+
+
+def test_what_is_to_be_followed_says_so_in_its_name() -> None:
+    rule = record_item("context", "AGENTS.md", "Use tabs", trust=Trust.GUIDANCE)
+    assert "### Guidance AGENTS.md\n" in render(frame(View.ENTITIES), (rule,), format=Format.MARKDOWN)

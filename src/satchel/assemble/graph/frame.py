@@ -30,12 +30,13 @@ QUERY_SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """A node that is only named. `tags` are as it has them."""
+    """A node that is only named. `tags` are as it has them; `place` is where code stands, else empty."""
 
     id: str
     name: str
     tags: tuple[str, ...]
     score: float
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +117,29 @@ class MarkdownWriter:
         return "\n".join(lines) + "\n\n"
 
     def node(self, item: ContextItem) -> str:
-        """Name and tags, score, distance and path, then text and fields."""
+        """Name and tags, score, distance and path, then text and fields. The name is said once."""
         node = node_of(item.metadata)
         detail = "" if item.detail is Detail.FULL else " (shortened)"
         about = f"*score {node['score']:.2f}, distance {node['distance']}{_path_text(node)}{detail}{_place_text(node)}*"
         fields = field_lines(node.get("fields", {}))
-        body = "\n".join(part for part in (item.content, *fields) if part)
-        return f"## {_titled(node['name'], node['tags'])}\n{about}\n{fenced(item, body)}\n\n"
+        first, _, rest = item.content.partition("\n")
+        content = rest if first == node["name"] else item.content
+        body = "\n".join(part for part in (content, *fields) if part)
+        block = f"{fenced(item, body)}\n" if body else ""
+        return f"## {_titled(node['name'], node['tags'])}\n{about}\n{block}\n"
 
     def tail(self, frame: Frame, overflow: Sequence[Overflow], numbers: Numbers) -> str:
         """What was shown before, and the names of what was not shown."""
         before = "".join(f"Shown before: {line}\n" for line in frame.shown_before)
         if not overflow:
             return before + (f"*and {numbers.summarised} more nodes*" if numbers.summarised else "---")
-        lines = [f"- {_titled(one.name, one.tags)} ({one.score:.2f})" for one in overflow]
+        lines = [f"- {_titled(one.name, one.tags)}{_place_of(one)} ({one.score:.2f})" for one in overflow]
         more = numbers.summarised - len(overflow)
         return before + "\n".join(["## Also related", *lines, *([f"- and {more} more"] if more > 0 else [])])
+
+
+def _place_of(one: Overflow) -> str:
+    return f", {quote(one.place)}" if one.place and one.place.rpartition(":")[0] not in one.name else ""
 
 
 def _titled(name: str, tags: Sequence[str]) -> str:
@@ -141,9 +149,14 @@ def _titled(name: str, tags: Sequence[str]) -> str:
 def _path_text(node: Mapping[str, Any]) -> str:
     """`: child > Plan, then reference (in) > Budget`: how the walk came here."""
     hops = [
-        f"{hop['type']}{' (in)' if hop['direction'] == 'in' else ''} > {quote(hop['name'])}" for hop in node["path"]
+        f"{hop['type']}{' (in)' if hop['direction'] == 'in' else ''}{_line_text(hop)} > {quote(hop['name'])}"
+        for hop in node["path"]
     ]
     return f": {', then '.join(hops)}" if hops else ""
+
+
+def _line_text(hop: Mapping[str, Any]) -> str:
+    return f" at line {hop['line']}" if "line" in hop else ""
 
 
 def _place_text(node: Mapping[str, Any]) -> str:
@@ -199,7 +212,11 @@ class JsonWriter:
 
     def tail(self, frame: Frame, overflow: Sequence[Overflow], numbers: Numbers) -> str:  # noqa: ARG002 - as Markdown
         """The end of `nodes`, and `overflow`."""
-        rows = [{"id": one.id, "name": one.name, "tags": list(one.tags), "score": one.score} for one in overflow]
+        rows = [
+            {"id": one.id, "name": one.name, "tags": list(one.tags), "score": one.score}
+            | ({"place": one.place} if one.place else {})
+            for one in overflow
+        ]
         return f'],"overflow":{dumped(rows)}}}'
 
 

@@ -118,7 +118,7 @@ LENSES: Mapping[str, Lens] = {
             ("attendees", "date", "status"), 2,
         ),
         Lens("code", ("contains", "calls", "imports", "inherits"), max_depth=3),
-        Lens("impact", ("calls:in", "inherits:in", "imports:in", "touches:in"), ("test",), max_depth=3),
+        Lens("impact", ("calls:in", "inherits:in", "imports:in"), max_depth=3),
     )
 }  # fmt: skip
 """The five of the specification, then what surrounds a piece of code, and what depends on it."""

@@ -9,6 +9,7 @@ from typing import Any
 from satchel import outside
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.graph.fields import shown_fields, without_fields
+from satchel.assemble.graph.lenses import Direction
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.score import Rating
 from satchel.assemble.graph.walk import Walk
@@ -134,7 +135,7 @@ class Nodes:
         candidate.body = body
         return candidate
 
-    def path(self, rated: Rated) -> list[dict[str, str]]:
+    def path(self, rated: Rated) -> list[dict[str, Any]]:
         """The way to a node as in the answer: one entry a hop, each with the node that it leads to."""
         return [
             {
@@ -142,9 +143,19 @@ class Nodes:
                 "name": self.name(hop.row),
                 "type": hop.type.value,
                 "direction": hop.direction.value,
+                **({"line": hop.line} if hop.line else {}),
             }
             for hop in rated.walk.path(rated.row)
         ]
+
+    def place(self, rated: Rated) -> str:
+        """Where a node of code stands, `src/client.py:12`: the line of its call, if that led here; else empty."""
+        part, bundle = self._parts[rated.row], self._bundles[self._parts[rated.row].bundle]
+        if bundle.kind not in (Kind.CODE, Kind.DOC):
+            return ""
+        hop = rated.walk.reached[rated.row].hop
+        is_call = hop is not None and hop.line and hop.direction is Direction.IN
+        return self._line(f"{bundle.key}:{hop.line if hop is not None and is_call else part.start}")
 
     def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
         """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""

@@ -15,7 +15,7 @@ from satchel.assemble.graph.nodes import Nodes, Rated
 from satchel.assemble.graph.page import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page
 from satchel.assemble.graph.relevance import Relevance, Vectors
 from satchel.assemble.graph.request import GraphRequest
-from satchel.assemble.graph.resolve import Source, definitions_named, named_node, topic_sources
+from satchel.assemble.graph.resolve import Source, code_named, named_node, topic_sources
 from satchel.assemble.graph.score import Rating, rate
 from satchel.assemble.graph.walk import Bounds, Walk, walk
 from satchel.assemble.pack import Fitted
@@ -76,9 +76,12 @@ def assemble_graph(
     token_counter = counter(request.tokenizer)
     frame = with_shown_before(_frame(request, explored, warnings), known, token_counter, is_all=not rest)
     names = [
-        Overflow(nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4))
+        Overflow(
+            nodes.identity(one.row), nodes.name(one.row), tuple(nodes.tags(one.row)), round(one.rating.total, 4),
+            nodes.place(one),
+        )
         for one in rest
-    ]
+    ]  # fmt: skip
     page = GraphPage(
         frame, writer_of(request.format), bench.key, token_counter, names, len(rated) - len(best) + len(rest)
     )
@@ -217,7 +220,7 @@ def _sources(
     if row is not None:
         return [Source(row, 1.0)], True
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
-        defined = definitions_named(bench.store, query)
+        defined = code_named(bench.store, query)
         if defined:
             return [Source(one, 1.0) for one in defined], True
     analysed = analyse(query)

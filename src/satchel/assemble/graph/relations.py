@@ -1,7 +1,7 @@
-"""One step over the stored relations: what the documents at hand are related to, and how.
+"""One step over the relations: what the documents at hand are related to, and how.
 
-Notes refer to each other by key, so one query in each direction answers. Code refers by name and by path, as it is
-written; a name that several definitions share is followed to none of them.
+Notes refer to each other by key, so one query in each direction answers. Calls and inheritance of code are resolved
+(`satchel.search.relations`).
 """
 
 from __future__ import annotations
@@ -10,41 +10,54 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.assemble.graph.imports import import_targets, importers
 from satchel.assemble.graph.lenses import NOTE_EDGES, Direction, Move
+from satchel.search.relations import MOST_FILES, Relations
+from satchel.search.resolve.imports import import_targets, importers
 from satchel.store.protocol import Store
 from satchel.store.records import Place, StoredPart
 from satchel.types import EdgeType, Kind
 
-MOST_DEFINITIONS = 4
-"""A name that more documents define is ambiguous: its calls are not followed."""
+FEW_PLACES = 5
+"""Up to so many documents each has all of its callers looked for."""
+
+FILES_IN_ALL = 100
+"""Files that are parsed for the callers of more documents together, so that a step takes half a second at most."""
 
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
-_BUILDERS = frozenset({"__init__", "constructor", "new"})
 
 
 class Related(NamedTuple):
-    """A step from the document `source` to the document `target`, both by row number."""
+    """A step from the document `source` to the document `target`, both by row number.
+
+    `line` is that of the call, 0 for all other relations.
+    """
 
     source: int
     move: Move
     target: int
+    line: int = 0
 
 
-def related(store: Store, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Related]:
+def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Related]:
     """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
 
-    A document is not related to itself, whatever its text says.
+    A document is not related to itself, whatever its text says. Of several calls the first counts.
     """
     by_type = {(move.type, move.direction): move for move in moves}
+    store = relations.code.store
     found = [
         Related(source, by_type[type_, side], target)
-        for group in (_notes, _members, _names, _imports, _touches)
+        for group in (_notes, _members, _imports, _touches)
         for source, type_, side, target in group(store, places, by_type.keys())
         if source != target
     ]
-    found.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, step.target))
-    return list(dict.fromkeys(found))
+    found += [
+        Related(source, by_type[type_, side], target, line)
+        for source, type_, side, target, line in _names(relations, places, by_type.keys())
+        if source != target
+    ]
+    found.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
+    return list({step[:3]: step for step in reversed(found)}.values())[::-1]
 
 
 _Wanted = Collection[tuple[EdgeType, Direction]]
@@ -112,53 +125,41 @@ def _owner(part: StoredPart, inside: Sequence[StoredPart]) -> int:
     return by_name or (inside[0].row if part.row != inside[0].row else 0)
 
 
-def _names(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Calls and inheritance: the target is a name, followed where few documents define it."""
-    code = [place for place in places.values() if place.kind is Kind.CODE]
-    outgoing = _types(wanted, _NAMED, Direction.OUT)
-    if code and outgoing:
-        edges = store.edges_from([place.row for place in code], outgoing)
-        defined = _definitions(store, {target for _, _, target in edges})
-        for source, type_, target in edges:
-            for row in defined.get(target, ()):
-                yield source, type_, Direction.OUT, row
-    incoming = _types(wanted, _NAMED, Direction.IN)
-    own: dict[str, list[int]] = defaultdict(list)
-    for place in code:
-        if place.name:
-            own[_called(place.name)].append(place.row)
-    if own and incoming:
-        clear = {definition.name for definition in store.definitions(sorted(own), most=MOST_DEFINITIONS)}
-        for source, type_, name in store.edges_to(sorted(clear), incoming):
-            for row in own[name]:
-                yield row, type_, Direction.IN, source
-
-
-def _called(name: str) -> str:
-    """How a call names a definition: by the last part of its name, a constructor by its class."""
-    owner, _, last = name.rpartition(".")
-    return owner.rpartition(".")[2] if owner and last in _BUILDERS else last
-
-
-def _definitions(store: Store, names: Collection[str]) -> dict[str, list[int]]:
-    """Rows of what defines these names. A function inside another one cannot be called from outside."""
-    rows = store.definitions(sorted(names), most=MOST_DEFINITIONS) if names else []
-    parts = store.parts({row.row for row in rows})
-    found: dict[str, list[int]] = defaultdict(list)
-    for row in rows:
-        if parts[row.row].name.rpartition(".")[2] == row.name:
-            found[row.name].append(row.row)
-    return found
+def _names(
+    relations: Relations, places: Mapping[int, Place], wanted: _Wanted
+) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
+    """Calls and inheritance, each with the line of the call."""
+    code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
+    if not code or not any(type_ in _NAMED for type_, _ in wanted):
+        return
+    most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
+    relations.code.load(code)
+    relations.code.load_files(relations.code.bundle_of(row).key for row in code)
+    for row in code:
+        own = relations.definition(row)
+        if (EdgeType.CALLS, Direction.OUT) in wanted:
+            for call in relations.callees(row):
+                yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
+        if (EdgeType.CALLS, Direction.IN) in wanted and own is not None:
+            for site in relations.callers(own, most).sites:
+                yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
+        for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
+            if (EdgeType.INHERITS, side) in wanted and own is not None:
+                yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
 
 
 def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Files that import each other; each stands there with its first document."""
+    """Files that import each other; each stands there with its first document.
+
+    Who imports a file concerns the file as a whole, not every function in it.
+    """
     code = [place for place in places.values() if place.kind is Kind.CODE]
     if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
         for source, target in import_targets(store, code):
             yield source, EdgeType.IMPORTS, Direction.OUT, target
-    if code and (EdgeType.IMPORTS, Direction.IN) in wanted:
-        for source, target in importers(store, code):
+    whole = [place for place in code if place.is_first]
+    if whole and (EdgeType.IMPORTS, Direction.IN) in wanted:
+        for source, target in importers(store, whole):
             yield source, EdgeType.IMPORTS, Direction.IN, target
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from satchel.search.documents import document_id
+from satchel.search.named import clear, definitions_named, files_named
+from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult
 from satchel.store.protocol import Store
 from satchel.types import Hit, Kind
@@ -75,11 +77,13 @@ def _part(store: Store, rows: range, identity: str, kind: Kind, key: str) -> int
     )
 
 
-def definitions_named(store: Store, query: str) -> list[int]:
-    """Rows of the definitions with this qualified name (`Client.send`), for those who ask about code by name."""
-    rows = sorted({definition.row for definition in store.definitions([query.rpartition(".")[2]], most=MOST_SOURCES)})
-    parts = store.parts(rows)
-    return [row for row in rows if parts[row].name == query or parts[row].name.endswith(f".{query}")]
+def code_named(store: Store, query: str) -> list[int]:
+    """Rows of the definitions or of the one file that a name means (`Client.send`, `client.py`); none if unclear."""
+    named = clear(definitions_named(Code(store), query), MOST_SOURCES)
+    if named:
+        return list(dict.fromkeys(one.row for one in named))
+    files = files_named(store, query) if "." in query else []
+    return [files[0].first_document] if len(files) == 1 else []
 
 
 def topic_sources(store: Store, ask: Ask, kinds: Sequence[Kind]) -> list[Source]:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.walk import Reached
 from satchel.search.adjust import HALF_LIFE_SECONDS
+from satchel.sources.roles import is_inline_test
+from satchel.store.records import Place
 from satchel.types import Signal
 
 DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
@@ -24,6 +26,9 @@ BARE_DISTANCE_WEIGHT, BARE_RECENCY_WEIGHT = 0.60, 0.40
 
 TAG_BOOST = 0.10
 """What a tag of the lens adds: a match that is 0.29 more relevant is worth as much."""
+
+TEST_FADE = 0.8
+"""What a test, an example or a benchmark is worth beside production code at the same distance, in a lens on code."""
 
 UNDATED = 0.5
 """Recency of a node without a date: neither new nor old."""
@@ -52,7 +57,8 @@ def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_word
         Signal("edges", reached.edge_factor, 0.0),
         Signal("recency", recency(reached.place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
     ]
-    total = signals[0].weight * reached.nearness + signals[3].weight * signals[3].value
+    nearness = reached.nearness * (TEST_FADE if lens.is_about_code and _is_secondary(reached.place) else 1.0)
+    total = signals[0].weight * nearness + signals[3].weight * signals[3].value
     if has_words:
         signals.append(Signal("relevance", relevance, RELEVANCE_WEIGHT))
         total += RELEVANCE_WEIGHT * relevance
@@ -60,6 +66,10 @@ def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_word
         signals.append(Signal("tag", 1.0, TAG_BOOST))
         total += TAG_BOOST
     return Rating(min(total, 1.0), tuple(signals))
+
+
+def _is_secondary(place: Place) -> bool:
+    return place.secondary or is_inline_test(place.key, place.name)
 
 
 def is_boosted(reached: Reached, lens: Lens) -> bool:

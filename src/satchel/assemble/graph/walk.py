@@ -18,6 +18,7 @@ from satchel.assemble.graph.lenses import Direction, Lens
 from satchel.assemble.graph.relations import Related, related
 from satchel.assemble.graph.relevance import Relevance
 from satchel.assemble.graph.resolve import Source
+from satchel.search.relations import Relations
 from satchel.store.protocol import Store
 from satchel.store.records import Place
 from satchel.types import EdgeType
@@ -29,11 +30,12 @@ what is equally near, too little to put what is near behind what is far."""
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step of a path: the relation, its direction, and the node that it leads to."""
+    """One step of a path: the relation, its direction, the node that it leads to, and the line of a call (else 0)."""
 
     row: int
     type: EdgeType
     direction: Direction
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
     pairs: list[tuple[int, int]] = []
     warnings: list[str] = []
     frontier = list(reached)
+    relations = Relations(store)
     hubs: dict[int, tuple[int, int]] = {}
     timed_out = False
     for distance in range(1, bounds.depth + 1):
@@ -109,9 +112,11 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
             timed_out = True
             warnings.append(f"stopped after {bounds.deadline_seconds:g} s at distance {distance - 1}")
             break
-        steps = related(store, {row: reached[row].place for row in frontier}, lens.moves)
+        steps = related(relations, {row: reached[row].place for row in frontier}, lens.moves)
         pairs += [(step.source, step.target) for step in steps if step.target in reached or step.target in matched]
-        steps = _sampled([step for step in steps if step.target not in reached], relevance, bounds.hub_nodes, hubs)
+        steps = _sampled(
+            store, [step for step in steps if step.target not in reached], relevance, bounds.hub_nodes, hubs
+        )
         best = _best(steps, reached)
         room = bounds.max_nodes - len(reached)
         kept = _most_relevant(list(best), relevance, room)
@@ -130,16 +135,23 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
 
 
 def _sampled(
-    steps: Sequence[Related], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+    store: Store, steps: Sequence[Related], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
 ) -> list[Related]:
-    """The steps, of each node those to its most relevant `most` neighbours; what was left out is noted in `hubs`."""
+    """The steps, of each node those to its most relevant `most` neighbours, production code before tests.
+
+    What was left out is noted in `hubs`.
+    """
     kept: list[Related] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)
         targets = list(dict.fromkeys(step.target for step in own))
         if len(targets) > most:
             hubs[source] = (most, len(targets))
-            chosen = set(_most_relevant(targets, relevance, most))
+            places = store.places(targets)
+            production = [row for row in targets if row not in places or not places[row].secondary]
+            chosen = set(_most_relevant(production, relevance, most))
+            rest = [row for row in targets if row not in chosen]
+            chosen |= set(_most_relevant(rest, relevance, most - len(chosen)))
             own = [step for step in own if step.target in chosen]
         kept += own
     return kept
@@ -174,7 +186,7 @@ def _best(steps: Sequence[Related], reached: Mapping[int, Reached]) -> dict[int,
 def _arrived(step: Related, place: Place, before: Reached, distance: int) -> Reached:
     return Reached(
         place, distance, before.source_factor, before.edge_factor * (1 - RANK_FADE * step.move.rank), step.source,
-        Hop(step.target, step.move.type, step.move.direction),
+        Hop(step.target, step.move.type, step.move.direction, step.line),
     )  # fmt: skip
 
 

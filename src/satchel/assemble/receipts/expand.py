@@ -270,7 +270,7 @@ def _packed(
     layout: Format,
     key: bytes,
 ) -> Context:
-    rendering = RenderRequest(failures=failures)
+    rendering = RenderRequest(failures=failures, overview=False)
     items: list[ContextItem] = []
     overflow: list[Omission] = []
 

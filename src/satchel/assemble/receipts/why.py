@@ -6,15 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from satchel.assemble.floors import floor_of
 from satchel.assemble.receipt import BUDGET, LIMIT, VALUE
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.stream import floor_of, is_wanted
+from satchel.assemble.stream import is_wanted
 from satchel.clean import clean_field
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
+from satchel.search.named import definitions_named, files_named
 from satchel.search.query import Query, analyse
+from satchel.search.resolve.code import Code
 from satchel.search.searcher import document_of, search_kind
 from satchel.search.standing import FileStanding, file_standing
 from satchel.store.protocol import Store
@@ -100,34 +103,18 @@ def _by_path(wanted: str, store: Store) -> list[Target]:
     kind, _, rest = wanted.partition(":")
     path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else wanted).partition("::")
     path = path.partition("#")[0]
-    for one in FILE_KINDS:
-        bundle = store.bundle(one, path)
-        if bundle is not None and symbol:
-            return [row for row in _by_symbol(symbol.partition("~")[0], store) if row.path == path]
-        if bundle is not None:
-            return [Target(one, f"{one}:{path}", path)]
-    name = path.rpartition("/")[2]
-    ids = [number for number, key in store.paths_named([name], []) if key == path or key.endswith(f"/{path}")]
-    files = store.bundles(ids).values()
-    return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files if one.kind in FILE_KINDS]
+    if symbol:
+        return []
+    return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
 
 
 def _by_symbol(wanted: str, store: Store) -> list[Target]:
-    """Definitions by their name, or by the end of their qualified name."""
-    plain = wanted.removesuffix("()").replace("::", ".").replace("#", ".")
-    name = plain.rpartition(".")[2]
-    definitions = store.definitions([name])
-    parts = store.parts({row.row for row in definitions})
-    bundles = store.bundles({part.bundle for part in parts.values()})
+    """Definitions by their name, by the end of their qualified name, or by path and name."""
+    code = Code(store)
     found: dict[str, Target] = {}
-    for row in definitions:
-        qualified = f"{row.owner}.{row.name}" if row.owner else row.name
-        part = parts.get(row.row)
-        if part is None or not f".{qualified}".endswith(f".{plain}"):
-            continue
-        document = document_of(bundles[part.bundle], part)
-        path = document.location.path if document.location is not None else ""
-        found.setdefault(document.id, Target(document.kind, document.id, path, document))
+    for one in definitions_named(code, wanted):
+        document = document_of(code.bundle_of(one.row), code.part(one.row))
+        found.setdefault(document.id, Target(document.kind, document.id, one.path, document))
     return list(found.values())
 
 
@@ -248,7 +235,7 @@ def _explained(
     if not is_wanted(own[0], request):
         return out("filter", "--path or --exclude leaves it out")
     best = max(hit.relevance for hit in hits)
-    floor = floor_of(kind, best, request)
+    floor = floor_of(kind, best, best, request.min_score)
     if floor is None:
         return out("floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}")
     if own[0].relevance < floor:

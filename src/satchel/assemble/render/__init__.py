@@ -7,23 +7,31 @@ the parts that `render` joins, so a caller who counts them knows what an item co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from satchel.assemble.render.layout import Section, Writer, sections
-from satchel.assemble.render.request import RenderRequest
+from satchel.assemble.render.request import RenderRequest, Stop
 from satchel.types import ContextItem, Format, View
 
 __all__ = [
     "RenderRequest",
     "Section",
+    "Stop",
     "render",
     "render_head",
     "render_item",
     "render_parts",
     "render_section",
     "render_tail",
+    "render_with_usage",
     "sections",
 ]
+
+
+USAGE_TRIES = 3
+"""Texts that are written and counted until the number in the footer is true: the first has a number as long as it may
+be, the second nearly always the true one."""
 
 
 @cache
@@ -69,6 +77,27 @@ def _viewed(format: Format, view: View) -> Writer:  # noqa: A002
 WriteItem = Callable[[ContextItem], str]
 
 
+def render_with_usage(
+    request: RenderRequest,
+    items: Sequence[ContextItem],
+    format: Format,  # noqa: A002 - the name of the option
+    count: Callable[[str], int],
+) -> tuple[str, int]:
+    """The context whose footer states how many tokens it has itself, by `count`, and that number.
+
+    Where no number makes itself true, the footer states none. So it does without a limit.
+    """
+    used = request.limit  # as many digits as the number may have
+    for _ in range(USAGE_TRIES if used else 0):
+        text = render(replace(request, used=used), items, format=format)
+        counted = count(text)
+        if counted == used:
+            return text, used
+        used = counted
+    text = render(replace(request, used=0), items, format=format)
+    return text, count(text)
+
+
 def render_parts(
     request: RenderRequest,
     items: Sequence[ContextItem],
@@ -82,7 +111,7 @@ def render_parts(
     writer = _viewed(format, request.view)
     grouped = request.group_by_type
     write = write_item or (lambda item: writer.item(item, show_code=request.show_code))
-    yield writer.head(request)
+    yield writer.head(request, items)
     for number, section in enumerate(sections(items, group_by_type=grouped, view=request.view, lead=request.lead)):
         opening, closing = writer.section(section.title, grouped=grouped)
         yield writer.SECTION_JOIN + opening if number else opening
@@ -93,9 +122,9 @@ def render_parts(
     yield writer.tail(request, items)
 
 
-def render_head(request: RenderRequest, format: Format) -> str:  # noqa: A002
-    """Everything before the first section."""
-    return _writer(format).head(request)
+def render_head(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002
+    """Everything before the first section: the notice, and which of these items are the best."""
+    return _writer(format).head(request, items)
 
 
 def render_section(request: RenderRequest, title: str, format: Format) -> tuple[str, str]:  # noqa: A002

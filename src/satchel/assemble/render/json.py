@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from satchel.assemble.render.layout import (
     QUERY_SHOWN,
+    Note,
     counts_line,
     file_path,
     notes,
     notice,
 )
-from satchel.assemble.render.records import record_body, record_title
+from satchel.assemble.render.opening import head_notes
+from satchel.assemble.render.records import heading, record_body
 from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 
@@ -24,12 +26,13 @@ SECTION_JOIN = ","
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def head(request: RenderRequest) -> str:
-    """The object up to its first item or group."""
-    frame = {"title": request.title} if request.title != DEFAULT_TITLE else {}
+def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - the protocol of all formats
+    """The object up to its first item or group; there the order of the items says which are the best."""
+    frame: dict[str, Any] = {"title": request.title} if request.title != DEFAULT_TITLE else {}
     frame["notice"] = notice(request)
     if request.query and len(request.query) <= QUERY_SHOWN:
         frame["query"] = request.query
+    frame |= _noted(head_notes(request))
     return f'{{"context":{dumped(frame)[:-1]},"{"groups" if request.group_by_type else "items"}":['
 
 
@@ -47,16 +50,24 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     if path:
         fields |= {"path": path, "ranges": [range_fields(piece, show_code=show_code) for piece in item.pieces]}
     else:
-        fields |= {"title": record_title(item), "text": record_body(item)} | detail_fields(item.detail)
+        fields |= {"title": heading(item), "text": record_body(item)} | detail_fields(item.detail)
     return dumped(fields | {"nonce": item.nonce} if item.nonce else fields)
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The rest of the object: counts and what there is to note."""
-    frame: dict[str, Any] = {"footer": counts_line(request, items)}
-    for note in notes(request, items):
-        frame[note.key] = note.entries[0] if note.key == "summary" else note.entries
+    frame = {"footer": counts_line(request, items)} | _noted(notes(request, items))
     return f"],{dumped(frame)[1:]}}}"
+
+
+def _noted(listed: Iterable[Note]) -> dict[str, Any]:
+    """The entries of each note by its key, and how many there are more of them."""
+    frame: dict[str, Any] = {}
+    for note in listed:
+        frame[note.key] = note.entries[0] if note.is_single else note.entries
+        if note.more:
+            frame[f"{note.key}_more"] = note.more
+    return frame
 
 
 def range_fields(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:

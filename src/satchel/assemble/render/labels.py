@@ -1,16 +1,15 @@
-r"""Names, paths and line ranges on one line, so that they can be read back: `40-52,60-71 in Reader`.
+r"""Names, paths and line ranges on one line, so that they can be read back: `@@40-52 Reader.read`.
 
-A range line is one or more ranges and what they share:
+A label line stands above every shown piece of a file. It is the mark, the range, and what is shown there:
 
-    10-24                      a whole unit whose name the lines themselves show, or a gap without a name
-    10-24 in Reader            the same inside `Reader`: the lines show the last part of the name
-    10-24 Reader.read          a whole unit
-    10-24 of Reader.read       lines of it
-    10-11 signature of R.read  its declaration only; `line of` is one line about it
-    10-24 moved in Reader      not as it was indexed: `moved`, `changed` or `stale` stands before any label
-    10-24=2                    a range shown on another number of lines than it spans
+    @@10-24                      lines without a name
+    @@10-24 Reader.read          a whole unit
+    @@10-24 of Reader.read       lines of it; of a class or section: several of its parts
+    @@10-11 signature of R.read  its declaration only; `line of` is one line about it
+    @@10-24 moved Reader.read    not as it was indexed: `moved`, `changed` or `stale` stands before the name
+    @@10-24=2                    a range shown on another number of lines than it spans
 
-Pieces that touch are one range where one label says enough (`40-71 in Reader` may be two methods).
+The range tells how many lines follow, so a line of the file that looks like a label is content.
 
 A field that could be misread (line breaks, a leading quote, one of the words above) is written as a JSON string.
 """
@@ -19,12 +18,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
-from satchel.assemble.render.declaration import declared_name
 from satchel.types import Detail, Freshness, Piece
+
+MARK = "@@"
+"""Opens a label, as in a diff, where it says lines and name as well. A space behind it would cost each label a token;
+`L10-24` costs the same and looks like code."""
+
+SECTION_SEPARATOR = " > "
+"""Between the headings that lead to a section of a document."""
 
 _LINE_END = "\n"
 
@@ -33,21 +38,17 @@ _UNSAFE = "\x7f-\x9f\u2028\u2029\ud800-\udfff"
 _UNSAFE_CHARACTER = re.compile(f"[{_UNSAFE}]")
 _MISREADABLE = re.compile(
     f"[\x00-\x1f{_UNSAFE}]"
-    r"|\A(?:\Z|[\"`\s]|(?:in|of|signature|line|moved|changed|stale) |(?:moved|changed|stale)\Z)"
-    # (above: a quote, a code span, a word of ours)
+    r"|\A(?:\Z|[\"`\s]|(?:of|signature|line|moved|changed|stale)(?: |\Z))"  # a quote, a code span, a word of ours
     r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
 )
 
 _RANGE = r"\d+(?:-\d+)?(?:=\d+)?"
-RANGE_LINE = re.compile(rf"({_RANGE}(?:,{_RANGE})*)(?: (.*))?", re.ASCII | re.DOTALL)
-"""A range line: the ranges, and what they share."""
-
-BETWEEN_LINES = 4
-"""A nameless piece of so many lines at most goes with the unit that it touches: another range costs six tokens."""
-
+_LABEL_LINE = re.compile(rf"{MARK}({_RANGE})(?: (.+))?", re.ASCII | re.DOTALL)
 _FRESHNESS = re.compile(r"(moved|changed|stale)(?: |\Z)")
-_LABEL = re.compile(r"(in|of|signature of|line of) (.+)", re.DOTALL)
-_DETAILS = {"in": Detail.FULL, "of": Detail.WINDOW, "signature of": Detail.SIGNATURE, "line of": Detail.LINE}
+_DETAIL = re.compile(r"(of|signature|line)(?: |\Z)(?:of )?(.*)", re.DOTALL)
+_RELATIONS = {Detail.FULL: "", Detail.WINDOW: "of", Detail.SIGNATURE: "signature of", Detail.LINE: "line of"}
+_DETAILS = {"of": Detail.WINDOW, "signature": Detail.SIGNATURE, "line": Detail.LINE}
+_LONG = frozenset({Detail.FULL, Detail.WINDOW})
 
 
 class LineRange(NamedTuple):
@@ -93,61 +94,36 @@ def touches(earlier: Piece, later: Piece) -> bool:
     return later.start == earlier.end + 1
 
 
-def name_label(piece: Piece) -> str:
-    """What follows the range where the text is not shown, or where names are always written."""
-    return _marked(piece, _name_label(piece))
+def label_line(piece: Piece, *, shown: bool) -> str:
+    """The label of one piece. `shown`: its text follows."""
+    lines = shown_range(piece) if shown else line_range(piece)
+    name = quote(piece.name) if piece.name else ""
+    relation = _RELATIONS[piece.detail] if name else _RELATIONS[piece.detail].removesuffix("of").rstrip()
+    return " ".join(part for part in (f"{MARK}{lines}", piece.freshness or "", relation, name) if part)
 
 
-def short_name_label(piece: Piece) -> str:
-    """What follows the range where the text is shown below: without the part of the name that the text declares."""
-    return _marked(piece, _short_name_label(piece))
-
-
-def _marked(piece: Piece, label: str) -> str:
-    """The label after the word that says how the piece differs from what was indexed."""
-    return " ".join(part for part in (piece.freshness or "", label) if part)
-
-
-def _name_label(piece: Piece) -> str:
-    if piece.detail is Detail.FULL:
-        return quote(piece.name) if piece.name else ""
-    if piece.detail is Detail.WINDOW:
-        return f"of {quote(piece.name)}" if piece.name else ""
-    return f"{piece.detail} of {quote(piece.name)}"
-
-
-def _short_name_label(piece: Piece) -> str:
-    label = _name_label(piece)
-    is_whole = label == "" or piece.detail is Detail.FULL
-    if not is_whole or not (declared := declared_name(piece.text)):
-        return label
-    if not piece.name:
-        return quote("")
-    owner, dot, last = piece.name.rpartition(".")
-    # Several names in one label ("Reader.read, Reader.close") have no single owner.
-    if last != declared or (dot and not owner) or " " in owner:
-        return label
-    return f"in {quote(owner)}" if owner else ""
+def labelled(pieces: Iterable[Piece], *, shown: bool) -> str:
+    """The pieces of a file, each below its label; pieces that touch are one where one label says enough."""
+    rows: list[str] = []
+    for piece in joined_pieces(pieces) if shown else pieces:
+        rows.append(label_line(piece, shown=shown))
+        if shown:
+            rows.append(piece.text)
+    return "\n".join(rows)
 
 
 def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces, with one for all that touch and need no label of their own: named after the first that has a name.
+    """The pieces, with one for all that touch and differ in nothing but their names.
 
-    That is so for the same label (two methods of `Reader`), for a unit inside the one before (a method after the
-    header of its class), and for the few lines between two units. Lines of no file and pieces shown on another number
-    of lines stay alone.
+    It is named after what contains them all. Lines of no file and pieces shown on another number of lines stay alone.
     """
-    joined: list[Piece] = []
+    runs: list[list[Piece]] = []
     for piece in pieces:
-        last = joined[-1] if joined else None
-        if last is None or not _continues(last, piece):
-            joined.append(piece)
-            continue
-        named = last if last.name else piece
-        joined[-1] = Piece(
-            last.start, piece.end, named.name, f"{last.text}\n{piece.text}", named.detail, last.freshness
-        )
-    return joined
+        if runs and _continues(runs[-1][-1], piece):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return [_joined(run) if len(run) > 1 else run[0] for run in runs]
 
 
 def _continues(last: Piece, piece: Piece) -> bool:
@@ -155,25 +131,31 @@ def _continues(last: Piece, piece: Piece) -> bool:
         return False
     if last.freshness is not piece.freshness:
         return False
-    if last.detail is piece.detail is Detail.FULL:
-        if last.name and piece.name.startswith(f"{last.name}."):
-            return True
-        if _is_between(last) or _is_between(piece):
-            return True
-    return short_name_label(last) == short_name_label(piece)
+    return _LONG.issuperset((last.detail, piece.detail)) or (last.detail, last.name) == (piece.detail, piece.name)
 
 
-def _is_between(piece: Piece) -> bool:
-    """Whether it is a comment or a few statements between two units, not worth a range of its own."""
-    return not piece.name and piece.end - piece.start < BETWEEN_LINES
+def _joined(run: Sequence[Piece]) -> Piece:
+    first, last = run[0], run[-1]
+    named = [piece for piece in run if piece.name]
+    if not named:
+        name, detail = "", Detail.FULL
+    else:
+        name, detail = named[0].name, named[0].detail
+        if any(piece.detail is Detail.WINDOW for piece in named):
+            detail = Detail.WINDOW
+        if any(piece.name != name for piece in named):
+            container = _container([piece.name for piece in named])
+            detail = Detail.WINDOW if container else detail
+            name = container or f"{name} … {named[-1].name}"
+    text = "\n".join(piece.text for piece in run)
+    return Piece(first.start, last.end, name, text, detail, first.freshness)
 
 
-def range_lines(pieces: Iterable[Piece], *, shown: bool) -> Iterator[str]:
-    """The range lines of one file, neighbours with the same label on one line. `shown`: the text follows."""
-    label_of, range_of = (short_name_label, shown_range) if shown else (name_label, line_range)
-    for label, group in groupby(pieces, key=label_of):
-        ranges = ",".join(map(range_of, group))
-        yield f"{ranges} {label}" if label else ranges
+def _container(names: Sequence[str]) -> str:
+    """The class or section that contains all of them, empty if there is none."""
+    separator = SECTION_SEPARATOR if SECTION_SEPARATOR in names[0] else "."
+    levels = zip(*(name.split(separator) for name in names), strict=False)
+    return separator.join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
 def read_ranges(written: str) -> list[LineRange]:
@@ -187,21 +169,29 @@ def read_ranges(written: str) -> list[LineRange]:
     return ranges
 
 
-def read_freshness(label: str) -> tuple[Freshness | None, str]:
-    """The word that says how a piece differs from what was indexed, and the rest of its label."""
-    found = _FRESHNESS.match(label)
-    return (Freshness(found[1]), label[found.end() :]) if found is not None else (None, label)
+def read_labelled(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
+    """`labelled` backwards. Raises ValueError where a label should stand and does not."""
+    position = 0
+    while position < len(body):
+        match = _LABEL_LINE.fullmatch(body[position])
+        if match is None:
+            raise ValueError(f"{body[position]!r} is not a label")
+        (lines,) = read_ranges(match[1])
+        position += 1
+        end = position + lines.shown if shown else position
+        yield _read_piece(lines, match[2] or "", "\n".join(body[position:end]))
+        position = end
 
 
-def read_piece(lines: LineRange, label: str, text: str) -> Piece:
-    """The piece with this range, label and text: `short_name_label` and `name_label` backwards."""
-    freshness, label = read_freshness(label)
-    found = _LABEL.fullmatch(label)
-    if found is None:
-        return Piece(
-            lines.start, lines.end, unquote(label) if label else declared_name(text), text, freshness=freshness
-        )
-    relation, name = found[1], unquote(found[2])
-    if relation == "in":
-        name = f"{name}.{declared_name(text)}"
-    return Piece(lines.start, lines.end, name, text, _DETAILS[relation], freshness)
+def is_label(line: str) -> bool:
+    """Whether a line outside of any block is a label."""
+    return _LABEL_LINE.fullmatch(line) is not None
+
+
+def _read_piece(lines: LineRange, label: str, text: str) -> Piece:
+    freshness, detail = None, Detail.FULL
+    if match := _FRESHNESS.match(label):
+        freshness, label = Freshness(match[1]), label[match.end() :]
+    if match := _DETAIL.fullmatch(label):
+        detail, label = _DETAILS[match[1]], match[2]
+    return Piece(lines.start, lines.end, unquote(label), text, detail, freshness)

@@ -21,6 +21,15 @@ GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
 SOURCES_SHOWN = 10
 """Entries of the sources footer, as the first specification has it; the others are a number."""
 
+OMISSIONS_SHOWN = 1
+"""Of what was left out, the best that are named with their handles; the others are a number."""
+
+OMISSIONS_ROOM = 60
+"""Characters of those that are named: with label, handles and number 60 tokens at most for ordinary paths."""
+
+OMITTED_LABEL = "Left out"
+HANDLED_LABEL = "Left out (satchel expand HANDLE)"
+
 ALSO_SHOWN = 5
 """Other places named of one definition: enough to see the pattern that they follow; the others are a number."""
 
@@ -55,7 +64,7 @@ class Writer(Protocol):
     ITEM_JOIN: str
     SECTION_JOIN: str
 
-    def head(self, request: RenderRequest) -> str:
+    def head(self, request: RenderRequest, items: Sequence[ContextItem]) -> str:
         """Everything before the first section."""
         ...
 
@@ -82,20 +91,24 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One line of the footer: its name in structured formats, its label in text, and its entries.
+    """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
-    With `is_listed` every entry has a line of its own.
+    With `is_listed` every entry has a line of its own, with `is_single` there is one at most.
     """
 
     key: str
     label: str
     entries: tuple[str, ...]
+    more: int = 0
     is_listed: bool = False
+    is_single: bool = False
+    separator: str = "; "
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What stands behind the label, line by line."""
-        return self.entries if self.is_listed else ("; ".join(self.entries),)
+        entries = (*self.entries, f"and {self.more} more") if self.more else self.entries
+        return entries if self.is_listed else (self.separator.join(entries),)
 
 
 def notice(request: RenderRequest) -> str:
@@ -138,14 +151,33 @@ def file_path(item: ContextItem) -> str:
 
 
 def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """`7 items from 2 sources`: a source is a kind. `Based on 3 past experiences` where only one kind counts."""
+    """`7 items from 2 sources; 2,310 of 4,000 tokens; full`: a source is a kind.
+
+    `Based on 3 past experiences` where only one kind counts.
+    """
     source_count = len({item.source for item in items})
     line = f"{_counted(len(items), 'item')} from {_counted(source_count, 'source')}"
     if request.based_on is not None:
         line = (
             f"Based on {_counted(sum(item.source == request.based_on for item in items), f'past {request.based_on}')}"
         )
-    return f"{line}, truncated" if request.truncated else line
+    line = f"{line}, truncated" if request.truncated else line
+    if not request.used:
+        return line
+    line = f"{line}; {request.used:,} of {request.limit:,} tokens"
+    return f"{line}; {request.stopped}" if request.stopped else line
+
+
+def fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
+    """Of entries in a short and a long form as many as fit into so many characters, each as long as it can be."""
+    rows: list[str] = []
+    for forms in entries:
+        row = next((form for form in reversed(forms) if len(form) <= room), None)
+        if row is None:
+            break
+        rows.append(row)
+        room -= len(row)
+    return rows
 
 
 def _counted(number: int, noun: str) -> str:
@@ -154,8 +186,10 @@ def _counted(number: int, noun: str) -> str:
 
 def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
     """The lines below the counts that have something to say, each entry on one line."""
+    sources, more_sources = _source_entries(items) if request.show_sources else ((), 0)
+    omitted = _omission_entries(request.overflow)
     every = (
-        Note("sources", "Sources", _source_entries(items) if request.show_sources else ()),
+        Note("sources", "Sources", sources, more_sources),
         Note("also", "Also at", _also_entries(items)),
         Note("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         Note(
@@ -164,11 +198,16 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
             reference_lines(request.shown_before, request.shown_before_more),
             is_listed=True,
         ),
-        Note("omitted", "Left out", tuple(map(_omission_entry, request.overflow))),
+        Note(
+            "omitted",
+            HANDLED_LABEL if any(one.handle for one in request.overflow) else OMITTED_LABEL,
+            omitted,
+            len(request.overflow) - len(omitted),
+        ),
         Note("failures", "Failed", tuple(map(_failure_entry, request.failures))),
         Note("counts", "Items", _type_counts(items) if request.tokenizer else ()),
         Note("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
-        Note("summary", "Summary", (quote(request.summary),) if request.summary else ()),
+        Note("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
     )
     return [note for note in every if note.entries]
 
@@ -184,18 +223,25 @@ def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
 
 
-def _source_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    entries = tuple(map(_source_entry, items[:SOURCES_SHOWN]))
-    more = len(items) - len(entries)
-    return (*entries, f"and {more} more") if more else entries
+def _source_entries(items: Sequence[ContextItem]) -> tuple[tuple[str, ...], int]:
+    """The first ten sources, and how many more there are."""
+    return tuple(map(_source_entry, items[:SOURCES_SHOWN])), max(len(items) - SOURCES_SHOWN, 0)
 
 
 def _source_entry(item: ContextItem) -> str:
     path = file_path(item)
     if not path:
         return quote(record_title(item))
-    start = item.pieces[0].start
+    start = _entity_line(item)
     return quote(f"{path}:{start}" if start else path)
+
+
+def _entity_line(item: ContextItem) -> int:
+    """Where the best entity of a file begins; what has no name, as its imports, only if there is nothing else."""
+    for row in item.metadata.get("entities", ()):
+        if row["start_line"] and any(piece.name == row["qualified_name"] for piece in item.pieces):
+            return int(row["start_line"])
+    return next((piece.start for piece in item.pieces if piece.name), item.pieces[0].start)
 
 
 def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
@@ -237,11 +283,20 @@ def shown_before_entry(one: ShownBefore) -> str:
     return f"{quoted(one.title) if _PLACE_END.search(one.title) else quote(one.title)} {one.handle or NO_HANDLE}"
 
 
-def _omission_entry(omission: Omission) -> str:
+def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
+    """The best few, each with the handle that brings it: `src/a.py:10-24 Reader.read a2b3c4d5`, or without its name."""
+    entries = list(map(_omission_entry, overflow[:OMISSIONS_SHOWN]))
+    return tuple(fitted(entries, OMISSIONS_ROOM) or (entries[0][:1] if entries else ()))
+
+
+def _omission_entry(omission: Omission) -> tuple[str, str]:
+    handle = f" {omission.handle}" if omission.handle else ""
     if not omission.path:
-        return quote(f"{omission.source.capitalize()} {omission.title}".rstrip())
+        entry = quote(f"{omission.source.capitalize()} {omission.title}".rstrip()) + handle
+        return entry, entry
     place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
-    return quote(place if omission.title in ("", omission.path) else f"{place} {omission.title}")
+    has_name = omission.title not in ("", omission.path)
+    return quote(place) + handle, quote(f"{place} {omission.title}" if has_name else place) + handle
 
 
 def _failure_entry(failure: Failure) -> str:

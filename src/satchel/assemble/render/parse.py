@@ -4,20 +4,22 @@
         print(item.section, item.path or item.title, [(piece.start, piece.end) for piece in item.pieces])
 
 What is not in the text does not come back: JSON has no section titles unless grouped (they follow from the kinds),
-lines that were not shown are empty, a nameless window has no detail in Markdown and plain text, because there is no
-whole that it could be a part of, and in Markdown pieces that touch come back as one where they had one label.
+lines that were not shown are empty, and in Markdown and plain text pieces that touch come back as one where they had
+one label, and a nameless window has no detail, because there is no whole that it could be a part of. A record whose
+text begins with its title has none.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 from xml.etree import ElementTree
 
-from satchel.assemble.render.labels import RANGE_LINE, LineRange, read_freshness, read_piece, read_ranges, unquote
+from satchel.assemble.render.labels import is_label, read_labelled, read_ranges, unquote
 from satchel.assemble.render.layout import NO_HANDLE
 from satchel.assemble.render.plain import NO_NONCE
 from satchel.types import Detail, Format, Freshness, Kind, Piece, View
@@ -58,9 +60,9 @@ class ParsedReference:
     handle: str
 
 
-def parse_references(text: str, format: Format) -> list[ParsedReference]:  # noqa: A002 - the name of the option
+def parse_references(text: str, format: Format | str) -> list[ParsedReference]:  # noqa: A002 - the name of the option
     """The references to what was shown before, in their order; without those that are only counted."""
-    match format:
+    match Format(format):
         case Format.JSON:
             found = json.loads(text) if text else {}
             entries = found.get("context", {}).get("shown_before") or found.get("meta", {}).get("shownBefore", ())
@@ -83,16 +85,18 @@ def _reference(entry: str) -> ParsedReference:
     return ParsedReference(unquote(found[1]), tuple((one.start, one.end) for one in read_ranges(found[2])), "", handle)
 
 
-def parse(text: str, format: Format, view: View = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002 - the name of the option
+def parse(text: str, format: Format | str, view: View | str = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002
     """The items of a text that `render` wrote in this format and view, in its order.
 
-    Raises ValueError if the text is damaged; a text of another origin may give nothing at all.
+    Raises ValueError if the text is damaged, or there is no such format or view; a text of another origin may give
+    nothing at all.
     """
+    layout, view = Format(format), View(view)
     if view is not View.SECTIONS:
         from satchel.assemble.render.views.parse import parse_view
 
-        return parse_view(text, format, view)
-    return list(_PARSERS[format](text))
+        return parse_view(text, layout, view)
+    return list(_PARSERS[layout](text))
 
 
 def _markdown_items(text: str) -> Iterator[ParsedItem]:
@@ -104,12 +108,12 @@ def _markdown_items(text: str) -> Iterator[ParsedItem]:
         if line.startswith("## "):
             section = line[3:]
         elif line.startswith("### "):
-            ranges: list[tuple[LineRange, str]] = []
-            while position < len(lines) and (found := RANGE_LINE.fullmatch(lines[position])):
-                ranges += [(lines_shown, found[2] or "") for lines_shown in read_ranges(found[1])]
-                position += 1
-            body, nonce, position = fenced_lines(lines, position)
-            pieces = tuple(_split(ranges, body))
+            body, nonce, after = fenced_lines(lines, position)
+            is_shown = after > position
+            if not is_shown:
+                body = list(takewhile(is_label, lines[position:]))
+            position = after + (0 if is_shown else len(body))
+            pieces = tuple(read_labelled(body, shown=is_shown))
             yield ParsedItem(section, unquote(line[4:]), "", pieces, nonce)
         elif found := _RECORD.fullmatch(line):
             title, detail = _read_title(found[2] or "")
@@ -140,16 +144,6 @@ def fenced_lines(lines: Sequence[str], position: int) -> tuple[list[str], str, i
     return list(lines[position + 1 : end]), nonce, end + 1
 
 
-def _split(ranges: Iterable[tuple[LineRange, str]], body: Sequence[str]) -> Iterator[Piece]:
-    """The pieces of a block by the line counts of its header; a gap line stands between ranges that do not touch."""
-    position, previous = 0, None
-    for lines, label in ranges:
-        if previous is not None and lines.start != previous.end + 1:
-            position += 1
-        yield read_piece(lines, label, "\n".join(body[position : position + lines.shown]))
-        position, previous = position + lines.shown, lines
-
-
 def _plain_items(text: str) -> Iterator[ParsedItem]:
     lines = text.split("\n")
     section, position = "", 0
@@ -167,27 +161,11 @@ def _plain_items(text: str) -> Iterator[ParsedItem]:
             body, position = lines[position:end], end + 1
             nonce = "" if mark == NO_NONCE else mark
             if word:
-                pieces = tuple(_marked_pieces(body, shown=word == "file "))
+                pieces = tuple(read_labelled(body, shown=word == "file "))
                 yield ParsedItem(section, unquote(title), "", pieces, nonce)
             else:
                 title, detail = _read_title(title)
                 yield ParsedItem(section, "", title, (Piece(0, 0, "", "\n".join(body), detail),), nonce)
-
-
-def _marked_pieces(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
-    """The pieces of a plain block: a mark, then as many lines as it says if lines are shown."""
-    position = 0
-    while position < len(body):
-        found = RANGE_LINE.fullmatch(body[position].removeprefix("--- "))
-        if found is None:
-            raise ValueError(f"{body[position]!r} is not a range")
-        (lines,) = read_ranges(found[1])
-        position += 1
-        end = position + lines.shown if shown else position
-        freshness, label = read_freshness(found[2] or "")
-        piece = read_piece(lines, label or '""', "\n".join(body[position:end]))
-        yield replace(piece, freshness=freshness)
-        position = end
 
 
 def _xml_items(text: str) -> Iterator[ParsedItem]:

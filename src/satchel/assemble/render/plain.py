@@ -1,20 +1,21 @@
-"""Plain text: one block an item, from `=== file PATH NONCE` to `=== NONCE`, each range after its own mark.
+"""Plain text: one block an item, from `=== file PATH NONCE` to `=== NONCE`, a label above each piece.
 
 A record opens with its title instead, a file whose lines are not shown with `places`.
 
-Whoever wrote the content does not know the nonce, and a range mark says how many lines belong to it, so a line that
-only looks like a mark is content.
+Whoever wrote the content does not know the nonce, and a label says how many lines belong to it, so a line that only
+looks like one is content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from satchel.assemble.render.labels import line_range, name_label, quote, shown_range
-from satchel.assemble.render.layout import counts_line, file_path, note_lines, notice
-from satchel.assemble.render.records import record_body, record_title
+from satchel.assemble.render.labels import labelled, quote
+from satchel.assemble.render.layout import counts_line, file_path, note_lines
+from satchel.assemble.render.opening import head_lines
+from satchel.assemble.render.records import heading, record_body
 from satchel.assemble.render.request import RenderRequest
-from satchel.types import ContextItem, Detail, Piece
+from satchel.types import ContextItem, Detail
 
 ITEM_JOIN = ""
 SECTION_JOIN = ""
@@ -23,9 +24,9 @@ NO_NONCE = "-"
 """Stands in the mark of an item without a nonce, so that the last word of a mark is never part of a title."""
 
 
-def head(request: RenderRequest) -> str:
-    """Title and notice."""
-    return f"{request.title}\n{notice(request)}\n\n"
+def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """Title, notice and the list of the best."""
+    return "\n".join([request.title, *head_lines(request, items)]) + "\n\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -38,10 +39,10 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     path = file_path(item)
     if path:
         title = f"{'file' if show_code else 'places'} {quote(path)}"
-        body = "\n".join(_marked(item.pieces, show_code=show_code))
+        body = labelled(item.pieces, shown=show_code)
     else:
         mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
-        title = f"{quote(record_title(item))}{mark}"
+        title = f"{quote(heading(item))}{mark}"
         body = record_body(item)
     nonce = item.nonce or NO_NONCE
     run = "==="
@@ -54,11 +55,3 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The footer: counts, then what there is to note."""
     return f"{counts_line(request, items)}{note_lines(request, items)}"
-
-
-def _marked(pieces: Sequence[Piece], *, show_code: bool) -> Iterator[str]:
-    for piece in pieces:
-        lines = shown_range(piece) if show_code else line_range(piece)
-        yield f"--- {lines} {name_label(piece)}".rstrip(" ")
-        if show_code:
-            yield piece.text

@@ -76,6 +76,18 @@ def record_title(item: ContextItem) -> str:
     return f"{kind_label(item)} {name}" if name else kind_label(item)
 
 
+def heading_name(item: ContextItem) -> str:
+    """The name above the body of a record, empty where the body begins with it anyway."""
+    name = record_name(item)
+    return "" if name == record_body(item).split("\n", 1)[0] else name
+
+
+def heading(item: ContextItem) -> str:
+    """The title of a record above its body: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    name = heading_name(item)
+    return f"{kind_label(item)} {name}" if name else kind_label(item)
+
+
 def record_body(item: ContextItem) -> str:
     """What a record shows: its pieces one below the other, else its content; then the files of a commit."""
     body = "\n".join(piece.text for piece in item.pieces) if item.pieces else item.content

@@ -7,11 +7,12 @@ it comes here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from satchel.assemble.render.labels import line_range
-from satchel.assemble.render.layout import counts_line, file_path, notes, notice
-from satchel.assemble.render.records import record_body, record_title
+from satchel.assemble.render.layout import Note, counts_line, file_path, notes, notice
+from satchel.assemble.render.opening import head_notes, overview_lines
+from satchel.assemble.render.records import heading, record_body
 from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
 from satchel.types import ContextItem, Detail, Piece
 
@@ -21,10 +22,13 @@ SECTION_JOIN = ""
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def head(request: RenderRequest) -> str:
-    """The root element and the notice."""
+def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """The root element, the notice and the list of the best."""
     title = f" title={attribute(request.title)}" if request.title != DEFAULT_TITLE else ""
-    return f"<context{title}>\n<notice>{escaped(notice(request))}</notice>\n"
+    rows = [f"<context{title}>", f"<notice>{escaped(notice(request))}</notice>", *_elements(head_notes(request))]
+    if lines := overview_lines(request, items):
+        rows += ["<best_first>", *map(escaped, lines), "</best_first>"]
+    return "\n".join(rows) + "\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
@@ -37,7 +41,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
     path = file_path(item)
     nonce = f" nonce={attribute(item.nonce)}" if item.nonce else ""
     if not path:
-        title = attribute(record_title(item))
+        title = attribute(heading(item))
         return (
             f"<record title={title}{detail_attribute(item.detail)}{nonce}>\n{escaped(record_body(item))}\n</record>\n"
         )
@@ -48,10 +52,12 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """What there is to note, the counts, and the end of the root element."""
-    lines = "".join(
-        f"<{note.key}>{escaped(line)}</{note.key}>\n" for note in notes(request, items) for line in note.lines
-    )
-    return f"{lines}<footer>{counts_line(request, items)}</footer>\n</context>"
+    rows = [*_elements(notes(request, items)), f"<footer>{escaped(counts_line(request, items))}</footer>"]
+    return "\n".join(rows) + "\n</context>"
+
+
+def _elements(listed: Iterable[Note]) -> list[str]:
+    return [f"<{note.key}>{escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 
 def _lines(piece: Piece, *, show_code: bool) -> str:

@@ -1,7 +1,8 @@
 """The layouts of other specifications over the same items: one heading an entity (`entities`), one block (`blocks`).
 
 A writer of a view is that of its format with another way to write an item: an item becomes as many entities as the
-names of its pieces tell, in line order, all with the nonce of the item. `parse` puts them together again.
+names of its pieces tell, in line order, all with the nonce of the item; lines without a name belong to the entity
+beside them. `parse` puts the entities together again.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ class ViewWriter:
     def __post_init__(self) -> None:
         self.ITEM_JOIN, self.SECTION_JOIN = self.base.ITEM_JOIN, self.base.SECTION_JOIN
 
-    def head(self, request: RenderRequest) -> str:
+    def head(self, request: RenderRequest, items: Sequence[ContextItem]) -> str:
         """Everything before the first section."""
-        return self.base.head(request)
+        return self.base.head(request, items)
 
     def section(self, title: str, *, grouped: bool) -> tuple[str, str]:
         """Opening and closing of a section; a section without a title has neither."""

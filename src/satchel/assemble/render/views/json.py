@@ -27,16 +27,18 @@ def block(item: ContextItem, *, show_code: bool) -> str:
             {"entity": {"name": one.name, "type": one.type}, "score": one.score}
             | ({"location": {"file": one.path, "start": one.start, "end": one.end}} if one.path else {})
             | ({} if one.path else {"source": item.source})
-            | _shown(item, one, show_code=show_code)
+            | _shown(item, one, show_code=show_code, splits=True)
         )
         for one in entities(item)
     )
 
 
-def _shown(item: ContextItem, one: Entity, *, show_code: bool) -> dict[str, Any]:
+def _shown(item: ContextItem, one: Entity, *, show_code: bool, splits: bool = False) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if one.path:
-        fields["ranges"] = range_fields(one, show_code=show_code)
+        if splits and one.imports:
+            fields["imports"] = range_fields(one.imports, show_code=show_code)
+        fields["ranges"] = range_fields(one.pieces if splits else one.all_pieces, show_code=show_code)
     else:
         piece = one.pieces[0]
         fields |= {"text": piece.text} | ({} if piece.detail == "full" else {"detail": piece.detail.value})

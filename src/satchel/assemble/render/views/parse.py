@@ -17,7 +17,10 @@ from satchel.types import Detail, Format, Freshness, Piece, View
 
 _STRING = r"\"(?:[^\"\\]|\\.)*\""
 _LOCATION = re.compile(rf"\*({_STRING}|[^\":]*?)(?::([\d].*)|( \([a-z, ]+\)))?\*(?: \(score: -?[\d.]+\))?", re.DOTALL)
+_IMPORTS = "**Imports:** "
+_CODE = "**Code:**"
 _TYPED = re.compile(rf"({_STRING}|[^\":]*): (.*)", re.DOTALL)
+_XML_LINES = frozenset({"imports", "code", "lines"})
 _PLAIN_SECTION = re.compile(r"=== (.+) ===", re.DOTALL)
 _PLAIN_ITEM = re.compile(r"(===+) (.*) (\S+)", re.DOTALL)
 _PLAIN_PLACE = re.compile(rf"(.*) \[({_STRING}|[^\":]*)\]", re.DOTALL)
@@ -27,13 +30,18 @@ _PLAIN_PIECE = re.compile(r"---(?: ([\d=-]+))?(?: \(([a-z, ]+)\))?(:?)")
 def parse_view(text: str, format: Format, view: View) -> list[ParsedItem]:  # noqa: A002 - the name of the option
     """The items of a text in one of the views, in its order. Raises ValueError if the text is damaged."""
     merged: list[ParsedItem] = []
-    for item in _PARSERS[format](text, view):
+    for item in map(_unnamed, _PARSERS[format](text, view)):
         last = merged[-1] if merged else None
         if last and item.path and (last.section, last.path, last.nonce) == (item.section, item.path, item.nonce):
             merged[-1] = replace(last, pieces=(*last.pieces, *item.pieces))
         else:
             merged.append(item)
     return merged
+
+
+def _unnamed(item: ParsedItem) -> ParsedItem:
+    """The item whose lines have no name where their entity was the file."""
+    return replace(item, pieces=tuple(replace(p, name="") if p.name == item.path else p for p in item.pieces))
 
 
 def _markdown(text: str, view: View) -> Iterator[ParsedItem]:
@@ -49,14 +57,23 @@ def _markdown(text: str, view: View) -> Iterator[ParsedItem]:
             found = _LOCATION.fullmatch(lines[position]) if position < len(lines) else None
             if found is None:
                 raise ValueError(f"no location below {line!r}")
-            body, nonce, after = fenced_lines(lines, position + 2)
+            position += 2
+            name = unquote(title)
             if found[2]:
-                path, name = unquote(found[1]), unquote(title)
-                pieces = tuple(_split(found[2], "" if name == path else name, body))
-                yield ParsedItem(section, path, "", pieces, nonce)
+                path = unquote(found[1])
+                imports: tuple[Piece, ...] = ()
+                if position < len(lines) and lines[position].startswith(_IMPORTS):
+                    place = lines[position].removeprefix(_IMPORTS)
+                    body, _, position = fenced_lines(lines, position + 1)
+                    imports = tuple(_split(place, name, body))
+                    position += 1
+                position += lines[position : position + 1] == [_CODE]
+                body, nonce, after = fenced_lines(lines, position)
+                yield ParsedItem(section, path, "", (*imports, *_split(found[2], name, body)), nonce)
             else:
+                body, nonce, after = fenced_lines(lines, position)
                 detail, _ = read_marks((found[3] or "")[2:-1])
-                yield ParsedItem(section, "", unquote(title), (Piece(0, 0, "", "\n".join(body), detail),), nonce)
+                yield ParsedItem(section, "", name, (Piece(0, 0, "", "\n".join(body), detail),), nonce)
             position = after
 
 
@@ -127,7 +144,7 @@ def _plain_pieces(body: Sequence[str], name: str) -> Iterator[Piece]:
         position = end
 
 
-def _xml(text: str, view: View) -> Iterator[ParsedItem]:
+def _xml(text: str, _view: View) -> Iterator[ParsedItem]:
     root = ElementTree.fromstring(text)  # noqa: S314 - our own text has no entity declarations to expand
     sections = [(section.get("name", ""), section.iterfind("entity")) for section in root.iterfind("section")]
     for section, elements in [("", root.iterfind("entity")), *sections]:
@@ -135,7 +152,7 @@ def _xml(text: str, view: View) -> Iterator[ParsedItem]:
             location = element.find("location")
             path = element.get("file", "") if location is None else location.get("file", "")
             name, nonce = element.get("name", ""), element.get("nonce", "")
-            rows = list(element.iterfind("code" if view is View.BLOCKS else "lines"))
+            rows = [row for row in element if row.tag in _XML_LINES]
             if path:
                 pieces = tuple(_xml_piece(row, name) for row in rows)
                 yield ParsedItem(section, path, "", pieces, nonce)
@@ -160,7 +177,7 @@ def _json(text: str, view: View) -> Iterator[ParsedItem]:
         path = fields.get("location", {}).get("file", "") if is_block else fields.get("file", "")
         nonce = fields.get("nonce", "")
         if path:
-            rows = fields["ranges"]
+            rows = [*fields.get("imports", ()), *fields["ranges"]]
             pieces = tuple(Piece(row["start"], row["end"], name, row.get("text", ""), *_marks(row)) for row in rows)
             yield ParsedItem(section, path, "", pieces, nonce)
         else:

@@ -37,7 +37,7 @@ def block(item: ContextItem, *, show_code: bool) -> str:
 def _marked(item: ContextItem, one: Entity, title: str, facts: tuple[str, ...], show_code: bool) -> str:
     rows = list(facts)
     is_shown = show_code or not one.path
-    for piece in one.pieces:
+    for piece in one.all_pieces:
         marks = marks_of(piece)
         place = (shown_range(piece) if show_code else line_range(piece)) if one.path else ""
         words = ["---", *([place] if place else []), *([f"({marks})"] if marks else [])]

@@ -18,7 +18,7 @@ _SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
 _STANDS_FOR_FOLDER = ("__init__", "index", "mod", "lib", "main")
 _FOLDER_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "index.jsx", "mod.rs", "lib.rs")
 _ROOTS = frozenset({"crate", "self", "super", "src"})
-_LEADS = ("", "./", "../", ".", "..")
+_LEADS = ("", "./", "../", "../../", "../../../", ".", "..")
 
 
 def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
@@ -68,15 +68,15 @@ def _module(path: str) -> tuple[str, ...]:
 
 def _spellings(path: str) -> set[str]:
     """Every way in which an import may write this file, from its name alone to its whole path."""
-    module = tuple(part for part in _module(path) if part not in _ROOTS)
+    whole = _module(path)
+    module = tuple(part for part in whole if part not in _ROOTS)
     suffix = _SUFFIX.search(path)
     found = set()
-    for start in range(len(module)):
-        tail = module[start:]
+    for tail in {one[start:] for one in (whole, module) for start in range(len(one))}:
         for joined in (".".join(tail), "/".join(tail), "::".join(tail)):
             found |= {f"{lead}{joined}" for lead in _LEADS} | {f"crate::{joined}"}
         if suffix is not None:
-            found |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:3]}
+            found |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:5]}
     return found
 
 

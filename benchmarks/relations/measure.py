@@ -1,0 +1,90 @@
+"""Precision and recall of resolved calls on a hundred call sites that were judged by reading (`sites.jsonl`).
+
+    python -m benchmarks.relations.measure FOLDER [--output benchmarks/results/relations.json]
+
+FOLDER has the clones at the commits that the sites name. A site has the definition that its call means, or null where
+that is outside of the repository. Sites were drawn by `sample.py` and judged before the resolver first ran on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+from satchel import Satchel
+from satchel.search.resolve.code import Code, Definition
+from satchel.search.resolve.names import Names
+
+SITES = Path(__file__).parent / "sites.jsonl"
+LANGUAGES = {
+    "flask": "Python", "requests": "Python", "hono": "TypeScript", "dayjs": "JavaScript", "grpc-go": "Go",
+    "ripgrep": "Rust",
+}  # fmt: skip
+
+
+def linked(names: Names, site: dict[str, Any]) -> tuple[set[str], bool]:
+    """The definitions that the call at a site is linked to, as `path::name`, and whether the link is a guess."""
+    file = names.code.file(site["path"])
+    nodes = file.calls(site["line"], site["line"]) if file is not None else []
+    for node in nodes:
+        if file is not None and file.text(node) == site["name"]:
+            meant = names.meaning(file, node)
+            found = [one for one in meant if isinstance(one, Definition)] if meant else names.guess(file, node)
+            wanted = site.get("callee_line")
+            return {f"{one.path}::{one.qualified}" for one in found if wanted in (None, one.line)}, not meant
+    raise ValueError(f"no call of {site['name']} at {site['path']}:{site['line']}")
+
+
+def measured(folder: Path) -> dict[str, Any]:
+    """The figures of all sites, by language and together, and the sites that were missed or linked wrongly."""
+    sites: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in SITES.read_text(encoding="utf-8").splitlines():
+        site = json.loads(line)
+        sites[site["repository"]].append(site)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    wrong = []
+    for repository, own in sites.items():
+        with Satchel.open(folder / repository) as satchel:
+            satchel.index()
+            with satchel.store.snapshot() as store:
+                names = Names(Code(store))
+                for site in own:
+                    found, is_guess = linked(names, site)
+                    is_right = site["callee"] in found
+                    for group in (LANGUAGES[repository], "all"):
+                        counts[group]["sites"] += 1
+                        counts[group]["inside"] += site["callee"] is not None
+                        counts[group]["links"] += bool(found)
+                        counts[group]["guesses"] += bool(found) and is_guess
+                        counts[group]["right"] += is_right
+                    if not is_right and (found or site["callee"]):
+                        told = {key: site[key] for key in ("repository", "path", "line", "callee")}
+                        wrong.append(told | {"linked": sorted(found)})
+    return {"groups": {group: _figures(count) for group, count in sorted(counts.items())}, "wrong": wrong}
+
+
+def _figures(count: Counter[str]) -> dict[str, Any]:
+    return {
+        **count,
+        "precision": round(count["right"] / count["links"], 3) if count["links"] else None,
+        "recall": round(count["right"] / count["inside"], 3) if count["inside"] else None,
+    }
+
+
+def main() -> None:
+    """Measure, print, and store where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    text = json.dumps(measured(arguments.folder), indent=1) + "\n"
+    print(text, end="")
+    if arguments.output is not None:
+        arguments.output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""The least relevance of what is shown, and when an answer is only a weak match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from satchel.search.strength import WEAK_FLOOR
+from satchel.types import Kind
+
+ITEM_FLOOR = 0.1
+"""For each record and section of prose of a kind that answers. Code has none beyond the floor of its kind: what is
+shown of it is chosen by value."""
+
+RELATIVE_FLOOR = 0.6
+RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
+"""A record or a section of prose is shown only with at least this share of the relevance of the best of its kind:
+beside a commit about the question, one that shares a single word with it is noise. Commits are many and short, so
+the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
+
+WEAK_ITEMS = 3
+"""Documents of an answer that is a weak match: the few best, to look at, not to rely on."""
+
+
+def is_weak(strength: float, min_score: float | None) -> bool:
+    """Whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
+    return min_score is None and strength < WEAK_FLOOR
+
+
+def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
+    """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
+
+    `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute: nothing else is held back
+    then. Of a weak answer only what is near its best is shown, of any kind.
+    """
+    if min_score is not None:
+        return min_score
+    if best <= 0:
+        return None
+    if is_weak(strength, min_score):
+        return RELATIVE_FLOOR * max(strength, best)
+    if best < WEAK_FLOOR:
+        return None
+    least = 0.0 if kind is Kind.CODE else ITEM_FLOOR
+    return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)

@@ -1,0 +1,319 @@
+"""What depends on a definition: its call sites, what implements or overrides it, and the tests that reach it.
+
+Asked for by a change of the work tree, and by questions such as "what breaks if I rename `Client.send`".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.search.documents import document_of
+from satchel.store.records import StoredPart
+from satchel.types import Hit, Signal, Span
+
+if TYPE_CHECKING:
+    from satchel.search.query import Query
+    from satchel.search.relations import Callers, CallSite, Relations
+    from satchel.search.resolve.code import Definition
+    from satchel.search.searcher import SearchResult
+    from satchel.store.protocol import Store
+
+SIGNAL = "change"
+
+CHANGED = 1.0
+CHANGED_TEST = 0.3
+CALLER = 0.9
+HEIR = 0.8
+TEST = 0.7
+FURTHER_TEST = 0.5
+CALLEE = 0.45
+USER = 0.75
+IMPORTER = 0.4
+"""How near something is: what is changed itself (a test or an example less, it says little), who calls it, what
+overrides it or inherits from it, tests that call it, tests that call a caller of it, what it calls, who passes it on or
+has it as a type, who only imports it."""
+
+ALIKE = 0.35
+"""Of the value of what only shares words with a question about an impact."""
+
+MOST_RELATED = 80
+"""Documents found by relation that go on to the packer, the nearest first."""
+
+MOST_TARGETS = 200
+"""Definitions of a change that are looked at: more is a sweep, and its callers are everywhere."""
+
+MOST_FILES, FEWEST_FILES = 250, 10
+"""Files that are parsed for the callers of one definition; where many are asked for, each has its part of them."""
+
+MOST_BETWEEN = 8
+"""Callers over which tests are looked for, the nearest first."""
+
+FURTHER_FILES = 40
+"""Files that are parsed for the callers of a caller."""
+
+CONTEXT_LINES = 2
+"""Lines shown before and after a call in a part that is too large to be shown whole."""
+
+SMALL_LINES = 12
+"""A part of so many lines is one window."""
+
+FIRST_LINES = 24
+"""Of a long definition that is asked about, so many lines come first; the others count less."""
+
+REST = 0.3
+"""What the other lines of a long definition count."""
+
+MOST_SPANS = 20
+"""Calls of one document that are shown; the listing has all of them."""
+
+MOST_ALIKE = 3
+"""A name that more definitions share is not taken for the subject of a question."""
+
+MOST_CHARACTERS = 400
+"""A longer question is a report or a task of its own, whatever names it also says that it changes."""
+
+_ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
+_WORDING = re.compile(
+    rf"""
+    \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
+        depends?|relies|rely)\b
+    | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:calls?|called|callers?|callees?|uses?|used|using|usages?|
+        invokes?|invoked|references?|referenced|implements?|overrides?|inherits?|extends?)\b
+    | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations|overrides|subclasses)\s
+        (?:of|to|for)\b
+    | \b(?:impact|effects?|consequences?|blast\ radius)\s(?:of|if|on|when)\b
+    | \bsafe\sto\b | \bsafely\s{_ACTS}\b
+    | \b(?:if|when|before|after|by)\s(?:i|we|you|one|someone)?\s*{_ACTS}\b
+    | ^\s*(?:i\s(?:want|need|have|plan)\sto|can\si|how\s(?:do|can|should)\s(?:i|we)|let's|please)?\s*
+        (?:rename|remove|delete|deprecate|inline|change\sthe\s(?:signature|name|return\stype|arguments?|parameters?)\sof)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAMES = re.compile(
+    r"`([^`\n]{1,200})`|((?:[\w@+-]+/)*[\w@+.-]+\.\w{1,5}::[\w$.#]+|[A-Za-z_$#][\w$]*(?:(?:\.|::|\#)#?[A-Za-z_$][\w$]*)*)"
+)
+_CALLEES = re.compile(r"\bcallees?\b|\bwhat\s(?:does|do|is)\b.{1,60}\bcall(?:ed by)?\b", re.IGNORECASE)
+_PLAIN_BEFORE = re.compile(
+    rf"(?:\b(?:calls?|uses?|using|of|to|{_ACTS})\s+(?:the\s+)?(?:function|method|class|type|struct)?\s*)$"
+    rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
+    re.IGNORECASE,
+)
+"""What stands before a plain word where it is a name: `who calls send`, `where is send used`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A document that depends on a definition: how near it is, 0 to 1, and the lines that say so; none for all."""
+
+    weight: float
+    lines: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What depends on some definitions: documents by row, and the call sites of each definition."""
+
+    related: Mapping[int, Related]
+    callers: tuple[tuple[Definition, Callers], ...] = ()
+    uses: tuple[CallSite, ...] = ()
+    is_question: bool = False
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Every call site and use, file by file: those of production code first, then those of tests."""
+        rows = []
+        for target, callers in self.callers:
+            uses = [site for site in self.uses if len(self.callers) == 1]
+            files: dict[str, list[CallSite]] = {}
+            for site in sorted((*callers.sites, *uses), key=lambda site: site.secondary):
+                files.setdefault(site.path, []).append(site)
+            rows.append(
+                {
+                    "name": target.qualified,
+                    "path": target.path,
+                    "line": target.line,
+                    "calls": len(callers.sites),
+                    "files": [_listed(path, sites) for path, sites in files.items()],
+                    "unread_files": callers.unread,
+                }
+            )
+        return rows
+
+
+def _listed(path: str, sites: Sequence[CallSite]) -> dict[str, Any]:
+    """The lines of one file that call a definition, those that name it otherwise, and in which definitions."""
+    calls = sorted({site.line for site in sites if site.how == "call"})
+    uses = sorted({site.line for site in sites if site.how != "call"} - {*calls})
+    names = list(dict.fromkeys(site.name for site in sites if site.name))
+    return {"path": path, "lines": calls, "uses": uses, "names": names, "test": all(one.secondary for one in sites)}
+
+
+def speaks_of_impact(text: str) -> bool:
+    """Whether a question is about changing something, or about who uses it, by its wording."""
+    return len(text) <= MOST_CHARACTERS and _WORDING.search(text) is not None
+
+
+def impact_of_question(query: Query, store: Store) -> Impact | None:
+    """What depends on the definition that a question names, where it asks for that; None for all other questions."""
+    if not speaks_of_impact(query.text):
+        return None
+    from satchel.search.relations import Relations  # here, because parsing is only for such questions
+
+    relations = Relations(store)
+    targets = impact_targets(query.text, relations)
+    if not targets:
+        return None
+    related = _Found(relations)
+    callers = [(target, related.depend_on(target, MOST_FILES)) for target in targets]
+    uses: list[CallSite] = []
+    for target in targets:
+        uses += related.uses(target)
+        if _CALLEES.search(query.text):
+            related.callees(target, CALLER)
+    return Impact(related.rows, tuple(callers), tuple(uses), is_question=True)
+
+
+def impact_targets(text: str, relations: Relations) -> list[Definition]:
+    """The definitions that a question about an impact names: the longest name that is clear, first come first."""
+    from satchel.search.named import clear, definitions_named
+
+    rated: list[tuple[int, int, list[Definition]]] = []
+    for match in _NAMES.finditer(text):
+        name = (match[1] or match[2]).strip()
+        is_marked = bool(match[1]) or not name.isalpha() or not name.islower()
+        if not is_marked and not _PLAIN_BEFORE.search(text[: match.start()]):
+            continue
+        named = definitions_named(relations.code, name)
+        owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(_last(one.owner))}\b", text)]
+        subject = clear(owned or named, MOST_ALIKE)
+        if subject:
+            rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
+    return min(rated, key=lambda row: row[:2])[2] if rated else []
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
+    """What depends on definitions that are being changed; `own` are the documents of the change itself, by row."""
+    related = _Found(relations, own)
+    most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
+    callers = [(target, related.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
+    for target in targets[:MOST_TARGETS]:
+        if own.get(target.row) == CHANGED:
+            related.callees(target, CALLEE)
+    return Impact(related.rows, tuple(callers))
+
+
+class _Found:
+    """Documents by row with how near they are; the nearest relation counts, and its lines."""
+
+    def __init__(self, relations: Relations, own: Mapping[int, float] | None = None) -> None:
+        self._relations, self._own = relations, own
+        self.rows: dict[int, Related] = {row: Related(weight) for row, weight in (own or {}).items()}
+
+    def _add(self, row: int, weight: float, lines: Iterable[int] = ()) -> None:
+        if row < 0 or (self._own is not None and row in self._own):
+            return
+        known = self.rows.get(row, Related(0.0))
+        if weight > known.weight:
+            self.rows[row] = Related(weight, tuple(lines) or known.lines)
+        elif weight == known.weight and known.lines:
+            self.rows[row] = Related(weight, (*known.lines, *lines))
+
+    def depend_on(self, target: Definition, most_files: int) -> Callers:
+        """Add a definition, its callers, its heirs, and the tests of both; the callers are given back."""
+        self._add(target.row, CHANGED)
+        callers = self._relations.callers(target, most_files)
+        for site in callers.sites:
+            self._add(site.row, (TEST if site.secondary else CALLER) * site.certainty, [site.line])
+        for heir in self._relations.heirs(target):
+            self._add(heir.row, HEIR, [heir.line])
+        between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
+        for row in list(between)[:MOST_BETWEEN]:
+            middle = self._relations.definition(row)
+            further = self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ()
+            for site in further:
+                if site.secondary:
+                    self._add(site.row, FURTHER_TEST * site.certainty, [site.line])
+        return callers
+
+    def uses(self, target: Definition) -> tuple[CallSite, ...]:
+        """Add what names a definition without calling it."""
+        from satchel.search.relations import USE
+
+        uses = self._relations.uses(target, MOST_FILES)
+        for site in uses:
+            self._add(
+                site.row, (FURTHER_TEST if site.secondary else USER) if site.how == USE else IMPORTER, [site.line]
+            )
+        return uses
+
+    def callees(self, target: Definition, weight: float) -> None:
+        """Add what a definition calls; a name with several definitions is shared among them."""
+        for call in self._relations.callees(target.row):
+            self._add(call.definition.row, weight * call.certainty)
+
+
+def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
+    """The hits of a search and everything that the impact names, best first."""
+    by_id = {hit.document.id: _faded(hit) if impact.is_question else hit for hit in result.hits}
+    by_id |= {hit.document.id: hit for hit in _hits(result.hits, impact, store)}
+    return replace(result, hits=tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id))))
+
+
+def _faded(hit: Hit) -> Hit:
+    """What shares words with the question only comes after what depends on the definition."""
+    spans = tuple(replace(span, value=span.value + math.log(ALIKE)) for span in hit.spans)
+    return replace(hit, score=hit.score + math.log(ALIKE), spans=spans)
+
+
+def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
+    related = impact.related
+    rows = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
+    parts = store.parts(rows)
+    bundles = store.bundles({part.bundle for part in parts.values()})
+    known = {hit.document.id: hit for hit in found}
+    ceiling = max((hit.score for hit in found), default=0.0)
+    top = max((hit.file_score for hit in found), default=1.0)
+    hits = []
+    for row in rows:
+        part, relation = parts[row], related[row]
+        document = document_of(bundles[part.bundle], part)
+        hit = known.get(document.id) or Hit(document, 0.0, -math.inf)
+        value = ceiling + math.log(relation.weight)
+        if not impact.is_question:
+            value = max(hit.score, value)
+        hits.append(
+            replace(
+                hit,
+                relevance=max(hit.relevance, relation.weight),
+                score=value,
+                spans=_spans(part, relation, value),
+                signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
+                file_score=max(hit.file_score, top * relation.weight),
+            )
+        )
+    return hits
+
+
+def _spans(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
+    """The lines of a part that are worth showing: all of a small one, the lines around each call of a large one."""
+    if part.end - part.start < SMALL_LINES:
+        return (Span(part.start, part.end, value),)
+    if not relation.lines:
+        first = min(part.start + FIRST_LINES - 1, part.end)
+        rest = Span(first + 1, part.end, value + math.log(REST))
+        return (Span(part.start, first, value), rest) if first < part.end else (Span(part.start, first, value),)
+    spans: list[Span] = []
+    for line in sorted(set(relation.lines)):
+        start, end = max(line - CONTEXT_LINES, part.start), min(line + CONTEXT_LINES, part.end)
+        if spans and start <= spans[-1].end + 1:
+            spans[-1] = replace(spans[-1], end=end)
+        elif len(spans) < MOST_SPANS:
+            spans.append(Span(start, end, value - 0.1 * len(spans)))
+    return tuple(spans)

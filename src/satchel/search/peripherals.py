@@ -1,0 +1,88 @@
+"""Which peripheral files step back for a question: those that it neither names nor is answered by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from satchel.search import bm25
+from satchel.search.query import Query, Zone
+from satchel.sources.peripheral import Peripheral, asked_peripherals, peripheral_role
+from satchel.store.lexicon import Lexicon
+from satchel.store.protocol import Store
+from satchel.types import Kind
+
+BoolArray = npt.NDArray[np.bool_]
+
+FAR_BETTER = 1.5
+"""A part of a peripheral file that matches so many times as much as the best other file, whole, is the answer. Parts
+are compared with files on purpose: a changelog as a whole matches everything."""
+
+_ROLES = tuple(Peripheral)
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """Of each bundle the position of its role, -1 for an ordinary one, and the paths of the peripheral ones."""
+
+    role: npt.NDArray[np.int8]
+    paths: dict[int, str]
+
+
+def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
+    """The bundles of a kind of files that step back."""
+    known = _roles(store, lexicon, kind)
+    if not known.paths:
+        return np.zeros(len(known.role), dtype=bool)
+    asked = asked_peripherals(title_of(query))
+    steps_back = (known.role >= 0) & lexicon.live_bundle
+    steps_back &= ~np.isin(known.role, [_ROLES.index(role) for role in asked])
+    mentioned = [mention.text.lower().strip("/") for mention in query.paths]
+    for position, path in known.paths.items() if mentioned else ():
+        if any(_is_named(path.lower(), name) for name in mentioned):
+            steps_back[position] = False
+    return steps_back & ~_far_better(query, store, lexicon, kind, scores, steps_back)
+
+
+def title_of(query: Query) -> str:
+    """The first line of a question: what it asks for; the rest of an issue names whatever it touches."""
+    return next((line for zone, line in query.zones if zone is Zone.TITLE), "")
+
+
+def _is_named(path: str, mention: str) -> bool:
+    return f"/{path}".endswith(f"/{mention}") or f"/{path}".startswith(f"/{mention}/")
+
+
+def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
+    """The roles of all files of a kind, told once for each state of the store and kept with its words."""
+    known = lexicon.cache.get(_Roles)
+    if known is None:
+        is_prose = kind is not Kind.CODE
+        found = {path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))}
+        ids = store.bundle_ids(kind, found)
+        positions = lexicon.bundle_positions(ids.values()).tolist()
+        roles = np.full(len(lexicon.columns.bundle_id), -1, dtype=np.int8)
+        paths = {position: path for path, position in zip(ids, positions, strict=True) if position >= 0}
+        for position, path in paths.items():
+            roles[position] = _ROLES.index(found[path])
+        known = lexicon.cache[_Roles] = _Roles(roles, paths)
+    assert isinstance(known, _Roles)
+    return known
+
+
+def _far_better(
+    query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
+) -> BoolArray:
+    """The bundles among those that would step back of which a part matches far better than any other file."""
+    best = np.zeros(len(steps_back))
+    np.maximum.at(best, lexicon.columns.document_bundle, scores.document_matched)
+    ordinary = lexicon.live_bundle & ~steps_back & (lexicon.columns.bundle_secondary == 0)
+    bar = float(scores.bundle_matched[ordinary].max(initial=0.0))
+    better = steps_back & (best > 0) & (best >= FAR_BETTER * bar)
+    if kind is not Kind.CODE and better.any():
+        code = store.lexicon(Kind.CODE)
+        matched = bm25.score(code, query.terms).bundle_matched[code.live_bundle & (code.columns.bundle_secondary == 0)]
+        better &= best >= FAR_BETTER * float(matched.max(initial=0.0))
+    return better

@@ -1,0 +1,235 @@
+"""The indexed code as resolving needs it: where names are defined, and files as syntax trees, each read once."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from satchel.sources.code.grammar import GRAMMARS, Mark, grammar
+from satchel.sources.code.imports import read_imports
+from satchel.sources.code.parse import syntax_tree
+from satchel.sources.code.syntax import Findings
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle, StoredPart
+from satchel.types import Import, Kind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|use)\b.*$", re.MULTILINE)
+
+MOST_DEFINED = 1_000
+"""A name that more documents define (`String`, `Reset` of generated code) is resolved by its own file alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A name that a file defines. `row` is the document that holds it, `owner` the qualified name around it."""
+
+    path: str
+    owner: str
+    name: str
+    line: int
+    row: int
+    language: str
+
+    @property
+    def qualified(self) -> str:
+        """The name with that of its owner before it."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What overloads of one function share."""
+        return self.path, self.qualified
+
+
+class SourceFile:
+    """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
+
+    def __init__(self, bundle: Bundle, text: str) -> None:
+        self.bundle, self.path, self.language = bundle, bundle.key, bundle.language
+        self.source = text.encode("utf-8", "replace")
+        self._occurrences: dict[str, list[Node]] = {}
+
+    @cached_property
+    def root(self) -> Node | None:
+        """The root of the tree; None for a language without a grammar, or a text that no parser gets through."""
+        if self.language not in GRAMMARS:
+            return None
+        tree = syntax_tree(self.source, grammar(self.language))
+        return tree.root_node if tree is not None else None
+
+    @cached_property
+    def imports(self) -> list[Import]:
+        """The imports at the top, as the index knows them, then those inside functions."""
+        rows = self.bundle.fields.get("imports", ())
+        found = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
+        lines = {one.start for one in found}
+        return found + [one for one in self._inner_imports() if one.start not in lines]
+
+    def _inner_imports(self) -> list[Import]:
+        from tree_sitter import QueryCursor
+
+        indented = list(_INDENTED_IMPORT.finditer(self.source))
+        if not indented or self.root is None:
+            return []
+        known = grammar(self.language)
+        findings = Findings(self.source, self.language, self.line_starts)
+        for match in indented:
+            cursor = QueryCursor(known.query)
+            cursor.set_byte_range(*match.span())
+            for pattern, captures in cursor.matches(self.root):
+                if known.marks[pattern] is Mark.IMPORT and known.conditions[pattern] is None:
+                    findings.imports |= {node.start_byte: node for node in captures["import"]}
+        return read_imports(findings)
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of each line."""
+        return [0, *(match.end() for match in re.finditer(rb"\n", self.source))]
+
+    def text(self, node: Node | None) -> str:
+        """The text of a node, empty for None."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
+
+    def lines(self, start: int, end: int) -> str:
+        """The text of these lines."""
+        first, last = self.range(start, end)
+        return self.source[first:last].decode("utf-8", "replace")
+
+    def range(self, start: int, end: int) -> tuple[int, int]:
+        """The offsets of these lines."""
+        last = self.line_starts[end] if end < len(self.line_starts) else len(self.source)
+        return self.line_starts[min(start, len(self.line_starts)) - 1], last
+
+    def node_at(self, offset: int) -> Node | None:
+        """The smallest node over a byte."""
+        return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
+
+    def occurrences(self, name: str) -> list[Node]:
+        """Every node whose text is this name, in order."""
+        known = self._occurrences.get(name)
+        if known is None:
+            known = self._occurrences[name] = list(self._occurring(name.encode()))
+        return known
+
+    def mentions(self, name: str) -> bool:
+        """Whether a word stands anywhere in the text."""
+        return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", self.source) is not None
+
+    def _occurring(self, name: bytes) -> Iterator[Node]:
+        if self.root is None or not name:
+            return
+        for match in re.finditer(rb"(?<![\w$])" + re.escape(name) + rb"(?![\w$])", self.source):
+            node = self.root.named_descendant_for_byte_range(match.start(), match.end())
+            if node is not None and (node.start_byte, node.end_byte) == match.span():
+                yield node
+
+    def calls(self, start: int, end: int) -> list[Node]:
+        """The names of what is called on these lines, in order."""
+        from tree_sitter import QueryCursor
+
+        if self.root is None:
+            return []
+        known = grammar(self.language)
+        first, last = self.range(start, end)
+        cursor = QueryCursor(known.query)
+        cursor.set_byte_range(first, last)
+        found: dict[int, Node] = {}
+        for pattern, captures in cursor.matches(self.root):
+            mark, condition = known.marks[pattern], known.conditions[pattern]
+            if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
+                for node in captures.get("call") or captures["possible_call"]:
+                    fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
+                    is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
+                    if fits and is_call and first <= node.start_byte < last:
+                        found[node.start_byte] = node
+        return [found[offset] for offset in sorted(found)]
+
+
+class Code:
+    """The definitions and files of one state of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._defined: dict[str, tuple[Definition, ...]] = {}
+        self._files: dict[str, SourceFile | None] = {}
+        self._parts: dict[int, StoredPart] = {}
+        self._bundles: dict[int, Bundle] = {}
+        self._gone: dict[str, list[Definition]] = defaultdict(list)
+        self._gone_paths: dict[str, str] = {}
+
+    def assume(self, gone: Definition) -> None:
+        """Resolve as if there still were this definition, which was removed: before anything else is asked."""
+        self._gone[gone.name].append(gone)
+        self._gone_paths[gone.path] = gone.language
+
+    def load(self, rows: Iterable[int]) -> None:
+        """Read these documents at once."""
+        parts = self.store.parts({row for row in rows if row not in self._parts})
+        self._parts |= parts
+        wanted = {part.bundle for part in parts.values()} - self._bundles.keys()
+        self._bundles |= self.store.bundles(wanted)
+
+    def part(self, row: int) -> StoredPart:
+        """A document of the store."""
+        if row not in self._parts:
+            self.load([row])
+        return self._parts[row]
+
+    def bundle_of(self, row: int) -> Bundle:
+        """The file of a document."""
+        return self._bundles[self.part(row).bundle]
+
+    def defined(self, name: str) -> tuple[Definition, ...]:
+        """Everything of this unqualified name, by path and line."""
+        if name not in self._defined:
+            rows = self.store.definitions([name], most=MOST_DEFINED)
+            self.load(row.row for row in rows)
+            found = list(self._gone[name])
+            for row in rows:
+                bundle = self._bundles[self._parts[row.row].bundle]
+                if bundle.kind is Kind.CODE:
+                    found.append(Definition(bundle.key, row.owner, row.name, row.line, row.row, bundle.language))
+            self._defined[name] = tuple(sorted(found, key=lambda one: (one.path, one.line, one.owner)))
+        return self._defined[name]
+
+    def load_files(self, paths: Iterable[str]) -> None:
+        """Read these files at once."""
+        missing = [path for path in dict.fromkeys(paths) if path not in self._files]
+        ids = self.store.bundle_ids(Kind.CODE, missing)
+        bundles, texts = self.store.bundles(ids.values()), self.store.texts(ids.values())
+        for path in missing:
+            number = ids.get(path)
+            self._files[path] = SourceFile(bundles[number], texts[number]) if number in bundles else None
+
+    def file(self, path: str) -> SourceFile | None:
+        """The file at a path; None where no code is indexed there."""
+        if path not in self._files:
+            self.load_files([path])
+        return self._files[path]
+
+    def has(self, path: str) -> bool:
+        """Whether there is code at a path, or was before the change."""
+        return path in self._gone_paths or self.file(path) is not None
+
+    def named(self, *names: str) -> list[str]:
+        """The paths of files with one of these names, in order."""
+        gone = {path for path in self._gone_paths if path.rpartition("/")[2] in names}
+        return sorted({path for _, path in self.store.paths_named(names, [])} | gone)
+
+    def manifests(self, name: str, pattern: re.Pattern[str]) -> dict[str, str]:
+        """Folder -> what the pattern finds in the file of this name there (`go.mod`, `Cargo.toml`)."""
+        found: dict[str, str] = defaultdict(str)
+        rows = self.store.paths_named([name], [])
+        texts = self.store.texts([number for number, _ in rows])
+        for number, path in rows:
+            match = pattern.search(texts.get(number, ""))
+            if match is not None:
+                found[path.rpartition("/")[0]] = match[1]
+        return found

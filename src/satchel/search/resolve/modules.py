@@ -1,0 +1,183 @@
+"""Which file or folder the path of an import means. What is not in the index is outside: then there is none."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from satchel.search.resolve.code import Code
+
+_ES_ENDINGS = (
+    "", ".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts",
+    "/index.ts", "/index.tsx", "/index.js", "/index.jsx", "/index.mjs", "/index.d.ts",
+)  # fmt: skip
+_ES_BUILT = re.compile(r"\.(?:js|mjs|cjs|jsx)$")
+_ES_HOMES = ("", "src", "lib")
+"""Where the files of a package lie that is imported by its own name."""
+
+_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+_CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
+_PACKAGE = re.compile(r'"name"\s*:\s*"([^"]+)"')
+_CRATE_FILES = ("lib.rs", "main.rs")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What an import names as a whole: a file, or in Go a folder. `inside` is a module written within the file."""
+
+    path: str
+    language: str
+    inside: str = ""
+
+
+def folder_of(path: str) -> str:
+    """The folder of a file, empty at the top."""
+    return path.rpartition("/")[0]
+
+
+def joined(*parts: str) -> str:
+    """A path of these parts, normalised; what leads above the root keeps its dots and names nothing."""
+    path = posixpath.normpath(posixpath.join(*parts))
+    return "" if path == "." else path
+
+
+class Modules:
+    """Finds modules in one state of the index."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self.python = cache(self._python)
+        self.ecmascript = cache(self._ecmascript)
+
+    def _existing(self, paths: Iterable[str], language: str) -> Module | None:
+        return next((Module(path, language) for path in paths if self._code.has(path)), None)
+
+    def _python(self, importer: str, target: str) -> Module | None:
+        """`shop.errors` or `..errors` as the file `importer` writes it."""
+        name = target.lstrip(".")
+        inner = name.replace(".", "/")
+        dots = len(target) - len(name)
+        if dots:
+            base = folder_of(importer)
+            for _ in range(dots - 1):
+                base = folder_of(base)
+            stem = joined(base, inner)
+            return self._existing((f"{stem}.py", f"{stem}.pyi", f"{stem}/__init__.py"), "python")
+        last = name.rpartition(".")[2]
+        ends = (f"{inner}.py", f"{inner}/__init__.py")
+        fitting = [
+            path
+            for path in (*self._code.named(f"{last}.py"), *self._packages)
+            if path.endswith(ends) and f"/{path}".endswith(tuple(f"/{end}" for end in ends))
+        ]
+        roots = {path: path.removesuffix(ends[0]).removesuffix(ends[1]).rstrip("/") for path in fitting}
+        # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
+        known = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
+        known.sort(key=lambda path: (-_shared(path, importer), len(path), path))
+        return self._existing(known[:1], "python")
+
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        return frozenset(self._code.named("__init__.py"))
+
+    def _ecmascript(self, importer: str, target: str) -> Module | None:
+        if target.startswith("."):
+            return self._es_file([joined(folder_of(importer), target)])
+        if target.startswith(("@/", "~/")):
+            return self._es_file([joined(home, target[2:]) for home in _ES_HOMES])
+        for folder, name in sorted(self._packages_by_name.items()):
+            if target == name or target.startswith(f"{name}/"):
+                rest = target[len(name) + 1 :]
+                return self._es_file([joined(folder, home, rest or "index") for home in _ES_HOMES])
+        return None
+
+    @cached_property
+    def _packages_by_name(self) -> dict[str, str]:
+        return self._code.manifests("package.json", _PACKAGE)
+
+    def _es_file(self, stems: Sequence[str]) -> Module | None:
+        plain = [_ES_BUILT.sub("", stem) for stem in stems]
+        tried = [f"{stem}{ending}" for stem in stems for ending in _ES_ENDINGS]
+        tried += [f"{stem}{ending}" for stem in plain for ending in _ES_ENDINGS if stem not in stems]
+        return self._existing(tried, "javascript")
+
+    @cached_property
+    def _go_modules(self) -> list[tuple[str, str]]:
+        """(name of a module, its folder), the longest name first."""
+        found = self._code.manifests("go.mod", _GO_MODULE)
+        return sorted(((name, folder) for folder, name in found.items()), key=lambda row: (-len(row[0]), row))
+
+    def go(self, target: str) -> Module | None:
+        """The folder of a package; None for one that belongs to none of the modules here."""
+        for name, folder in self._go_modules:
+            if target == name or target.startswith(f"{name}/"):
+                return Module(joined(folder, target[len(name) + 1 :]), "go")
+        return None
+
+    def crate_of(self, path: str) -> str:
+        """The folder in which the modules of the crate of a file lie."""
+        folder = folder_of(path)
+        while True:
+            if any(self._code.has(joined(folder, name)) for name in _CRATE_FILES):
+                return folder
+            if not folder or folder in self._crates:
+                return folder_of(path)
+            folder = folder_of(folder)
+
+    @cached_property
+    def _crates(self) -> dict[str, str]:
+        return {folder: name.replace("-", "_") for folder, name in self._code.manifests("Cargo.toml", _CRATE).items()}
+
+    def crate(self, name: str) -> Module | None:
+        """The root of the crate of this name."""
+        for folder, one in sorted(self._crates.items()):
+            if one == name:
+                return self._existing((joined(folder, "src/lib.rs"), joined(folder, "lib.rs")), "rust")
+        return None
+
+    def crate_root(self, path: str) -> Module:
+        """The root of the crate of a file."""
+        folder = self.crate_of(path)
+        found = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
+        return found or Module(joined(folder, "lib.rs"), "rust")
+
+    def rust_child(self, module: Module, name: str) -> Module | None:
+        """The module of this name below another one, in a file of its own."""
+        folder = self._rust_folder(module.path)
+        inner = module.inside.replace(".", "/")
+        return self._existing((joined(folder, inner, f"{name}.rs"), joined(folder, inner, name, "mod.rs")), "rust")
+
+    def rust_parent(self, module: Module) -> Module | None:
+        """The module around another one."""
+        if module.inside:
+            return Module(module.path, "rust", module.inside.rpartition(".")[0])
+        folder = folder_of(module.path)
+        if module.path.endswith("/mod.rs"):
+            folder = folder_of(folder)
+        names = (joined(folder, name) for name in ("mod.rs", *_CRATE_FILES))
+        return self._existing((*names, f"{folder}.rs"), "rust")
+
+    def _rust_folder(self, path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        return folder if name in {"mod.rs", *_CRATE_FILES} else joined(folder, name[:-3])
+
+
+def _shared(path: str, other: str) -> int:
+    """How many folders two paths have in common."""
+    count = 0
+    for one, two in zip(path.split("/"), other.split("/"), strict=False):
+        if one != two:
+            break
+        count += 1
+    return count
+
+
+def group_of(language: str) -> str:
+    """`ecmascript` for JavaScript and TypeScript, `c` for C and C++; other languages stand for themselves."""
+    return _GROUPS.get(language, language)
+
+
+_GROUPS = {"javascript": "ecmascript", "typescript": "ecmascript", "tsx": "ecmascript", "cpp": "c"}

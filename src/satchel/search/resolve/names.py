@@ -1,0 +1,277 @@
+"""What a name in a file means: a definition here, a module here, or something outside of what is indexed.
+
+A name is looked up as its language does: in the scopes around it, among the imports of its file, in its package. What
+stands before it (`self`, a module, a variable, another call) is looked up first: see `values`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from satchel.search.resolve.classes import Classes
+from satchel.search.resolve.code import Code, Definition, SourceFile
+from satchel.search.resolve.declared import is_function
+from satchel.search.resolve.entities import OUTSIDE, Entities, Entity, Outside
+from satchel.search.resolve.imported import Imports
+from satchel.search.resolve.modules import Module, Modules, folder_of, group_of
+from satchel.search.resolve.syntax import (
+    CLASSES,
+    DOTTED,
+    LEAVES,
+    Binding,
+    How,
+    binding_of,
+    home,
+    owner_of,
+    scopes,
+    tokens_before,
+)
+from satchel.search.resolve.values import Values
+from satchel.sources.roles import is_secondary
+from satchel.types import Import
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Work = Callable[[SourceFile, "Node"], Entities]
+
+MOST_STEPS = 12
+"""How many lookups may hang on each other: `a().b.c().d` needs 8. What needs more is given up."""
+
+MOST_CLEAR = 3
+"""In a language without imports by name (C, Ruby, PHP) a bare name means its definitions where they are so few."""
+
+_IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
+_LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
+_DEFAULT_EXPORT = re.compile(
+    r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
+    r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
+)
+
+
+class Names:
+    """Resolves names in one state of the index; every answer is worked out once."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.modules = Modules(code)
+        self.imports, self.classes, self.values = Imports(self), Classes(self), Values(self)
+        self._known: dict[tuple[str, str, int, int], Entities] = {}
+        self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
+        self._members: dict[tuple[Entity, str], Entities] = {}
+        self._steps = 0
+
+    def meaning(self, file: SourceFile, node: Node) -> Entities:
+        """What a name means where it is used, called or inherited from."""
+        return self.once("meaning", file, node, self._meaning)
+
+    def value(self, file: SourceFile, node: Node) -> Entities:
+        """What an expression is: the class of an object, a module, or a function by itself."""
+        return self.once("value", file, node, self.values.of)
+
+    def once(self, what: str, file: SourceFile, node: Node, work: Work) -> Entities:
+        """The answer for a node, worked out the first time; empty for what depends on itself."""
+        key = (what, file.path, node.start_byte, node.end_byte)
+        if key not in self._known:
+            if self._steps >= MOST_STEPS:
+                return ()
+            self._known[key] = ()
+            self._steps += 1
+            try:
+                self._known[key] = work(file, node)
+            finally:
+                self._steps -= 1
+        return self._known[key]
+
+    def _meaning(self, file: SourceFile, node: Node) -> Entities:
+        name = file.text(node)
+        owner = owner_of(node)
+        if owner is not None:
+            return self.of_members(self.value(file, owner), name)
+        before = tokens_before(node, file.source)
+        if before:
+            return self.of_members(self.values.dotted(file, before, node), name)
+        return self.bare(file, name, node)
+
+    def of_members(self, owners: Entities, name: str) -> Entities:
+        """What a name is inside any of these."""
+        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
+
+    def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """What a name without anything before it means at a place."""
+        bound = self.bound(file, name, node)
+        if isinstance(bound, Import):
+            return self.imports.imported(file, bound, name)
+        if isinstance(bound, Binding):
+            here = self.at(file, name, bound.node)
+            if here:
+                return here
+            if bound.value is not None and bound.value.type in LEAVES | DOTTED and bound.member is None:
+                last = bound.value if bound.value.type in LEAVES else bound.value.named_children[-1]
+                return self.meaning(file, last)
+            if bound.member is not None:
+                return self.of_members(self.values.source(file, bound), file.text(bound.member))
+            return (OUTSIDE,)
+        return self.unbound(file, name, node)
+
+    def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | tuple[()]:
+        """The innermost binding of a name around a place."""
+        around = list(scopes(node))
+        depths = {scope.id: -place for place, scope in enumerate(around)}
+        places: list[tuple[int, bool, int, Binding | Import]] = []
+        imports = [one for one in file.imports if name in one.names]
+        for scope, binding in self._bindings(file, name):
+            start, line = binding.node.start_byte, binding.node.start_point[0] + 1
+            is_import = any(one.start <= line <= one.end for one in imports)
+            if scope in depths and not is_import and not _is_inside(node, binding.value) and binding.node != node:
+                places.append((depths[scope], start < node.start_byte, start, binding))
+        for one in imports:
+            start = file.range(one.start, one.end)[0]
+            own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
+            places.append((depths[own.id], start < node.start_byte, start, one))
+        if not places:
+            return ()
+        deepest = max(places, key=lambda place: place[0])[0]
+        inner = [place for place in places if place[0] == deepest]
+        before = [place for place in inner if place[1]]
+        best = max(before, key=lambda place: place[2]) if before else min(inner, key=lambda place: place[2])
+        return best[3]
+
+    def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
+        """Every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
+        key = (file.path, name)
+        if key not in self._bound:
+            found = ((home(node), binding_of(node)) for node in file.occurrences(name))
+            self._bound[key] = [
+                (scope.id, binding)
+                for scope, binding in found
+                if scope is not None and scope.type not in CLASSES and binding is not None
+                if binding.how is not How.MEMBER
+            ]
+        return self._bound[key]
+
+    def at(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """The definition that the index has where a name is bound."""
+        line = node.start_point[0] + 1
+        return tuple(one for one in self.code.defined(name) if one.path == file.path and one.line == line)
+
+    def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """A name that nothing around it binds: of the class, the package, a star import, or from outside."""
+        language = file.language
+        if language in _IMPLICIT_SELF:
+            for owner in self.classes.enclosing(file, node):
+                members = [one for one in self.member(owner, name) if isinstance(one, Definition)]
+                if members:
+                    return tuple(members)
+        found = self._of_package(file, name) or self._starred(file, name)
+        if found:
+            return found
+        if language == "rust":
+            module = self.modules.rust_child(self.imports.rust_module(file, node), name) or self.modules.crate(name)
+            return (module,) if module is not None else (OUTSIDE,)
+        if language in _LOOSE:
+            own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
+            near = [one for one in own if one.path == file.path] or own
+            return tuple(near) if 0 < len({one.key for one in near}) <= MOST_CLEAR else ()
+        return (OUTSIDE,)
+
+    def _of_package(self, file: SourceFile, name: str) -> Entities:
+        """What the other files of the package define, in languages where that needs no import."""
+        if file.language in {"go", "java"}:
+            folder = folder_of(file.path)
+            same = [one for one in self.code.defined(name) if folder_of(one.path) == folder and not one.owner]
+            tests = file.path.endswith("_test.go")
+            return tuple(one for one in same if tests or not one.path.endswith("_test.go"))
+        if file.language == "rust":
+            macros = [one for one in self.code.defined(name) if one.language == "rust" and self._is_macro(one)]
+            return tuple(macros) if len({one.key for one in macros}) == 1 else ()
+        return ()
+
+    def _is_macro(self, one: Definition) -> bool:
+        file = self.code.file(one.path)
+        return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
+
+    def _starred(self, file: SourceFile, name: str) -> Entities:
+        """What comes in by `import *`, `use super::*` or `import . "pkg"`."""
+        for one in file.imports:
+            for entity in self.imports.module_of(file, one) if "*" in one.names or "." in one.names else ():
+                is_own = isinstance(entity, Module) and entity.path == file.path
+                found: Entities = self.in_module(entity, name) if is_own and isinstance(entity, Module) else ()
+                found = found or (() if is_own else self.member(entity, name))
+                if any(isinstance(one, Definition) for one in found):
+                    return found
+        return ()
+
+    def member(self, owner: Entity, name: str) -> Entities:
+        """What `name` is inside a class, a module or a function."""
+        if isinstance(owner, Outside):
+            return (OUTSIDE,)
+        key = (owner, name)
+        if key not in self._members:
+            self._members[key] = ()
+            found = self._of_module(owner, name) if isinstance(owner, Module) else self.classes.member_of(owner, name)
+            self._members[key] = found
+        return self._members[key]
+
+    def in_module(self, module: Module, name: str) -> tuple[Definition, ...]:
+        """What a module itself defines."""
+        if module.language == "go":
+            return tuple(d for d in self.code.defined(name) if folder_of(d.path) == module.path and not d.owner)
+        return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
+
+    def _of_module(self, module: Module, name: str) -> Entities:
+        found: Entities = self.in_module(module, name)
+        file = self.code.file(module.path)
+        if found or file is None:
+            child = self._submodule(module, name)
+            return found or ((child,) if child is not None else (OUTSIDE,))
+        if name == "default":
+            return self._default(file)
+        for one in file.imports:
+            if name in one.names and (module.language != "rust" or not one.target.startswith("self::")):
+                again = self.imports.imported(file, one, name)
+                if again and again != (OUTSIDE,):
+                    return again
+        child = self._submodule(module, name)
+        if child is not None:
+            return (child,)
+        return self._starred(file, name) or (OUTSIDE,)
+
+    def _submodule(self, module: Module, name: str) -> Module | None:
+        if module.language == "rust":
+            return self.modules.rust_child(module, name)
+        if module.language == "python" and module.path.endswith("__init__.py"):
+            return self.modules.python(module.path, f".{name}")
+        return None
+
+    def _default(self, file: SourceFile) -> Entities:
+        """What a file of JavaScript exports by default."""
+        match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
+        name = (match[1] or match[2]) if match else ""
+        own = tuple(d for d in self.code.defined(name) if d.path == file.path and not d.owner) if name else ()
+        if own:
+            return own
+        for one in file.imports:
+            if name and name in one.names:
+                return self.imports.imported(file, one, name)
+        return (OUTSIDE,)
+
+    def guess(self, file: SourceFile, node: Node) -> tuple[Definition, ...]:
+        """The methods of this name, where one class alone has it and the file names that class.
+
+        For a call on something whose class cannot be told by syntax.
+        """
+        name = file.text(node)
+        group = group_of(file.language)
+        methods = [one for one in self.code.defined(name) if one.owner and group_of(one.language) == group]
+        methods = [one for one in methods if not is_secondary(one.path)] or methods
+        owners = {one.owner.rpartition(".")[2] for one in methods}
+        if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
+            return ()
+        return tuple(one for one in methods if is_function(self.code, one))
+
+
+def _is_inside(node: Node, other: Node | None) -> bool:
+    return other is not None and other.start_byte <= node.start_byte and node.end_byte <= other.end_byte

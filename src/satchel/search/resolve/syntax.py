@@ -1,0 +1,273 @@
+"""What the shape of a syntax tree says about a name: what stands before it, what binds it, and in which scope.
+
+Tables of node types and fields serve all languages at once: no type of node means two things in two of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LEAVES = frozenset({
+    "identifier", "type_identifier", "this", "self", "super", "crate", "package_identifier", "constant", "metavariable",
+    "property_identifier", "field_identifier", "private_property_identifier", "namespace_identifier",
+})  # fmt: skip
+DOTTED = frozenset({
+    "attribute", "member_expression", "nested_identifier", "selector_expression", "qualified_type", "field_expression",
+    "scoped_identifier", "scoped_type_identifier", "field_access", "member_access_expression", "generic_type",
+    "nested_type_identifier", "generic_function", "generic_type_with_turbofish", "type", "type_annotation",
+})  # fmt: skip
+
+_NAME_FIELDS = ("attribute", "property", "field", "name", "method")
+_OWNER_FIELDS = ("object", "operand", "value", "path", "package", "argument", "scope", "expression", "receiver")
+_MEMBERS = frozenset({
+    "attribute", "member_expression", "nested_identifier", "nested_type_identifier", "selector_expression",
+    "qualified_type", "field_expression", "scoped_identifier", "scoped_type_identifier", "field_access",
+    "method_invocation", "qualified_identifier", "member_access_expression", "member_call_expression",
+    "scoped_call_expression", "call", "member_access",
+})  # fmt: skip
+
+FUNCTIONS = frozenset({
+    "function_definition", "lambda", "function_declaration", "generator_function_declaration", "generator_function",
+    "function_expression", "arrow_function", "method_definition", "method_declaration", "func_literal",
+    "function_item", "closure_expression", "constructor_declaration", "compact_constructor_declaration",
+    "lambda_expression", "local_function_statement", "method", "singleton_method", "anonymous_function",
+})  # fmt: skip
+CLASSES = frozenset({
+    "class_definition", "class_declaration", "abstract_class_declaration", "class", "interface_declaration",
+    "enum_declaration", "record_declaration", "impl_item", "trait_item", "class_specifier", "struct_specifier",
+    "struct_declaration", "struct_item", "trait_declaration",
+})  # fmt: skip
+_MODULES = frozenset({"mod_item", "internal_module", "module_declaration", "namespace_definition"})
+SCOPES = FUNCTIONS | CLASSES | _MODULES
+
+_DECLARED = frozenset({
+    *SCOPES, "type_spec", "type_alias", "type_alias_declaration", "macro_definition", "enum_item", "union_item",
+    "const_item", "static_item", "type_item", "function_signature", "function_signature_item",
+    "type_alias_statement", "enum_specifier", "method_elem", "method_signature",
+})  # fmt: skip
+_METHODS = frozenset({"method_declaration", "method_definition", "method_elem", "method_signature"})
+_FIELDS = frozenset({"field_declaration", "field_definition", "public_field_definition"})
+_PARAMETERS = frozenset({
+    "parameters", "lambda_parameters", "formal_parameters", "typed_parameter", "default_parameter",
+    "typed_default_parameter", "list_splat_pattern", "dictionary_splat_pattern", "required_parameter",
+    "optional_parameter", "rest_pattern", "parameter_declaration", "variadic_parameter_declaration", "parameter",
+    "formal_parameter", "closure_parameters", "spread_parameter",
+})  # fmt: skip
+_VALUES = frozenset({
+    "variable_declarator", "assignment", "assignment_expression", "let_declaration", "var_spec", "const_spec",
+    "named_expression", "short_var_declaration", "assignment_statement", "let_condition",
+    "init_declarator", "let_chain", *_FIELDS,
+})  # fmt: skip
+_LOOPS = frozenset({
+    "for_statement", "for_in_statement", "range_clause", "for_expression", "for_in_clause", "enhanced_for_statement",
+    "catch_clause", "match_arm", "case_clause", "match_pattern", "type_switch_statement", "resource",
+})  # fmt: skip
+_PATTERNS = frozenset({
+    "object_pattern", "array_pattern", "pair_pattern", "tuple_pattern", "pattern_list", "tuple_struct_pattern",
+    "struct_pattern", "field_pattern", "expression_list", "as_pattern_target", "as_pattern", "ref_pattern",
+    "mut_pattern", "reference_pattern", "object_assignment_pattern", "assignment_pattern", "slice_pattern",
+    "tuple", "list_pattern", "captured_pattern", "or_pattern",
+})  # fmt: skip
+_PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter")
+
+_TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
+_TOKENS_READ = 120
+"""Bytes before a name inside the unparsed arguments of a macro that may hold what it belongs to."""
+
+
+class How(Enum):
+    """How a name comes to be: declared with a body, as a member of a type, as a parameter, by a value, in a pattern."""
+
+    DECLARED = "declared"
+    MEMBER = "member"
+    PARAMETER = "parameter"
+    VALUE = "value"
+    PATTERN = "pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where a name is bound: its node, how, and the nodes of its type and value where the syntax shows them.
+
+    `member` is the name of a member where it is one of the value: `const { json } = context`.
+    """
+
+    node: Node
+    how: How
+    type: Node | None = None
+    value: Node | None = None
+    member: Node | None = None
+
+
+def owner_of(node: Node) -> Node | None:
+    """What stands before a name: `a.b` of `a.b.c`; None for a bare name."""
+    parent = node.parent
+    if parent is None or parent.type not in _MEMBERS:
+        return None
+    if all(parent.child_by_field_name(field) != node for field in _NAME_FIELDS):
+        return None
+    for field in _OWNER_FIELDS:
+        owner = parent.child_by_field_name(field)
+        if owner is not None and owner != node:
+            return owner
+    return None
+
+
+def calls_base(node: Node, source: bytes) -> bool:
+    """Whether a name is asked of the base class outright: `super().flush()`."""
+    owner = owner_of(node)
+    return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
+
+
+def tokens_before(node: Node, source: bytes) -> str:
+    """`self.matcher` before a name in the arguments of a Rust macro, which are not parsed; empty for a bare name."""
+    if node.parent is None or node.parent.type != "token_tree":
+        return ""
+    text = source[max(node.start_byte - _TOKENS_READ, 0) : node.start_byte].decode("utf-8", "replace")
+    match = _TOKENS_BEFORE.search(text)
+    return match[1].replace("::", ".") if match else "?" if text.endswith((".", "::")) else ""
+
+
+def above(node: Node) -> Iterator[Node]:
+    """The nodes around one, from the inside out."""
+    parent = node.parent
+    while parent is not None:
+        yield parent
+        parent = parent.parent
+
+
+def scopes(node: Node) -> Iterator[Node]:
+    """The functions, classes and modules around a node, from the inside out, and the file."""
+    inner = node
+    for outer in above(node):
+        if outer.parent is None or (outer.type in SCOPES and not is_outside(inner, outer)):
+            yield outer
+        inner = outer
+
+
+def is_outside(child: Node, scope: Node) -> bool:
+    """Whether a child of a scope belongs to what is around it: its own name, its decorators, its bases."""
+    return child.type not in _PARAMETERS and any(
+        scope.child_by_field_name(field) == child
+        for field in ("name", "declarator", "superclasses", "type", "trait", "receiver_type")
+    )
+
+
+def home(node: Node) -> Node | None:
+    """The innermost scope around a name."""
+    return next(scopes(node), None)
+
+
+def binding_of(node: Node) -> Binding | None:
+    """How this occurrence of a name binds it; None where it only uses it."""
+    parent = node.parent
+    if parent is None:
+        return None
+    if parent.type in _DECLARED:
+        how = How.MEMBER if parent.type in _METHODS else How.DECLARED
+        return Binding(node, how) if parent.child_by_field_name("name") == node else None
+    inner, in_pattern = node, False
+    member: Node | None = None
+    while parent is not None and parent.type in _PATTERNS:
+        if parent.type == "pair_pattern":
+            if parent.child_by_field_name("value") != inner:
+                return None
+            member = parent.child_by_field_name("key")
+        elif node.type == "shorthand_property_identifier_pattern" and parent.type == "object_pattern":
+            member = member or node
+        elif parent.type == "as_pattern":
+            made = parent.named_children[0]
+            return Binding(node, How.VALUE, value=made) if inner != made else None
+        elif parent.type in {"tuple_struct_pattern", "struct_pattern"} and parent.child_by_field_name("type") == inner:
+            return None
+        in_pattern = in_pattern or parent.type not in {"expression_list", "ref_pattern", "mut_pattern"}
+        inner, parent = parent, parent.parent
+    return _bound(node, inner, parent, member, in_pattern=in_pattern) if parent is not None else None
+
+
+def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding | None:
+    kind = parent.type
+    if kind in _PARAMETERS:
+        return _parameter(node, inner, parent, member, in_pattern=in_pattern)
+    if kind in {"arrow_function", "lambda", "lambda_expression"}:
+        return Binding(node, How.PARAMETER) if parent.child_by_field_name("parameter") == inner else None
+    bound = any(inner in parent.children_by_field_name(field) for field in _PATTERN_FIELDS)
+    if kind in _LOOPS:
+        return Binding(node, How.PATTERN) if bound else None
+    if kind not in _VALUES or not bound:
+        return None
+    type_ = parent.child_by_field_name("type")
+    if type_ is None and parent.parent is not None and kind in {"variable_declarator", "init_declarator"}:
+        type_ = parent.parent.child_by_field_name("type")
+    value = parent.child_by_field_name("right") or parent.child_by_field_name("value")
+    if in_pattern and not member and kind != "let_condition":
+        return Binding(node, How.PATTERN)
+    how = How.MEMBER if kind in _FIELDS else How.VALUE
+    return Binding(node, how, type_, _matching(node, inner, value), member)
+
+
+def _parameter(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pattern: bool) -> Binding | None:
+    if any(parent.child_by_field_name(field) == inner for field in ("type", "value")):
+        return None
+    if in_pattern and not member:
+        return Binding(node, How.PATTERN)
+    return Binding(node, How.PARAMETER, parent.child_by_field_name("type"), None, member)
+
+
+def _matching(node: Node, left: Node, value: Node | None) -> Node | None:
+    """Of `a, b := x, y` the value at the place of the name; a call that returns several counts for the first."""
+    if value is None or left.type != "expression_list" or value.type != "expression_list":
+        return value
+    names, values = left.named_children, value.named_children
+    place = names.index(node) if node in names else 0
+    if len(values) == len(names):
+        return values[place]
+    return values[0] if place == 0 and values else None
+
+
+_LEADS = re.compile(r"^(?:[:&*?!\s\"']|'\w+\s|(?:mut|dyn|impl|const|readonly|typeof|final|ref|out|in|keyof)\b)+")
+_HEAD = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
+_WRAPPERS = frozenset({
+    "Optional", "Option", "Box", "Arc", "Rc", "Result", "Promise", "Ref", "RefMut", "RefCell", "Mutex", "RwLock",
+    "MutexGuard", "Awaitable", "Type", "type", "ClassVar", "Final", "Annotated", "Readonly", "Partial", "Required",
+    "NonNullable", "Cow", "Pin", "Cell", "Generator", "Iterator", "AsyncGenerator", "InstanceType", "Coroutine",
+})  # fmt: skip
+"""Generic types whose value is used like their first argument. What a generator or fixture yields counts as well."""
+
+_NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
+
+
+def principal(text: str) -> str:
+    """The one type that a written type is about, dotted: `Foo` of `&mut Option<Foo>`, `x.Y` of `*x.Y | None`."""
+    for part in _top_level(text.strip().strip("()") if text.strip().startswith("(") else text, "|"):
+        plain = _LEADS.sub("", part.strip())
+        match = _HEAD.match(plain)
+        if match is None or match[0] in _NOTHING:
+            continue
+        rest = plain[match.end() :].strip()
+        name = match[0].replace("::", ".")
+        if name.rpartition(".")[2] in _WRAPPERS and rest[:1] in {"[", "<"}:
+            return principal(next(_top_level(rest[1:-1], ","), ""))
+        return "" if rest.startswith("[]") else name
+    return ""
+
+
+def _top_level(text: str, separator: str) -> Iterator[str]:
+    """The parts of a text between separators that no bracket is around."""
+    depth, start = 0, 0
+    for place, letter in enumerate(text):
+        if letter in "([{<":
+            depth += 1
+        elif letter in ")]}>" and text[place - 1 : place] not in {"-", "="}:
+            depth -= 1
+        elif letter == separator and depth == 0:
+            yield text[start:place]
+            start = place + 1
+    yield text[start:]

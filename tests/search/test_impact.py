@@ -1,0 +1,143 @@
+"""A question about changing, removing or using a definition is answered by what depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.search.impact import Impact, impact_of_question, speaks_of_impact, with_impact
+from satchel.search.query import analyse
+from satchel.search.searcher import search_kind
+from satchel.testing import TinyRepository
+from satchel.types import Kind
+
+FILES = {
+    "shop/client.py": (
+        "class Client:\n    def send(self, order):\n        return backoff(order)\n\n\n"
+        "class SlowClient(Client):\n    def send(self, order):\n        return None\n\n\n"
+        "def backoff(attempt):\n    return 2**attempt\n"
+    ),
+    "shop/orders.py": (
+        "from shop.client import Client\n\n\ndef send_all(orders):\n"
+        + "".join(f"    print({number})\n" for number in range(20))
+        + "    for order in orders:\n        Client().send(order)\n"
+    ),
+    "shop/other.py": "class Queue:\n    def send(self):\n        self.send()\n",
+    "tests/test_client.py": "from shop.client import Client\n\n\ndef test_send():\n    assert Client().send(1)\n",
+    "tests/test_orders.py": "from shop.orders import send_all\n\n\ndef test_all():\n    send_all([])\n",
+}
+
+
+@pytest.fixture
+def satchel(tmp_path: Path) -> Iterator[Satchel]:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Add the shop", FILES)
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        yield opened
+
+
+def impact(satchel: Satchel, question: str) -> Impact | None:
+    with satchel.store.snapshot() as store:
+        return impact_of_question(analyse(question), store)
+
+
+def subjects(satchel: Satchel, question: str) -> list[str]:
+    found = impact(satchel, question)
+    return [target.qualified for target, _ in found.callers] if found is not None else []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What breaks if I rename Client.send?",
+        "what would be affected by removing shop/client.py::Client.send",
+        "who calls `Client.send`",
+        "Where is Client.send used?",
+        "callers of Client::send",
+        "is it safe to delete send of Client",
+        "Rename Client.send to Client.post",
+        "impact of changing Client.send()",
+        "how do I change the signature of Client.send",
+    ],
+)
+def test_wording_and_a_definition_make_a_question_about_an_impact(satchel: Satchel, question: str) -> None:
+    assert subjects(satchel, question) == ["Client.send"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How does Client.send wait between attempts?",
+        "Client.send fails with a timeout",
+        "who calls the police",
+        "what breaks if I rename Client.receive",
+        "who calls it",
+        "what breaks if I rename Client.send?" + " It is slow." * 40,
+    ],
+)
+def test_all_other_questions_are_searched_as_ever(satchel: Satchel, question: str) -> None:
+    assert subjects(satchel, question) == []
+
+
+def test_a_plain_word_is_a_name_where_the_wording_says_so(satchel: Satchel) -> None:
+    assert subjects(satchel, "who calls backoff") == ["backoff"]
+    assert subjects(satchel, "where is backoff used") == ["backoff"]
+    assert not speaks_of_impact("retry with backoff")
+
+
+def test_a_name_that_many_define_is_not_guessed(tmp_path: Path) -> None:
+    repository = TinyRepository(tmp_path / "many")
+    repository.commit("Add", {f"m{number}.py": "class A:\n    def run(self):\n        pass\n" for number in range(5)})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as satchel:
+        satchel.index()
+        assert subjects(satchel, "who calls `run`") == []
+        assert subjects(satchel, "who calls m3.py::A.run") == ["A.run"]
+
+
+def test_the_definition_comes_first_then_callers_heirs_tests_and_further_tests(satchel: Satchel) -> None:
+    question = analyse("What breaks if I rename Client.send?")
+    with satchel.store.snapshot() as store:
+        found = impact_of_question(question, store)
+        assert found is not None
+        hits = with_impact(search_kind(store, Kind.CODE, question), found, store).hits
+    names = [hit.document.title for hit in hits]
+    assert names[:5] == ["Client.send", "send_all", "SlowClient.send", "test_send", "test_all"]
+    assert "Queue.send" not in names[:5]
+    caller = hits[1]
+    assert [(span.start, span.end) for span in caller.spans] == [(24, 26)]
+    assert caller.spans[0].value < hits[0].spans[0].value
+
+
+def test_every_call_is_listed_by_file_and_line(satchel: Satchel) -> None:
+    context = satchel.assemble("What breaks if I rename Client.send?", refresh=False)
+    (listed,) = context.meta["callers"]
+    assert (listed["name"], listed["path"], listed["line"], listed["calls"]) == ("Client.send", "shop/client.py", 2, 2)
+    assert [(file["path"], file["lines"], file["test"]) for file in listed["files"]] == [
+        ("shop/orders.py", [26], False),
+        ("tests/test_client.py", [5], True),
+    ]
+    assert "Client().send(order)" in context.text
+    assert satchel.assemble("How does Client.send wait?", refresh=False).meta["callers"] == []
+
+
+def test_what_a_function_calls_is_shown_where_that_is_asked(satchel: Satchel) -> None:
+    found = impact(satchel, "what does Client.send call")
+    assert found is not None
+    with satchel.store.snapshot() as store:
+        weights = {part.name: found.related[row].weight for row, part in store.parts(found.related).items()}
+    assert weights["backoff"] == 0.9
+
+
+def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None:
+    found = impact(satchel, "where is the class Client used")
+    assert found is not None
+    (listed,) = found.listing()
+    assert [(file["path"], file["lines"], file["uses"]) for file in listed["files"]] == [
+        ("shop/orders.py", [26], [1]),
+        ("shop/client.py", [], [6]),
+        ("tests/test_client.py", [5], [1]),
+    ]

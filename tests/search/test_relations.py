@@ -1,0 +1,357 @@
+"""Calls resolve as each language looks names up: by scope, import and type; what is outside stays outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.search.relations import GUESSED, INHERITED, RESOLVED, CallSite, Relations
+from satchel.testing import TinyRepository
+
+Open = Callable[[Mapping[str, str]], "Asked"]
+
+
+class Asked:
+    """The relations of a tiny repository, asked by `path::name`."""
+
+    def __init__(self, satchel: Satchel) -> None:
+        self._snapshot = satchel.store.snapshot()
+        self.relations = Relations(self._snapshot.__enter__())
+
+    def sites(self, target: str) -> list[CallSite]:
+        path, _, name = target.partition("::")
+        definition = self.relations.named(path, name)
+        assert definition is not None, target
+        return list(self.relations.callers(definition).sites)
+
+    def callers(self, target: str) -> list[str]:
+        """`path:line` of every call."""
+        return [f"{site.path}:{site.line}" for site in self.sites(target)]
+
+    def uses(self, target: str) -> list[str]:
+        """`path:line how` of everything else that names it."""
+        path, _, name = target.partition("::")
+        definition = self.relations.named(path, name)
+        assert definition is not None, target
+        return [f"{site.path}:{site.line} {site.how}" for site in self.relations.uses(definition)]
+
+    def callees(self, source: str) -> list[str]:
+        """`path::name` of everything that a function calls."""
+        path, _, name = source.partition("::")
+        definition = self.relations.named(path, name)
+        assert definition is not None, source
+        return [f"{one.definition.path}::{one.definition.qualified}" for one in self.relations.callees(definition.row)]
+
+    def close(self) -> None:
+        self._snapshot.__exit__(None, None, None)
+
+
+@pytest.fixture
+def open_files(tmp_path: Path) -> Iterator[Open]:
+    opened: list[tuple[Satchel, Asked]] = []
+
+    def open_(files: Mapping[str, str]) -> Asked:
+        repository = TinyRepository(tmp_path / f"repository{len(opened)}")
+        repository.commit("Add", files)
+        satchel = Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")})
+        satchel.index()
+        opened.append((satchel, Asked(satchel)))
+        return opened[-1][1]
+
+    yield open_
+    for satchel, asked in opened:
+        asked.close()
+        satchel.close()
+
+
+PYTHON = {
+    "shop/__init__.py": "from .client import Client as ShopClient\nfrom .client import send\n",
+    "shop/base.py": "class Base:\n    def close(self):\n        self.flush()\n\n    def flush(self):\n        pass\n",
+    "shop/client.py": (
+        "from .base import Base\n\n\n"
+        "class Client(Base):\n"
+        "    def __init__(self, name):\n        self.name = name\n\n"
+        "    def get(self):\n        return self.close()\n\n"
+        "    def flush(self):\n        super().flush()\n\n"
+        "    @property\n    def twin(self) -> 'Client':\n        return Client('twin')\n\n\n"
+        "def send(client: Client):\n    return client.get()\n\n\n"
+        "def make():\n    made = Client('a')\n    return made\n"
+    ),
+    "shop/other.py": "class Other:\n    def get(self):\n        return {}.get('x')\n\n\ndef send():\n    pass\n",
+}
+
+
+def test_methods_of_self_are_those_of_the_class_and_its_bases(open_files: Open) -> None:
+    asked = open_files(PYTHON)
+    assert asked.callers("shop/base.py::Base.close") == ["shop/client.py:9"]
+    assert asked.callers("shop/base.py::Base.flush") == ["shop/base.py:3", "shop/client.py:12"]
+
+
+def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None:
+    (site,) = open_files(PYTHON).sites("shop/client.py::Client.flush")
+    assert (site.path, site.line, site.certainty, site.through) == ("shop/base.py", 3, INHERITED, "Base.flush")
+
+
+def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> None:
+    asked = open_files(
+        PYTHON
+        | {
+            "app/alias.py": "from shop.client import send as post\n\n\ndef run(c):\n    post(c)\n",
+            "app/module.py": "import shop.client as sc\n\n\ndef run(c):\n    sc.send(c)\n",
+            "app/package.py": "import shop\n\n\ndef run(c):\n    shop.send(c)\n    shop.other.send()\n",
+            "app/late.py": "def run(c):\n    from shop import send\n\n    send(c)\n",
+            "app/own.py": "def send(c):\n    pass\n\n\ndef run(c):\n    send(c)\n",
+            "app/local.py": "from shop.client import send\n\n\ndef run(send, c):\n    send(c)\n",
+            "app/star.py": "from shop.other import *\n\n\ndef run():\n    send()\n",
+            "app/standard.py": "from copy import send\n\nsend()\n",
+        }
+    )
+    found = asked.callers("shop/client.py::send")
+    assert sorted(found) == ["app/alias.py:5", "app/late.py:4", "app/module.py:5", "app/package.py:5"]
+    assert sorted(asked.callers("shop/other.py::send")) == ["app/package.py:6", "app/star.py:5"]
+    assert asked.callees("app/own.py::run") == ["app/own.py::send"]
+
+
+def test_a_function_inside_a_function_hides_the_one_outside(open_files: Open) -> None:
+    asked = open_files({"a.py": "def send():\n    pass\n\n\ndef run():\n    def send():\n        pass\n\n    send()\n"})
+    assert asked.callers("a.py::send") == []
+    assert asked.callers("a.py::run.send") == ["a.py:9"]
+
+
+def test_objects_are_known_by_constructor_annotation_field_and_return(open_files: Open) -> None:
+    asked = open_files(
+        PYTHON
+        | {
+            "app/made.py": "from shop.client import Client\n\n\ndef run():\n    c = Client('x')\n    c.get()\n",
+            "app/typed.py": "from shop import ShopClient\n\n\ndef run(c: ShopClient | None):\n    c.get()\n",
+            "app/field.py": (
+                "from shop.client import Client\n\n\nclass App:\n    def __init__(self):\n"
+                "        self.c = Client('x')\n\n"
+                "    def run(self):\n        self.c.twin.get()\n"
+            ),
+            "app/returned.py": "from shop.client import make\n\n\ndef run():\n    make().get()\n",
+            "app/context.py": (
+                "from shop.client import Client\n\n\ndef run():\n    with Client('x') as c:\n        c.get()\n"
+            ),
+            "app/outside.py": "import os\n\n\ndef run():\n    os.environ.get('a')\n    {}.get('b')\n",
+        }
+    )
+    found = asked.callers("shop/client.py::Client.get")
+    files = ["context.py:6", "field.py:9", "made.py:6", "returned.py:5", "typed.py:5"]
+    assert found == ["shop/client.py:20", *(f"app/{one}" for one in files)]
+    assert asked.callers("shop/other.py::Other.get") == []
+
+
+def test_a_constructor_is_called_by_its_class(open_files: Open) -> None:
+    found = open_files(PYTHON).callers("shop/client.py::Client.__init__")
+    assert found == ["shop/client.py:16", "shop/client.py:24"]
+
+
+def test_fixtures_of_pytest_have_the_type_of_what_they_return(open_files: Open) -> None:
+    asked = open_files(
+        PYTHON
+        | {
+            "tests/conftest.py": (
+                "import pytest\nfrom shop.client import Client\n\n\n@pytest.fixture\ndef client():\n"
+                "    c = Client('x')\n    yield c\n"
+            ),
+            "tests/test_get.py": "def test_get(client):\n    client.get()\n",
+        }
+    )
+    (site,) = [one for one in asked.sites("shop/client.py::Client.get") if one.secondary]
+    assert (site.path, site.line, site.name) == ("tests/test_get.py", 2, "test_get")
+
+
+def test_an_unknown_object_is_guessed_where_one_class_has_the_method_and_is_named(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "a.py": "class Parser:\n    def parse_all(self):\n        pass\n",
+            "b.py": '"""Uses the Parser."""\n\n\ndef run(thing):\n    thing.parse_all()\n',
+            "c.py": "def run(thing):\n    thing.parse_all()\n",
+        }
+    )
+    (site,) = asked.sites("a.py::Parser.parse_all")
+    assert (site.path, site.certainty) == ("b.py", GUESSED)
+
+
+def test_everything_else_that_names_a_definition_is_a_use(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "a.py": "class Late(Exception):\n    pass\n",
+            "b.py": "from a import Late\n\n\ndef run(error: Late):\n    isinstance(error, Late)\n    raise Late('x')\n",
+            "c.py": "Late = 1\nprint(Late)\n",
+        }
+    )
+    assert asked.uses("a.py::Late") == ["b.py:1 import", "b.py:4 use", "b.py:5 use"]
+    assert asked.callers("a.py::Late") == ["b.py:6"]
+
+
+def test_classes_know_their_heirs_and_methods_who_overrides_them(open_files: Open) -> None:
+    relations = open_files(
+        PYTHON | {"app/deep.py": "import shop\n\n\nclass Deep(shop.ShopClient):\n    pass\n"}
+    ).relations
+    base, flush = relations.named("shop/base.py", "Base"), relations.named("shop/base.py", "Base.flush")
+    assert base is not None
+    assert flush is not None
+    assert [one.qualified for one in relations.heirs(base)] == ["Deep", "Client"]
+    assert [one.qualified for one in relations.heirs(flush)] == ["Client.flush"]
+
+
+TYPESCRIPT = {
+    "package.json": '{"name": "shop"}',
+    "src/router.ts": "export interface Router {\n  add(path: string): void\n}\n",
+    "src/tree.ts": (
+        "import type { Router } from './router'\n\nexport class Tree implements Router {\n  #size = 0\n"
+        "  add(path: string) {\n    this.grow()\n  }\n  grow() {\n    return this\n  }\n}\n"
+    ),
+    "src/index.ts": "export { Tree as Plant } from './tree'\nexport * from './util'\n",
+    "src/util.ts": "export default function join(a) {\n  return a\n}\nexport const split = (a: string) => a\n",
+}
+
+
+def test_modules_of_javascript_are_followed_through_every_kind_of_import(open_files: Open) -> None:
+    asked = open_files(
+        TYPESCRIPT
+        | {
+            "app/a.ts": "import glue, { split as cut } from '../src/util'\nglue(1)\ncut('x')\n",
+            "app/b.ts": "import * as util from '../src/util.js'\nutil.split('x')\n",
+            "app/c.ts": "import { split } from 'shop'\nsplit('x')\n",
+            "app/d.js": "const { split: cut } = require('../src/util')\ncut('x')\n",
+            "app/e.ts": "import { split } from 'lodash'\nsplit('x')\n",
+        }
+    )
+    assert sorted(asked.callers("src/util.ts::split")) == ["app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2"]
+    assert asked.callers("src/util.ts::join") == ["app/a.ts:2"]
+
+
+def test_objects_of_typescript_are_known_by_their_types(open_files: Open) -> None:
+    asked = open_files(
+        TYPESCRIPT
+        | {
+            "app/made.ts": "import { Plant } from '../src'\nconst plant = new Plant()\nplant.grow().add('x')\n",
+            "app/field.ts": (
+                "import { Tree } from '../src/tree'\nclass App {\n  tree: Tree = new Tree()\n"
+                "  constructor(private other?: Tree) {}\n  run() {\n"
+                "    // both\n    this.tree.grow()\n    this.other!.grow()\n  }\n}\n"
+            ),
+            "app/typed.ts": (
+                "import type { Router } from '../src/router'\nconst run = (router: Router) => {\n  router.add('x')\n}\n"
+            ),
+            "app/pattern.ts": (
+                "import { Tree } from '../src/tree'\nfunction run({ grow }: Tree) {\n  grow()\n  new Set().add(1)\n}\n"
+            ),
+        }
+    )
+    found = asked.callers("src/tree.ts::Tree.grow")
+    assert found == ["src/tree.ts:6", "app/field.ts:7", "app/field.ts:8", "app/made.ts:3", "app/pattern.ts:3"]
+    added = asked.sites("src/tree.ts::Tree.add")
+    assert [(one.path, one.certainty) for one in added] == [("app/made.ts", RESOLVED), ("app/typed.ts", INHERITED)]
+
+
+GO = {
+    "go.mod": "module example.com/shop\n",
+    "shop.go": (
+        "package shop\n\ntype Sender interface {\n\tSend(x int) error\n}\n\n"
+        "func New() (*Client, error) {\n\treturn &Client{}, nil\n}\n"
+    ),
+    "client.go": (
+        "package shop\n\ntype base struct{}\n\nfunc (b *base) Flush() {}\n\n"
+        "type Client struct {\n\t*base\n\tnext *Client\n}\n\n"
+        "func (c *Client) Send(x int) error {\n\tc.Flush()\n\treturn c.next.Send(x)\n}\n"
+    ),
+}
+
+
+def test_packages_receivers_fields_and_embedded_types_of_go(open_files: Open) -> None:
+    asked = open_files(
+        GO
+        | {
+            "cmd/main.go": (
+                'package main\n\nimport (\n\t"fmt"\n\n\tsh "example.com/shop"\n)\n\nfunc main() {\n'
+                "\tc, _ := sh.New()\n\tc.Send(1)\n\tc.Flush()\n\tfmt.New()\n\trun(c)\n}\n\n"
+                "func run(s sh.Sender) {\n\ts.Send(2)\n\ts.(*sh.Client).Flush()\n}\n"
+            ),
+            "other/other.go": "package other\n\nfunc New() int {\n\treturn 1\n}\n\nfunc run() {\n\tNew()\n}\n",
+        }
+    )
+    assert asked.callers("shop.go::New") == ["cmd/main.go:10"]
+    assert asked.callers("client.go::Client.Send") == ["client.go:14", "cmd/main.go:11"]
+    assert asked.callers("client.go::base.Flush") == ["client.go:13", "cmd/main.go:12", "cmd/main.go:19"]
+    assert asked.callers("shop.go::Sender") == []
+    assert asked.uses("shop.go::Sender") == ["cmd/main.go:17 use"]
+
+
+RUST = {
+    "Cargo.toml": '[package]\nname = "shop-core"\n',
+    "src/lib.rs": "pub mod client;\nmod util;\npub use client::Client;\n",
+    "src/util.rs": "#[macro_export]\nmacro_rules! note {\n    () => {};\n}\n\npub fn join(a: u8) -> u8 {\n    a\n}\n",
+    "src/client.rs": (
+        "use crate::util::{self, join as glue};\n\npub trait Send {\n    fn send(&self) -> u8;\n}\n\n"
+        "pub struct Client {\n    next: Option<Box<Client>>,\n}\n\n"
+        "impl Client {\n    pub fn new() -> Self {\n        note!();\n        Client { next: None }\n    }\n\n"
+        "    pub fn run(&mut self) {\n        glue(1);\n        util::join(2);\n"
+        "        self.next.as_mut().unwrap().run();\n"
+        "        Self::new().send();\n    }\n}\n\n"
+        "impl Send for Client {\n    fn send(&self) -> u8 {\n        super::util::join(3)\n    }\n}\n\n"
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn runs() {\n"
+        "        let mut c = Client::new();\n"
+        "        assert_eq!(c.send(), 3);\n        c.run();\n    }\n}\n"
+    ),
+}
+
+
+def test_paths_impls_and_macros_of_rust(open_files: Open) -> None:
+    asked = open_files(
+        RUST
+        | {
+            "cli/Cargo.toml": '[package]\nname = "cli"\n',
+            "cli/src/main.rs": (
+                "use shop_core::Client;\n\nfn main() {\n    Client::new().run();\n"
+                "    shop_core::client::Client::new();\n}\n"
+            ),
+        }
+    )
+    assert asked.callers("src/util.rs::join") == ["src/client.rs:18", "src/client.rs:19", "src/client.rs:27"]
+    assert asked.callers("src/util.rs::note") == ["src/client.rs:13"]
+    found = asked.sites("src/client.rs::Client.new")
+    assert [(one.path, one.line) for one in found if not one.secondary] == [
+        ("src/client.rs", 21), ("cli/src/main.rs", 4), ("cli/src/main.rs", 5),
+    ]  # fmt: skip
+    assert [one.name for one in found if one.secondary] == ["tests.runs"]
+    assert asked.callers("src/client.rs::Client.run") == ["src/client.rs:20", "cli/src/main.rs:4", "src/client.rs:39"]
+    assert asked.callers("src/client.rs::Client.send") == ["src/client.rs:21", "src/client.rs:38"]
+
+
+def test_java_knows_packages_fields_and_the_class_around(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "shop/Client.java": (
+                "package shop;\n\npublic class Client {\n  public Client() {}\n"
+                "  int send() {\n    return twice();\n  }\n"
+                "  int twice() {\n    return 2;\n  }\n}\n"
+            ),
+            "app/App.java": (
+                "package app;\n\nimport shop.Client;\n\nclass App {\n  private Client client = new Client();\n"
+                "  int run(Client other) {\n    return client.send() + this.client.send() + other.send();\n  }\n}\n"
+            ),
+        }
+    )
+    assert asked.callers("shop/Client.java::Client.twice") == ["shop/Client.java:6"]
+    assert asked.callers("shop/Client.java::Client.send") == ["app/App.java:8"] * 3
+    assert asked.callers("shop/Client.java::Client") == ["app/App.java:6"]
+
+
+def test_languages_without_imports_by_name_take_a_clear_name(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "list.c": "int push(int x) {\n  return x;\n}\n",
+            "main.c": '#include "list.h"\n\nint main(void) {\n  return push(1);\n}\n',
+            "a.rb": "def greet\n  1\nend\n",
+            "b.rb": "require_relative 'a'\ngreet()\n",
+        }
+    )
+    assert asked.callers("list.c::push") == ["main.c:4"]
+    assert asked.callers("a.rb::greet") == ["b.rb:2"]
