@@ -1,4 +1,4 @@
-"""What handles cost, how far estimated budgets are off, and whether the context of a change shows who calls it.
+"""What handles cost, and whether the context of a change shows who calls it.
 
     python benchmarks/receipts.py TREE COMMIT... [--output benchmarks/results/receipts.json]
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -31,29 +30,19 @@ QUESTIONS = (
 
 CHANGE_TOKENS = 2000
 
-EXPLAINED = 12
-"""Omissions whose budget is tried, as in `--explain`."""
-
 
 def handles(satchel: Satchel) -> dict[str, Any]:
-    """Tokens of the footer that lists handles, and the estimated budgets over those that were tried."""
+    """Tokens of the footer that lists handles."""
     tokens = cuts = 0
-    ratios: list[float] = []
     for question in QUESTIONS:
         request = satchel.request(question, show_handles=True)
         context = satchel.answer(request)
         footer = [line for line in context.text.split("\n") if line.startswith("Handles: ")]
         tokens += sum(map(counter().count, footer))
         cuts += sum(len(item.cuts) for item in context.items)
-        estimates = {row.handle: row.budget for row in context.overflow}
-        tried = satchel.explained(request, context, most=EXPLAINED).overflow
-        ratios += [estimates[row.handle] / row.budget for row in tried if row.verified]
-    spread = statistics.quantiles(ratios, n=20)
     return {
         "handles": cuts,
         "tokens_a_handle": round(tokens / max(cuts, 1), 1),
-        "budgets_tried": len(ratios),
-        "estimate_over_tried": {"p5": round(spread[0], 2), "p50": round(spread[9], 2), "p95": round(spread[-1], 2)},
     }
 
 
@@ -85,7 +74,7 @@ def git(root: Path, *arguments: str) -> None:
 
 def main() -> int:
     """Run both parts."""
-    parser = argparse.ArgumentParser(description="Handles, budgets, and the context of changes.")
+    parser = argparse.ArgumentParser(description="Handles, and the context of changes.")
     parser.add_argument("tree", type=Path)
     parser.add_argument("commits", nargs="+")
     parser.add_argument("--output", type=Path)

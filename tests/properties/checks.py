@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,15 @@ from unittest import mock
 from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
-from satchel.assemble.fit import SMALLEST_PIECE_TOKENS
-from satchel.assemble.page import Page
-from satchel.assemble.worth import total_value
 
 from satchel import Satchel
 from satchel.assemble import pack, stream
+from satchel.assemble.candidates import Candidate
+from satchel.assemble.packer import BUDGET, CLEARLY_LESS
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
-from satchel.assemble.shown import Group
+from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.tokens import counter
@@ -31,6 +30,9 @@ from tests.oracle import cl100k, o200k
 
 _ORACLES = {"o200k_base": o200k, "cl100k_base": cl100k}
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+ROUNDING = 1e-9
+"""Sums of the same values in another order differ by less than this."""
+
 _MARKDOWN = MarkdownIt("commonmark")
 
 
@@ -42,17 +44,23 @@ class Assembly:
     context: Context
     sections: Sequence[Section] = ()
     rendering: RenderRequest = field(default_factory=RenderRequest)
-    key: bytes = b""
 
     @property
-    def total_value(self) -> float:
-        """What the packer collects: see `satchel.assemble.worth`."""
-        return total_value(self.sections, shows_lines=self.request.show_code)
+    def shares(self) -> bool:
+        """Whether each kind had its share of the budget, in which it need not compete with the others."""
+        return len(self.request.kinds) > 1 or bool(self.request.plan)
 
     @property
-    def offered_tokens(self) -> float:
-        """Estimated tokens of everything that could have been shown."""
-        return sum(candidate.size for section in self.sections for candidate in section.candidates)
+    def best(self) -> str:
+        """The item of the candidate that is tried first; empty where nothing was found."""
+        rows = [(priority(one, section.level), one) for section in self.sections for one in section.candidates]
+        first = min(rows, key=lambda row: (-row[0], row[1].document.id, row[1].place), default=None)
+        return first[1].group if first is not None else ""
+
+    @property
+    def shown(self) -> set[str]:
+        """What has an item: paths of files and ids of records."""
+        return {key for section in self.sections for key in section.groups}
 
 
 def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
@@ -62,15 +70,14 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
     fit = pack.fit
 
     def spy(request: AssembleRequest, bench: Any, sections: Sequence[Section], *rest: Any, **named: Any) -> Any:
-        caught.sections, caught.key = sections, bench.key
+        caught.sections = sections
         return fit(request, bench, sections, *rest, **named)
 
-    class Spied(Page):
-        def __init__(self, request: RenderRequest, *rest: Any) -> None:
-            caught.rendering = request
-            super().__init__(request, *rest)
+    def written(rendering: RenderRequest, *rest: Any, **named: Any) -> str:
+        caught.rendering = rendering
+        return render(rendering, *rest, **named)
 
-    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "Page", Spied):
+    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "render", written):
         caught.context = satchel.answer(request)
     return caught
 
@@ -90,7 +97,7 @@ def _budget(assembly: Assembly) -> Iterator[str]:
     counted = oracle(context.text) if oracle is not None else counter(usage.tokenizer).count(context.text)
     if counted != usage.used:
         yield f"the text has {counted} tokens, the answer says {usage.used}"
-    if counted > usage.limit and not assembly.request.soft:
+    if counted > usage.limit:
         yield f"{counted} tokens are over the limit of {usage.limit}"
     if bool(context.text) != bool(context.items):
         yield "a text without items, or items without a text"
@@ -142,27 +149,28 @@ def _lines(context: Context, root: Path) -> Iterator[str]:
                 yield f"{item.location.path}:{piece.start}-{piece.end} is not what stands there"
 
 
-def not_maximal(assembly: Assembly) -> Iterator[str]:
-    """Candidates that would still fit: shown at any step of their ladder, the whole text stays within the limit."""
-    context, request = assembly.context, assembly.request
-    if not context.items or request.max_tokens - context.usage.used < SMALLEST_PIECE_TOKENS:
+def weaker_inside(assembly: Assembly) -> Iterator[str]:
+    """What is shown although something clearly better was left out for lack of room.
+
+    Candidates are tried by value for cost, so a cheap one may come before one that is better and much larger.
+    """
+    if not assembly.context.items or assembly.shares:
         return
-    exact = counter(request.tokenizer)
-    page = Page(assembly.rendering, request.format, assembly.key, exact)
+    out = [
+        (section.value(one), one)
+        for section in assembly.sections
+        for one, reason in section.left.items()
+        if reason == BUDGET and not one.pinned and one.leader is None
+    ]
     for section in assembly.sections:
-        for _, candidate in list(section.remaining()):
-            known = section.groups.get(candidate.group)
-            if known is None and len(section.groups) >= section.item_limit:
+        for inside in section.shown:
+            if inside.pinned or inside.leader is not None:
                 continue
-            group = known or Group(candidate.kind, candidate.group, section.lines.get(candidate.group))
-            section.groups[candidate.group] = group
-            for step in candidate.steps:
-                if step.ranges and not group.added(step):
-                    continue
-                group.admit(candidate, step, 0)
-                text, _ = page.text(assembly.sections)
-                group.withdraw(0)
-                if exact.count(text) <= request.max_tokens:
-                    yield f"{candidate.document.id} would fit as {step.detail} at {step.ranges}"
-            if known is None:
-                del section.groups[candidate.group]
+            for value, better in out:
+                cheaper = max(_cost(better) - _cost(inside), 0.0)
+                if section.value(inside) < value - CLEARLY_LESS - cheaper - ROUNDING:
+                    yield f"{inside.document.id} is shown, and {better.document.id}, which is clearly better, is not"
+
+
+def _cost(candidate: Candidate) -> float:
+    return COST_EXPONENT * math.log(candidate.size + COST_OFFSET)

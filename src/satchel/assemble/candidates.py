@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -143,12 +143,6 @@ class Candidate:
         if self._steps is None:
             self._steps = self._make()
         return self._steps
-
-    def options(self, room: float) -> Iterator[Step]:
-        """All ways to show it where `room` tokens are left, from most to least detail."""
-        yield from self.steps
-        if self.shrink is not None:
-            yield from self.shrink(room)
 
     def widen(self, count: int, last_line: int) -> None:
         """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""

@@ -112,6 +112,7 @@ class Packer:
         self._numbers = count()
         self._log: list[_Admission] = []
         self._documents: dict[str, int] = {}
+        self._twins: dict[Candidate, Section] = {}
         self._items = 0
         self._waiting: list[_Entry] = [
             self._entry(section, candidate) for section in sections for candidate in section.candidates
@@ -174,6 +175,7 @@ class Packer:
             least = self._least if left is None else self._own_least[id(section)]
             reason = self._refusal(section, candidate, value, least, barrier)
             if reason == "":
+                self._twins[candidate] = section
                 continue
             own = room - used if left is None else min(room - used, left[id(section)])
             taken = None if reason else self._admit(section, candidate, own, caps.get(id(section)))
@@ -226,12 +228,18 @@ class Packer:
             room = min(room, cap - self._documents.get(candidate.document.id, 0))
         if room < SMALLEST_PIECE:
             return None
-        for step in candidate.options(room - self._frame_tokens(section, candidate)):
+        frame, scale = self._frame_tokens(section, candidate), 1.0
+        for step in candidate.steps:
             tokens = self._cost(section, candidate, step, room)
-            if tokens is None or tokens > room:
-                continue
-            self._show(section, candidate, step, tokens)
-            return tokens
+            if tokens is not None and tokens <= room:
+                return self._show(section, candidate, step, tokens)
+            if tokens is not None and tokens > frame:
+                scale = min(scale, candidate.size / (tokens - frame))
+        # Shrunk by what its tokens really cost: some scripts have three times the tokens that characters suggest.
+        for step in candidate.shrink((room - frame) * scale) if candidate.shrink is not None else ():
+            tokens = self._cost(section, candidate, step, room)
+            if tokens is not None and tokens <= room:
+                return self._show(section, candidate, step, tokens)
         return None
 
     def _frame_tokens(self, section: Section, candidate: Candidate) -> int:
@@ -259,7 +267,7 @@ class Packer:
         markers = max(state.new_markers(step), 0) + len(step.remarks)
         return frame + tokens + markers * self._frame.range
 
-    def _show(self, section: Section, candidate: Candidate, step: Step, tokens: int) -> None:
+    def _show(self, section: Section, candidate: Candidate, step: Step, tokens: int) -> int:
         group = section.groups.get(candidate.group)
         if group is None:
             lines = section.lines.get(candidate.group)
@@ -272,6 +280,7 @@ class Packer:
         identity = candidate.document.id
         self._documents[identity] = self._documents.get(identity, 0) + tokens
         self._log.append(_Admission(section, candidate, tokens))
+        return tokens
 
     def _followers(self, section: Section, candidate: Candidate) -> Sequence[Candidate]:
         if section.follow is None:
@@ -289,8 +298,9 @@ class Packer:
         section.shown.discard(candidate)
         section.tokens -= admission.tokens
         self._documents[candidate.document.id] -= admission.tokens
-        for one in (candidate, *candidate.twins):
-            section.left[one] = BUDGET
+        section.left[candidate] = BUDGET
+        for twin in candidate.twins:
+            self._twins.pop(twin).left[twin] = BUDGET
         if self._seen is not None:
             self._seen.forget(candidate)
         candidate.twins.clear()

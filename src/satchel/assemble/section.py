@@ -56,9 +56,8 @@ class Section:
         return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
-        """Candidates that are not shown and are no twins of what is, in their order, without what follows others."""
-        twins = {twin for candidate in self.shown for twin in candidate.twins}
-        return (one for one in self.candidates if one not in self.shown and one not in twins)
+        """Candidates that are not shown, in their order, without those that say the same as something shown."""
+        return (one for one in self.candidates if one in self.left)
 
 
 def priority(candidate: Candidate, level: float = 0.0) -> float:
