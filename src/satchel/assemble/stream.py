@@ -63,6 +63,9 @@ ABSENT_SHARE = 0.2
 SHORT_QUESTION = 15
 """Search terms of a question whose every word counts: an issue text names things of other projects."""
 
+SURE = 0.7
+"""Strength from which an answer is given its room although a word of the question occurs nowhere."""
+
 WEAK_SHARE = 0.5
 """Share of the budget for an answer that is only a weak match: one real question in fifty gets one."""
 
@@ -154,7 +157,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     not_found = _absent(query, bench, plan.sections)
     strength = strength_of(gathered)
     weak = _is_weak(request, sections, strength)
-    filling = _filling(request, not_found, len(query.terms), is_weak=weak)
+    filling = _filling(request, not_found, len(query.terms), strength, is_weak=weak)
     fitted = fit(request, bench, sections, token_counter, problems, plan, known, filling)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
@@ -340,8 +343,10 @@ def _is_weak(request: AssembleRequest, sections: Sequence[Section], strength: fl
     return not is_led and is_weak(strength, request.min_score)
 
 
-def _filling(request: AssembleRequest, not_found: tuple[str, ...], terms: int, *, is_weak: bool) -> Filling:
-    is_absent = bool(not_found) and terms <= SHORT_QUESTION
+def _filling(
+    request: AssembleRequest, not_found: tuple[str, ...], terms: int, strength: float, *, is_weak: bool
+) -> Filling:
+    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
     share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak else 1.0
     limit = 0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens)
     return Filling(
