@@ -74,7 +74,7 @@ MOST_ALIKE = 3
 """A name that more definitions share is not taken for the subject of a question."""
 
 MOST_CHARACTERS = 400
-"""A longer question, or one of several lines, is a report or a task of its own, whatever names it says that it changes."""
+"""A longer question, or one of several lines, is a report or a task, whatever names it says that it changes."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _WORDING = re.compile(
