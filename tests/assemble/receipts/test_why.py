@@ -88,7 +88,6 @@ def test_a_floor_is_named_with_what_was_reached(satchel: Satchel) -> None:
     assert "0.99 is needed" in row.detail
     question = "order of the quantum chromodynamics and zebra calculus in moonlight"
     assert satchel.why("shop/client.py", question, min_score=0.2)[0].reason == "floor"
-    assert "nothing of code is relevant enough" in nothing.detail
 
 
 def test_a_duplicate_names_what_is_shown_instead(satchel: Satchel, repository: TinyRepository) -> None:
