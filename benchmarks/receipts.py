@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
-from satchel.search.concerned import TEST, relations
+from satchel.search.concerned import impact_of_change
+from satchel.search.impact import TEST
 from satchel.tokens import counter
 
 QUESTIONS = (
@@ -46,14 +47,14 @@ def handles(satchel: Satchel) -> dict[str, Any]:
 
 
 def change(satchel: Satchel, root: Path, commit: str) -> dict[str, Any]:
-    """Who is near a change (callers in files that import it, tests that call it), and who of them is not shown."""
+    """Who is near a change (callers, heirs and tests that call it), and who of them is not shown."""
     git(root, "checkout", "-qf", commit)
     git(root, "reset", "-q", "HEAD~1")
     satchel.index()
     found = satchel.change()
     context = satchel.assemble("", change=found, max_tokens=CHANGE_TOKENS)
     with satchel.store.snapshot() as store:
-        related = relations(found, store)
+        related = impact_of_change(found, store).related
         parts = store.parts(related)
         bundles = store.bundles({part.bundle for part in parts.values()})
     spans = {item.location.path: item.spans for item in context.items if item.location is not None}

@@ -146,6 +146,7 @@ def main() -> None:
             "all": area([*real, *(row for rows in strange.values() for row in rows)]),
         },
         "called_weak": {name: share_below(values) for name, values in sorted(groups.items())},
+        "lowest_percent_of_real": round(float(np.quantile([value for value, _ in real], 0.01)), 4),
         "answers": {name: len(values) for name, values in sorted(groups.items())},
         "relevance_auc": {name: area(rows) for name, rows in sorted(items.items())},
     }

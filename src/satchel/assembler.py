@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 SEARCH_SECONDS = 5.0
 """A search of somebody else's searcher that takes longer is noted, and the others answer without it."""
 
-MOST_VALUES = 5
-"""Values are single sentences that say much: a few of them are enough."""
-
 _ENGINE_OPTIONS: Mapping[str, str] = {
     "format": "format", "view": "view", "strategy": "strategy", "tokenizer": "tokenizer",
     "include_sources": "show_sources", "include_code_content": "show_code", "include_meta": "show_meta",
@@ -218,7 +215,7 @@ def _arguments(section: PlannedSection) -> dict[str, Any]:
     """What a search is called with beside its question."""
     given: dict[str, Any] = {"limit": section.limit}
     if section.kind is Kind.VALUE:
-        return {"limit": min(section.limit, MOST_VALUES)}
+        return given
     if section.kind is Kind.EXPERIENCE:
         given["axis"] = "full"
         filters = section.filters

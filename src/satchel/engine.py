@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config, outside
+from satchel.assemble.floors import admitted
 from satchel.assemble.read import FileLines
 from satchel.assemble.receipts.face import Receipts, check_question
-from satchel.assemble.request import check_file_weights, parse_kinds, start_of_day
+from satchel.assemble.request import check_file_weights, check_score, parse_kinds, start_of_day
 from satchel.assemble.stream import Workbench, asker, safe_question
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
@@ -30,7 +31,7 @@ from satchel.learned import Learned
 from satchel.roots import Places, locate
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD
+from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
 from satchel.search.strategies import parse_strategies, silent
 from satchel.sources.line_counts import LineCounts
 from satchel.store.protocol import Store
@@ -284,12 +285,14 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         filters: Mapping[str, Any] | None = None,
         searches: Iterable[str] = (),
         now: float | None = None,
+        min_score: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
 
         `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`),
-        `searches` which ways of searching take part (names: `satchel.search.strategies`).
+        `searches` which ways of searching take part (names: `satchel.search.strategies`). Without a `min_score` what
+        hardly matches is left out.
         """
         check_question(question)
         kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
@@ -308,7 +311,8 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
                 allow = self.settings.redact_allow
-                return [outside.hit(hit, allow) for kind in asked for hit in ask(kind).hits[:limit]]
+                found = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
+                return [outside.hit(hit, allow) for hit in found]
 
         return self._read(hits)
 

@@ -179,7 +179,7 @@ class Searcher:
             logs.warning("no vectors to search by: the words answer", type=type_)
             mode = SearchMode.HYBRID
         hits = satchel.search(
-            query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode]
+            query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode], min_score=0.0
         )
         return [finding(hit, satchel.store_of, satchel.settings.redact_allow) for hit in hits]
 

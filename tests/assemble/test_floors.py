@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.floors import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, floor_of, is_weak
+from satchel.assemble.floors import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
+from satchel.search.records import SearchResult
 from satchel.search.strength import WEAK_FLOOR
-from satchel.types import Kind
+from satchel.types import Document, Hit, Kind
 
 
 @pytest.mark.parametrize("kind", [Kind.CODE, Kind.COMMIT, Kind.DOC])
@@ -34,3 +35,29 @@ def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:
     assert floor_of(Kind.CODE, 0.05, 0.05, None) == pytest.approx(0.05 * RELATIVE_FLOOR)
     assert floor_of(Kind.DOC, 0.01, 0.05, None) == pytest.approx(0.05 * RELATIVE_FLOOR)
     assert floor_of(Kind.CODE, 0.0, 0.0, None) is None
+
+
+def found(kind: Kind, strength: float, *relevances: float) -> SearchResult:
+    hits = [
+        Hit(Document(f"{kind}:{place}", kind, "a", ""), relevance=relevance, score=-place, spans=())
+        for place, relevance in enumerate(relevances)
+    ]
+    return SearchResult(tuple(hits), strength=strength, matched=strength)
+
+
+def relevances(*results: SearchResult, limit: int = 10, least: float | None = None) -> list[float]:
+    by_kind = {result.hits[0].document.kind: result for result in results}
+    return [hit.relevance for hit in admitted(by_kind, limit, least)]
+
+
+def test_a_list_leaves_out_what_hardly_matches_unless_the_caller_wants_it() -> None:
+    memories = found(Kind.MEMORY, 0.9, 0.9, 0.2, 0.02)
+    assert relevances(memories) == [0.9, 0.2]
+    assert relevances(memories, least=0.0) == [0.9, 0.2, 0.02]
+    assert relevances(memories, limit=1) == [0.9]
+
+
+def test_a_weak_list_has_the_few_best_of_all_kinds_and_nothing_that_does_not_match() -> None:
+    code, memories = found(Kind.CODE, 0.05, 0.05, 0.04, 0.01), found(Kind.MEMORY, 0.03, 0.03, 0.0)
+    assert relevances(code, memories) == [0.05, 0.04, 0.03]
+    assert relevances(found(Kind.CODE, 0.0, 0.0)) == []

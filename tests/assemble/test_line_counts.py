@@ -51,7 +51,7 @@ def test_what_cannot_be_counted_is_noted_and_changes_no_byte(satchel: Satchel, s
 
 
 def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:
-    hits, failures = satchel.count_lines(satchel.search(QUESTION, types=["commits", "code"]))
+    hits, failures = satchel.count_lines(satchel.search(QUESTION, types=["commits", "code"], min_score=0.0))
     assert failures == []
     shown = {hit["source"]: hit for hit in search_envelope(QUESTION, hits, failures, "1")["hits"]}
     assert shown["commit"]["metadata"]["insertions"] == 2

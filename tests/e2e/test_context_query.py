@@ -135,3 +135,25 @@ def test_a_cleared_cache_changes_nothing(satchel: Satchel) -> None:
     before = satchel.context_query(QUESTION)
     satchel.clear_cache()
     assert satchel.context_query(QUESTION).context == before.context
+
+
+def test_the_best_results_over_all_types_come_in_the_order_of_their_scores(satchel: Satchel) -> None:
+    scores = [row.score for row in satchel.context_query(QUESTION, limit=3).results]
+    assert scores == sorted(scores, reverse=True)
+    every = [row.score for row in satchel.context_query(QUESTION, limit=50).results]
+    assert scores[0] == max(every)
+
+
+def test_several_types_are_a_union_and_an_entity_says_what_is_meant_of_its_type(satchel: Satchel) -> None:
+    found = satchel.context_query(QUESTION, include_types=["method", "commits"], min_score=0.0)
+    assert {"method", "commit"} <= {row.entity.type for row in found.results}
+    assert "function" not in {row.entity.type for row in found.results}
+    found = satchel.context_query(QUESTION, include_types=["function", "code"], min_score=0.0)
+    assert {row.entity.type for row in found.results} == {"function"}
+
+
+def test_a_kind_of_weight_zero_stays_out(satchel: Satchel) -> None:
+    with Satchel.open(satchel.places.root, settings={"context.weights.commits": 0}) as weighted:
+        context = weighted.assemble(QUESTION, max_tokens=300)
+    assert "commits" not in context.sources_used
+    assert context.items

@@ -221,9 +221,15 @@ def test_modules_of_javascript_are_followed_through_every_kind_of_import(open_fi
             "app/c.ts": "import { split } from 'shop'\nsplit('x')\n",
             "app/d.js": "const { split: cut } = require('../src/util')\ncut('x')\n",
             "app/e.ts": "import { split } from 'lodash'\nsplit('x')\n",
+            "app/f.ts": (
+                "import { split } from '../src'\n"
+                "export const run = (c: (split: string) => void) => {\n  split('x')\n}\n"
+            ),
         }
     )
-    assert sorted(asked.callers("src/util.ts::split")) == ["app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2"]
+    assert sorted(asked.callers("src/util.ts::split")) == [
+        "app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2", "app/f.ts:3",
+    ]  # fmt: skip
     assert asked.callers("src/util.ts::join") == ["app/a.ts:2"]
 
 
@@ -355,3 +361,42 @@ def test_languages_without_imports_by_name_take_a_clear_name(open_files: Open) -
     )
     assert asked.callers("list.c::push") == ["main.c:4"]
     assert asked.callers("a.rb::greet") == ["b.rb:2"]
+
+
+def test_aliases_of_types_casts_choices_and_objects_that_read_like_classes(open_files: Open) -> None:
+    asked = open_files(
+        TYPESCRIPT
+        | {
+            "app/alias.ts": (
+                "import { Tree } from '../src/tree'\ntype Big = Tree\nconst run = (big: Big, x: unknown) => {\n"
+                "  big.grow()\n  const tree = x as Tree\n  tree.grow()\n"
+                "  const other = big ?? null\n  other.grow()\n}\n"
+            ),
+            "app/assigned.js": (
+                "import { Tree } from '../src/tree'\nclass Yard {\n"
+                "  constructor() {\n    this.tree = new Tree()\n  }\n"
+                "  get first() {\n    return this.tree\n  }\n"
+                "  run() {\n    this.tree.grow()\n    this.first.grow()\n  }\n}\n"
+                "const tools = {\n  dig() {\n    this.rest()\n  },\n  rest() {},\n}\n"
+            ),
+        }
+    )
+    found = [one for one in asked.callers("src/tree.ts::Tree.grow") if one.startswith("app")]
+    assert found == [f"app/alias.ts:{line}" for line in (4, 6, 8)] + [f"app/assigned.js:{line}" for line in (10, 11)]
+    assert asked.callers("app/assigned.js::tools.rest") == ["app/assigned.js:16"]
+
+
+def test_a_class_with_a_base_from_outside_may_have_any_method(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "a.py": (
+                "import click\n\n\nclass Group(click.Group):\n    limit: 'Limit'\n\n"
+                "    def run(self):\n        self.load_all()\n"
+                "        super().load_all()\n        self.limit.check_all()\n\n\n"
+                "class Limit:\n    def check_all(self):\n        pass\n\n    def load_all(self):\n        pass\n"
+            ),
+            "b.go": "package b\n",
+        }
+    )
+    assert asked.callers("a.py::Limit.load_all") == []
+    assert asked.callers("a.py::Limit.check_all") == ["a.py:10"]

@@ -82,14 +82,14 @@ def query_options(
         "searches": strategies,
         "entity_limit": limit,
         "limit": limit,
-        "types": _types(asked),
+        "types": types_of(asked),
         "roles": tuple(ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES),
         "min_score": min_score,
         "max_tokens": max_tokens,
     }
 
 
-def _types(asked: Iterable[str]) -> list[str]:
+def types_of(asked: Iterable[str]) -> list[str]:
     """The context types that are named, and those of the entities that are: of such a type nothing else is meant."""
     named = {CONTEXT_TYPES[name] for name in asked if name in CONTEXT_TYPES}
     roles = [ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES]

@@ -7,8 +7,10 @@ of our own findings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from satchel import outside
@@ -18,9 +20,10 @@ from satchel.assemble.pack import Filling, Marking, answer, fit
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.read import FileLines
 from satchel.assemble.render.layout import group_of
-from satchel.assemble.request import AssembleRequest
+from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Section
 from satchel.assemble.supply import supply
+from satchel.search.adjust import beside_words
 from satchel.sources.experiences import shown_text
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
@@ -45,6 +48,12 @@ _IDS: Mapping[Kind, tuple[str, ...]] = {
     Kind.EXPERIENCE: ("id", "ghap_id"),
 }
 
+_TIMES = ("timestamp", "committed_at", "created_at", "created")
+"""Where the time of a result may be."""
+
+SMALLEST_SCORE = 1e-6
+"""A result without a score has this one: the logarithm needs one above 0."""
+
 Rows = Sequence[tuple[PlannedSection, Iterable[object]]]
 
 
@@ -64,7 +73,7 @@ def searched_context(
     sections, notes = [], [*problems]
     seen: set[str] = set()
     for planned, results in rows:
-        entities, found = _entities(planned.kind, results, marking.allow)
+        entities, found = _entities(planned.kind, results, marking.allow, request.now)
         notes += found
         if plan.once:
             entities = [entity for entity in entities if entity.id not in seen]
@@ -87,13 +96,38 @@ def _section(whole: Section, planned: PlannedSection) -> Section:
     )  # fmt: skip
 
 
-def _entities(kind: Kind, results: Iterable[object], allow: Sequence[str]) -> tuple[list[Entity], list[Failure]]:
-    """The results of a kind as entities of that kind, with what the kind defines."""
+def _entities(
+    kind: Kind, results: Iterable[object], allow: Sequence[str], now: float
+) -> tuple[list[Entity], list[Failure]]:
+    """The results of a kind as entities of that kind, best first, with what the kind defines."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     given = read_results([_given(kind, identity, result) for identity, result in named], allow)
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
     entities = [replace(entity, fields=defined.get(entity.id, {})) for entity in given.entities]
+    moment = now or start_of_day()
+    entities.sort(key=lambda entity: -_worth(kind, entity, moment))
     return entities, [replace(note, source=kind.plural) for note in given.notes]
+
+
+def _worth(kind: Kind, entity: Entity, now: float) -> float:
+    """The rank of somebody else's result: its score, and what speaks for a record beside it, as for ours (log)."""
+    fields = entity.fields
+    importance = fields.get("importance")
+    is_number = isinstance(importance, int | float) and math.isfinite(importance)
+    moment = seconds(fields.get("timestamp"))
+    signals = beside_words(kind, fields.get("confidence_tier"), importance if is_number else None, moment, now)
+    return math.log(max(entity.score, SMALLEST_SCORE)) + sum(signal.value * signal.weight for signal in signals)
+
+
+def seconds(moment: object) -> float:
+    """A time as seconds since the epoch: a number, or a text as ISO 8601 has it; 0 for anything else."""
+    if isinstance(moment, int | float):
+        return float(moment)
+    try:
+        read = datetime.fromisoformat(str(moment))
+    except ValueError:
+        return 0.0
+    return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
@@ -127,7 +161,10 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
     found = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
         found["files"] = list(value_of(result, "files_changed", "files") or ())
-        found.setdefault("timestamp", value_of(result, "committed_at") or 0.0)
+    if kind in _FIELDS:
+        found["timestamp"] = seconds(
+            next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
+        )
     fit_to_show: dict[str, Any] = outside.value({name: _plain(value) for name, value in found.items()}, allow)
     return fit_to_show
 

@@ -14,7 +14,7 @@ from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import followers, import_lines
 from satchel.assemble.deal import dealt
-from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, WEAK_ITEMS, floor_of, is_weak
+from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, floor_of, is_weak
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
@@ -57,11 +57,20 @@ it is known that it does not fit, and a window that is worth its place has thirt
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
 
-WEAK_SHARE = 0.2
-"""Share of the budget that an answer may take that is only a weak match."""
+ABSENT_SHARE = 0.2
+"""Share of the budget for the answer to a short question of which a telling word occurs nowhere."""
 
-LEAST_WEAK = 150
-"""Tokens that such an answer may take in any case: enough for one piece with its frame."""
+SHORT_QUESTION = 15
+"""Search terms of a question whose every word counts: an issue text names things of other projects."""
+
+SURE = 0.7
+"""Strength from which an answer is given its room although a word of the question occurs nowhere."""
+
+WEAK_SHARE = 0.5
+"""Share of the budget for an answer that is only a weak match: one real question in fifty gets one."""
+
+LEAST_SHORT = 150
+"""Tokens that an answer that is kept short may take in any case: enough for one piece with its frame."""
 
 VALUE_RANGE = 2.2
 """Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
@@ -148,9 +157,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     not_found = _absent(query, bench, plan.sections)
     strength = strength_of(gathered)
     weak = _is_weak(request, sections, strength)
-    fitted = fit(
-        request, bench, sections, token_counter, problems, plan, known, _filling(request, not_found, is_weak=weak)
-    )
+    filling = _filling(request, not_found, len(query.terms), strength, is_weak=weak)
+    fitted = fit(request, bench, sections, token_counter, problems, plan, known, filling)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
         fitted, problems = replace(fitted, items=items), (*problems, *uncounted)
@@ -199,6 +207,8 @@ def hit_candidates(
 def _absent(query: Query, bench: Workbench, sections: Sequence[PlannedSection]) -> tuple[str, ...]:
     """The telling words of the question that occur nowhere in what was searched for it."""
     kinds = dict.fromkeys(row.kind for row in sections if _is_searched(row))
+    if len(kinds) > 1:  # what only a commit message mentions is not here
+        kinds.pop(Kind.COMMIT, None)
     return absent_words(query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
 
 
@@ -297,7 +307,7 @@ def _sections(
         if not candidates:
             continue
         level = _level(row, candidates)
-        best = level + max(candidate.value for candidate in candidates)
+        best = level + max((one.value for one in candidates if not one.is_lifted), default=-math.inf)
         if bench.account is not None:
             candidates, lines = bench.account.sift(candidates, lines, share)
             imports = bench.account.sift_companions(imports, lines) if imports is not None else None
@@ -315,10 +325,9 @@ def _sections(
                 best=best,
             )
         )
-    most = request.entity_limit
-    if not request.plan and is_weak(strength, request.min_score):
-        most = min(most or WEAK_ITEMS, WEAK_ITEMS)
-    return (best_entities(sections, most) if most is not None else sections), failures
+    if request.entity_limit is not None:
+        sections = best_entities(sections, request.entity_limit)
+    return sections, failures
 
 
 def _shares(request: AssembleRequest) -> bool:
@@ -334,11 +343,17 @@ def _is_weak(request: AssembleRequest, sections: Sequence[Section], strength: fl
     return not is_led and is_weak(strength, request.min_score)
 
 
-def _filling(request: AssembleRequest, not_found: tuple[str, ...], *, is_weak: bool) -> Filling:
+def _filling(
+    request: AssembleRequest, not_found: tuple[str, ...], terms: int, strength: float, *, is_weak: bool
+) -> Filling:
+    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
+    share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak else 1.0
+    limit = 0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens)
     return Filling(
         not_found=not_found,
         is_weak=is_weak,
-        limit=max(int(request.max_tokens * WEAK_SHARE), LEAST_WEAK) if is_weak and not request.fill else 0,
+        most_items=request.limit,
+        limit=limit,
         value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
         shares=_shares(request),
     )

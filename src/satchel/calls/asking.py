@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from satchel.assemble.context_query import ENTITY_TYPES
+from satchel.assemble.context_query import ENTITY_TYPES, types_of
 from satchel.assemble.request import MOST_CONTEXT_LINES, STALE_CHOICES, WHOLE_ITEM_TOKENS
 from satchel.assemble.strategies import strategy_names
 from satchel.calls import shapes
@@ -40,6 +40,7 @@ DEFAULT_HITS = 10
 QUESTION = Parameter(
     "question", Shape.TEXT, "What to look for: a task, an issue text, an error or a stack trace.", aliases=("query",)
 )
+MIN_SCORE = Parameter("min_score", Shape.NUMBER, "Least relevance.", least=0, most=1)
 SEARCHES = Parameter(
     "searches", Shape.TEXTS, "Only these ways of searching.",
     choices=tuple(map(str, SearchStrategy)), aliases=("strategies",),
@@ -52,7 +53,7 @@ _PACKING = (
     MAX_TOKENS,
     LIMIT,
     Parameter("entity_limit", Shape.COUNT, "At most so many results over all types.", least=1),
-    Parameter("min_score", Shape.NUMBER, "Least relevance.", least=0, most=1),
+    MIN_SCORE,
     SEARCHES,
     FORMAT,
     Parameter("view", Shape.TEXT, "Layout: by file, by entity, or in blocks.", choices=tuple(map(str, View))),
@@ -86,8 +87,8 @@ _PACKING = (
 
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
-    """The context types among these, and as roles the kinds of code."""
-    found: dict[str, Any] = {"types": [name for name in types if name not in ENTITY_TYPES]}
+    """The context types among these and those of the entities among them, and these entities as roles."""
+    found: dict[str, Any] = {"types": types_of(types)}
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return found | ({"roles": roles} if roles else {})
 
@@ -121,7 +122,7 @@ def _search(call: Call) -> Answered:
     notes = call.refreshed()
     hits = engine.search(
         question, types=asked, limit=limit, filters=filters, searches=given.get("searches", ()),
-        now=given.get("now"), refresh=False,
+        now=given.get("now"), min_score=given.get("min_score"), refresh=False,
     )  # fmt: skip
     hits, uncounted = engine.count_lines(hits)
     envelope = search_envelope(request.query, hits, [*notes, *uncounted], engine.store.revision)
@@ -161,6 +162,7 @@ SEARCH = Operation(
         Parameter("question", Shape.TEXT, "What to search for.", is_required=True, aliases=("query",)),
         TYPES,
         LIMIT,
+        MIN_SCORE,
         *FILTERS,
         Parameter(SEARCHES.name, SEARCHES.shape, SEARCHES.meaning, SEARCHES.choices, is_rare=True,
                   aliases=SEARCHES.aliases),

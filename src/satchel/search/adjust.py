@@ -40,13 +40,19 @@ _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
     """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
+    moment = bundle.updated or bundle.created
+    return beside_words(bundle.kind, bundle.fields.get("confidence_tier"), bundle.importance, moment, now)
+
+
+def beside_words(kind: Kind, tier: object, importance: float | None, moment: float, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record of a kind: its tier, its importance, and when it was written, as far as they count."""
     signals = []
-    if bundle.kind is Kind.EXPERIENCE:
-        signals.append(Signal("tier", tier_share(bundle), TIER_WEIGHT))
-    if bundle.kind is Kind.MEMORY and bundle.importance is not None:
-        signals.append(Signal("importance", bundle.importance, IMPORTANCE_WEIGHT))
+    if kind is Kind.EXPERIENCE:
+        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
+    if kind is Kind.MEMORY and importance is not None:
+        signals.append(Signal("importance", importance, IMPORTANCE_WEIGHT))
     if now > 0:
-        signals.append(Signal("recency", round(recency(bundle.updated or bundle.created, now), 4), RECENCY_WEIGHT))
+        signals.append(Signal("recency", round(recency(moment, now), 4), RECENCY_WEIGHT))
     return tuple(signals)
 
 

@@ -116,7 +116,7 @@ def rank(
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     peripheral = aside(query, store, lexicon, kind, scores)
     primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
-    evidence = _evidence(query, scores, found, primary)
+    evidence = _evidence(query, lexicon, scores, found)
     if silent:
         scores, found = _silenced(scores, found, silent)
     demoted = primary.demoted
@@ -170,12 +170,12 @@ def _silenced(
     return scores, found
 
 
-def _evidence(query: Query, scores: bm25.Scores, found: mentions.Mentions, primary: _Primary) -> Evidence:
-    """What speaks for the answer, by files that are not demoted."""
+def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, found: mentions.Mentions) -> Evidence:
+    """What speaks for the answer. Tests count as well: they say that the project has what is asked about."""
     return Evidence(
-        title_share(scores.title[primary.document], scores.title_mass),
-        windows_share(scores.window_matched[primary.window]),
-        min(float(found.symbol[primary.document].max(initial=0.0)) / LARGEST_MENTION, 1.0),
+        title_share(scores.title[lexicon.live_document], scores.title_mass),
+        windows_share(scores.window_matched[lexicon.live_window]),
+        min(float(found.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
         len(query.terms),
     )
 

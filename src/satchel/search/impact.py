@@ -74,7 +74,7 @@ MOST_ALIKE = 3
 """A name that more definitions share is not taken for the subject of a question."""
 
 MOST_CHARACTERS = 400
-"""A longer question is a report or a task of its own, whatever names it also says that it changes."""
+"""A longer question, or one of several lines, is a report or a task, whatever names it says that it changes."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _WORDING = re.compile(
@@ -153,7 +153,8 @@ def _listed(path: str, sites: Sequence[CallSite]) -> dict[str, Any]:
 
 def speaks_of_impact(text: str) -> bool:
     """Whether a question is about changing something, or about who uses it, by its wording."""
-    return len(text) <= MOST_CHARACTERS and _WORDING.search(text) is not None
+    asked = text.strip()
+    return len(asked) <= MOST_CHARACTERS and "\n" not in asked and _WORDING.search(asked) is not None
 
 
 def impact_of_question(query: Query, store: Store) -> Impact | None:

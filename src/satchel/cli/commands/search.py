@@ -25,6 +25,7 @@ DEFAULT_LIMIT = 10
 @click.argument("question", nargs=-1, required=True, metavar="QUESTION|-")
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
 @click.option("-n", "limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="At most so many of each type.")
+@click.option("--min-score", type=float, metavar="X", help="Least relevance of a match, 0 to 1.")
 @filter_options()
 @click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
 @json_option("the matches with their signals")
@@ -37,6 +38,7 @@ def command(
     types: Sequence[str],
     *,
     limit: int,
+    min_score: float | None,
     refresh: bool,
     as_json: bool,
     **options: Any,
@@ -54,7 +56,7 @@ def command(
         notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
         if interrupt.requested():
             return interrupt.exit_code
-        hits = satchel.search(text, types=asked, limit=limit, filters=filters, refresh=False)
+        hits = satchel.search(text, types=asked, limit=limit, filters=filters, min_score=min_score, refresh=False)
         if as_json:
             from satchel.envelope import search_envelope
 

@@ -45,6 +45,13 @@ MOST_CLEAR = 3
 
 _IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
 _LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
+_COMMON = frozenset({
+    "add", "append", "catch", "clear", "clone", "close", "copy", "filter", "find", "forEach", "format", "get", "items",
+    "join", "keys", "len", "map", "match", "next", "open", "pop", "push", "read", "remove", "replace", "set", "sort",
+    "split", "then", "toString", "unwrap", "update", "values", "write",
+})  # fmt: skip
+"""Methods that the standard libraries have, too: nobody guesses whose they are."""
+
 _DEFAULT_EXPORT = re.compile(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
     r"|export\s*\{[^}]*?([A-Za-z_$][\w$]*)\s+as\s+default\b"
@@ -101,6 +108,8 @@ class Names:
 
     def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
         """What a name without anything before it means at a place."""
+        if node.parent is not None and node.parent.type == "macro_invocation":
+            return self._of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
             return self.imports.imported(file, bound, name)
@@ -264,6 +273,8 @@ class Names:
         For a call on something whose class cannot be told by syntax.
         """
         name = file.text(node)
+        if name in _COMMON:
+            return ()
         group = group_of(file.language)
         methods = [one for one in self.code.defined(name) if one.owner and group_of(one.language) == group]
         methods = [one for one in methods if not is_secondary(one.path)] or methods

@@ -45,7 +45,10 @@ CLASSES = frozenset({
     "struct_declaration", "struct_item", "trait_declaration",
 })  # fmt: skip
 _MODULES = frozenset({"mod_item", "internal_module", "module_declaration", "namespace_definition"})
-SCOPES = FUNCTIONS | CLASSES | _MODULES
+_TYPES = frozenset({"function_type", "constructor_type", "call_signature", "function_signature", "method_signature"})
+"""Types and declarations of functions: their parameters are nobody's variables."""
+
+SCOPES = FUNCTIONS | CLASSES | _MODULES | _TYPES
 
 _DECLARED = frozenset({
     *SCOPES, "type_spec", "type_alias", "type_alias_declaration", "macro_definition", "enum_item", "union_item",

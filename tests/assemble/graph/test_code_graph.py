@@ -1,0 +1,59 @@
+"""A walk over code starts at the definition or file that a name means, and names callers with their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.testing import TinyRepository
+from satchel.types import Context
+
+FILES = {
+    **{f"shop/m{number}.py": "class Other:\n    def get(self):\n        pass\n" for number in range(6)},
+    "shop/client.py": (
+        "class Client:\n    def get(self):\n        return 1\n\n    def run(self):\n        return self.get()\n"
+    ),
+    "shop/use.py": "from shop.client import Client\n\n\ndef use():\n    made = Client()\n    return made.get()\n",
+    "tests/test_client.py": "from shop.client import Client\n\n\ndef test_get():\n    assert Client().get() == 1\n",
+}
+
+
+@pytest.fixture
+def satchel(tmp_path: Path) -> Iterator[Satchel]:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Add the shop", FILES)
+    repository.commit("Update dev dependencies", {"shop/client.py": FILES["shop/client.py"] + "\n\nX = 1\n"})
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        yield opened
+
+
+def names(context: Context) -> list[str]:
+    return [item.metadata["node"]["name"] for item in context.items]
+
+
+def test_callers_come_with_their_line_production_code_before_tests_and_no_commits(satchel: Satchel) -> None:
+    context = satchel.graph("Client.get", lens="impact", depth=1)
+    assert names(context) == ["Client.get", "Client.run", "use", "test_get"]
+    assert "calls (in) at line 6 > Client.run" in context.text
+    assert context.items[2].metadata["node"]["path"][0]["line"] == 6
+
+
+def test_what_is_only_named_has_its_place(satchel: Satchel) -> None:
+    for budget in (300, 260, 220):
+        text = satchel.graph("Client.get", lens="impact", depth=1, max_tokens=budget).text
+        if "## Also related" in text:
+            break
+    assert "- test_get, tests/test_client.py:5 (" in text
+
+
+def test_the_end_of_a_path_is_the_file_and_a_common_name_a_topic(satchel: Satchel) -> None:
+    assert satchel.graph("client.py", lens="impact", depth=1).items[0].metadata["node"]["location"] == {
+        "file": "shop/client.py",
+        "lines": "1-1",
+    }
+    assert satchel.graph("get", lens="impact", depth=1).meta["sources"] != [1]
+    assert satchel.graph("client.py::Client.get", lens="impact").meta["sources"] == [1]
