@@ -162,7 +162,7 @@ def a_value(identity: str, text: str, workspace: str, members: Sequence[str] = (
 
 
 def test_a_source_with_other_candidates_is_never_emptied(satchel: Satchel) -> None:
-    """What a kind loses to another one, the next of its own takes the place of."""
+    """In place of what is the same as an item of another kind, the next of its own is shown."""
     memory = satchel.memories.add(PARAGRAPH).memory
     workspace = satchel.notebook.workspace
     other = (
@@ -170,7 +170,7 @@ def test_a_source_with_other_candidates_is_never_emptied(satchel: Satchel) -> No
         "minute or two since the machines were moved to the other building, where nobody is at the weekend to look."
     )
     put_values(satchel, a_value("val_1", PARAGRAPH, workspace), a_value("val_2", other, workspace))
-    options = {**WIDE, "limit": 1, "fill": True}
+    options = {**WIDE, "limit": 2, "fill": True}
     context = satchel.assemble("orders payment server drops connection", types=["memories", "values"], **options)
     assert one(context, "memory").origins == ("value:val_1",)
     assert one(context, "value").id == "value:val_2"

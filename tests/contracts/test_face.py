@@ -218,7 +218,7 @@ def test_a_premortem_from_somebody_elses_searcher_tells_an_experience_once() -> 
     assert context.text.startswith("# Premortem: debugging with root-cause-analysis\n")
     assert context.text.count("**Experience**") == 1
     assert "## Common Failures\n" in context.text
-    assert "*Based on 1 past experience*" in context.text
+    assert "*Based on 1 past experience;" in context.text
     asked = dict(own.calls)
     assert asked["failures and issues in debugging"] == {
         "axis": "full", "limit": 10, "domain": "debugging", "outcome": "falsified",

@@ -50,7 +50,7 @@ def test_every_section_is_filled_in_the_order_of_the_specification(context: Cont
     headings = re.findall(r"^## (.+)$", context.text, re.MULTILINE)
     assert headings == ["Memories", "Code", "Experiences", "Values", "Commits"]
     assert context.text.startswith("# Context\n")
-    assert f"*{len(context.items)} items from 5 sources*" in context.text
+    assert f"*{len(context.items)} items from 5 sources;" in context.text
     assert list(context.sources_used) == TYPES
     assert context.failures == ()
 

@@ -121,7 +121,7 @@ def test_texts_in_strange_encodings_are_read_and_found(repository: TinyRepositor
     assert (indexed.code, indexed.json["files"], indexed.json["skipped"]["binary"]) == (0, 5, 1)
     for name in ("wide_function", "latin_function", "marked_function"):
         assert f"def {name}" in satchel("context", f"where is {name}").out
-    assert "hidden_function" not in satchel("context", "where is hidden_function").out
+    assert "def hidden_function" not in satchel("context", "where is hidden_function").out
 
 
 def test_odd_names_are_left_out_and_shown_escaped(repository: TinyRepository, satchel: Satchel) -> None:

@@ -69,7 +69,7 @@ def test_two_hundred_experiences_are_told_in_1500_tokens_each_once_with_its_root
     assert headings(context) == expected
     shown = numbers(context)
     assert len(shown) == len(set(shown)) >= 8
-    assert f"*Based on {len(shown)} past experiences*" in context.text
+    assert f"*Based on {len(shown)} past experiences;" in context.text
     for number, item in zip(shown, context.items, strict=True):
         told = attempt(number)
         if told.get("root_cause"):
@@ -128,7 +128,7 @@ def test_case_6_a_falsified_experience_on_all_axes_is_printed_once_with_its_root
     assert "- **Root cause**: wrong-assumption - Nobody knew that a finaliser closes as well\n" in context.text
     assert "- **Takeaway**: Never close anything inside a finaliser\n" in context.text
     assert headings(context) == ["Common Failures"]
-    assert "*Based on 1 past experience*" in context.text
+    assert "*Based on 1 past experience;" in context.text
     assert context.usage.used <= 1500
 
 

@@ -18,7 +18,7 @@ from satchel import Satchel
 from satchel.assemble import pack, stream
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.packer import BUDGET, CLEARLY_LESS
-from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render import RenderRequest, render_with_usage
 from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
@@ -73,12 +73,16 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
         caught.sections = sections
         return fit(request, bench, sections, *rest, **named)
 
-    def written(rendering: RenderRequest, *rest: Any, **named: Any) -> str:
-        caught.rendering = rendering
-        return render(rendering, *rest, **named)
+    frames: dict[str, RenderRequest] = {}
 
-    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "render", written):
+    def written(rendering: RenderRequest, *rest: Any) -> tuple[str, int]:
+        text, used = render_with_usage(rendering, *rest)
+        frames[text] = rendering
+        return text, used
+
+    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "render_with_usage", written):
         caught.context = satchel.answer(request)
+    caught.rendering = frames.get(caught.context.text, caught.rendering)
     return caught
 
 
@@ -107,7 +111,8 @@ def _parsed(assembly: Assembly) -> Iterator[str]:
     context, request = assembly.context, assembly.request
     if not context.text:
         return
-    if render(assembly.rendering, context.items, format=context.format) != context.text:
+    count = counter(request.tokenizer).count
+    if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:
         yield "the text is not the rendering of its items"
     found = parse(context.text, context.format)
     if len(found) != len(context.items):

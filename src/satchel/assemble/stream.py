@@ -18,7 +18,7 @@ from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, floor_of, i
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
-from satchel.assemble.pack import ITEM_SHARE, Filling, answer, fit
+from satchel.assemble.pack import FILL, ITEM_SHARE, Filling, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plan import PlannedSection, role_is_asked
 from satchel.assemble.plans import plan_of
@@ -352,7 +352,7 @@ def _filling(
     return Filling(
         not_found=not_found,
         is_weak=is_weak,
-        most_items=request.limit,
+        most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=limit,
         value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
         shares=_shares(request),
