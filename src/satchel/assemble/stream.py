@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +14,17 @@ from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import followers, import_lines
 from satchel.assemble.deal import dealt
-from satchel.assemble.floors import RELATIVE_FLOOR, RELATIVE_FLOORS, floor_of, is_weak
 from satchel.assemble.fresh import Freshener, ListChanged
 from satchel.assemble.gather import Gathered, OpenExecutor, gather
 from satchel.assemble.line_counts import CountLines, counted_items
-from satchel.assemble.pack import FILL, ITEM_SHARE, Filling, answer, fit
+from satchel.assemble.pack import ITEM_SHARE, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
 from satchel.assemble.plan import PlannedSection, role_is_asked
 from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
 from satchel.assemble.request import AssembleRequest
+from satchel.assemble.scale import filling_of, is_weak_match, least_relevance, level_of, shares_budget
 from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
@@ -56,31 +56,6 @@ it is known that it does not fit, and a window that is worth its place has thirt
 
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
-
-ABSENT_SHARE = 0.2
-"""Share of the budget for the answer to a short question of which a telling word occurs nowhere."""
-
-SHORT_QUESTION = 15
-"""Search terms of a question whose every word counts: an issue text names things of other projects."""
-
-SURE = 0.7
-"""Strength from which an answer is given its room although a word of the question occurs nowhere."""
-
-WEAK_SHARE = 0.5
-"""Share of the budget for an answer that is only a weak match: one real question in fifty gets one."""
-
-LEAST_SHORT = 150
-"""Tokens that an answer that is kept short may take in any case: enough for one piece with its frame."""
-
-VALUE_RANGE = 2.2
-"""Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
-
-USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.4, Kind.COMMIT: 0.25}
-"""How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
-easily than code does."""
-
-LEAST_RELEVANCE = 0.01
-"""Relevance from which the level of a kind is computed at least."""
 
 _WILD = frozenset("*?[")
 
@@ -156,8 +131,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     known = bench.account.references() if bench.account is not None else ()
     not_found = _absent(query, bench, plan.sections)
     strength = strength_of(gathered)
-    weak = _is_weak(request, sections, strength)
-    filling = _filling(request, not_found, len(query.terms), strength, is_weak=weak)
+    weak = is_weak_match(request, sections, strength)
+    filling = filling_of(request, not_found, len(query.terms), strength, is_weak=weak)
     fitted = fit(request, bench, sections, token_counter, problems, plan, known, filling)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
@@ -296,8 +271,10 @@ def _sections(
     total = sum(row.section.weight for row in gathered if row.result.hits) or 1.0
     for row in gathered:
         share = request.max_tokens * row.section.weight / total
-        cap = max(share * ITEM_SHARE, request.whole_item_tokens) if _shares(request) else request.whole_item_tokens
-        least = _floor(row, request, strength)
+        cap = (
+            max(share * ITEM_SHARE, request.whole_item_tokens) if shares_budget(request) else request.whole_item_tokens
+        )
+        least = least_relevance(row, request, strength)
         if least is None or not row.section.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
@@ -306,7 +283,7 @@ def _sections(
         imports = import_lines(lines, bench.lines.outline) if request.imports else None
         if not candidates:
             continue
-        level = _level(row, candidates)
+        level = level_of(row, candidates)
         best = level + max((one.value for one in candidates if not one.is_lifted), default=-math.inf)
         if bench.account is not None:
             candidates, lines = bench.account.sift(candidates, lines, share)
@@ -328,53 +305,6 @@ def _sections(
     if request.entity_limit is not None:
         sections = best_entities(sections, request.entity_limit)
     return sections, failures
-
-
-def _shares(request: AssembleRequest) -> bool:
-    """Whether each kind has its share of the budget: only where the caller or a plan named several."""
-    return len(request.kinds) > 1 or bool(request.plan)
-
-
-def _is_weak(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
-    """Whether nothing answers the question well: never where a trace or a caller's wish led to what is shown."""
-    if request.plan or request.change is not None or request.pins:
-        return False
-    is_led = any(candidate.is_lifted for section in sections for candidate in section.candidates)
-    return not is_led and is_weak(strength, request.min_score)
-
-
-def _filling(
-    request: AssembleRequest, not_found: tuple[str, ...], terms: int, strength: float, *, is_weak: bool
-) -> Filling:
-    is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
-    share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak else 1.0
-    limit = 0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens)
-    return Filling(
-        not_found=not_found,
-        is_weak=is_weak,
-        most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
-        limit=limit,
-        value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
-        shares=_shares(request),
-    )
-
-
-def _level(row: Gathered, candidates: Sequence[Candidate]) -> float:
-    """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
-    best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
-    relevance = max(one.hit.relevance for one in candidates) if row.section.standing is None else 1.0
-    useful = USEFULNESS.get(row.section.kind, 1.0)
-    return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
-
-
-def _floor(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
-    """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
-    if row.section.standing is not None:
-        return 0.0
-    best = max((hit.relevance for hit in row.result.hits), default=0.0)
-    if row.section.floor is not None and request.min_score is None:
-        return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
-    return floor_of(row.section.kind, best, strength, request.min_score)
 
 
 def _balanced(gathered: Sequence[Gathered]) -> list[Gathered]:
