@@ -23,17 +23,25 @@ SURE = 0.7
 """Strength from which an answer is given its room although a word of the question occurs nowhere."""
 
 WEAK_SHARE = 0.5
-"""Share of the budget for an answer that is only a weak match: one real question in fifty gets one."""
+"""Share of the budget for an answer to a short question that is only a weak match: one real question in fifty gets
+one."""
 
 LEAST_SHORT = 150
 """Tokens that an answer that is kept short may take in any case: enough for one piece with its frame."""
 
-VALUE_RANGE = 2.2
-"""Candidates worth less than the best one by more than this (log scale, a factor of 9.0) are not shown."""
+VALUE_RANGE = 2.4
+"""Candidates worth less than the best one by more than this (log scale, a factor of 11) are not shown, up to a budget
+of `USUAL_BUDGET` tokens. On 296 issues 2.2 spends 17 % fewer tokens and loses .018 of the files, 2.4 13 % and .010."""
 
-USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.4, Kind.COMMIT: 0.25}
+USUAL_BUDGET = 4_000
+
+RANGE_PER_DOUBLING = 0.5
+"""So much wider the range is for each doubling of the budget: who gives more room wants to see more."""
+
+USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.2, Kind.COMMIT: 0.15}
 """How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
-easily than code does."""
+easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .66,
+and fewer of their tokens are on the topic, .69 instead of .71."""
 
 LEAST_RELEVANCE = 0.01
 """Relevance from which the level of a kind is computed at least."""
@@ -57,16 +65,21 @@ def filling_of(
 ) -> Filling:
     """How much of the budget an answer of this strength may spend, on which pieces, and what it tells the reader."""
     is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
-    share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak else 1.0
+    share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak and terms <= SHORT_QUESTION else 1.0
     limit = 0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens)
     return Filling(
         not_found=not_found,
         is_weak=is_weak,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
         limit=limit,
-        value_range=math.inf if request.fill or request.plan else VALUE_RANGE,
+        value_range=math.inf if request.fill or request.plan else value_range(request.max_tokens),
         shares=shares_budget(request),
     )
+
+
+def value_range(max_tokens: int) -> float:
+    """How far below the best one (log scale) a candidate may be worth showing in a budget."""
+    return VALUE_RANGE + RANGE_PER_DOUBLING * max(math.log2(max_tokens / USUAL_BUDGET), 0.0)
 
 
 def level_of(row: Gathered, candidates: Sequence[Candidate]) -> float:
