@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -132,7 +132,7 @@ def fit(
     if known:
         rendering = with_references(rendering, known, token_counter, request.max_tokens)
     if not sections:
-        return _named_only(request, alone, known, token_counter) if known else EMPTY
+        return _without_items(request, alone, known, token_counter)
 
     def written() -> Fitted:
         items = build_items(sections, bench.key)
@@ -146,7 +146,33 @@ def fit(
         text, used = render_with_usage(shown, items, request.format, token_counter.count)
         return Fitted(text, used, tuple(items), _why_stopped(sections))
 
-    packer = Packer(
+    packer = _packer(request, sections, token_counter, filling)
+    limit = filling.limit or request.max_tokens
+    frame = token_counter.count(render(rendering, (), format=request.format))
+    noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
+    room = limit - frame - noted
+    packer.fill(room)
+    fitted = written()
+    for _ in range(REFILLS):
+        if not packer.is_full or limit - fitted.used < SMALLEST_PIECE or not packer.refill(limit - fitted.used):
+            break
+        fitted = written()
+    fitted = _taken_back(packer, fitted, limit, written)
+    for _ in range(REFILLS):  # what came out larger than estimated: the best of it in less room
+        if fitted.items or room < SMALLEST_PIECE:
+            break
+        room //= 2
+        packer.refill(room)
+        fitted = _taken_back(packer, written(), limit, written)
+    if not fitted.items or fitted.used > request.max_tokens:
+        return _without_items(request, alone, known, token_counter)
+    return fitted
+
+
+def _packer(
+    request: AssembleRequest, sections: Sequence[Section], token_counter: TokenCounter, filling: Filling
+) -> Packer:
+    return Packer(
         sections,
         token_counter,
         FRAMES[request.format],
@@ -158,19 +184,12 @@ def fit(
         shows_lines=request.show_code,
         is_strict=filling.is_strict,
     )
-    limit = filling.limit or request.max_tokens
-    frame = token_counter.count(render(rendering, (), format=request.format))
-    noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
-    packer.fill(limit - frame - noted)
-    fitted = written()
-    for _ in range(REFILLS):
-        if not packer.is_full or limit - fitted.used < SMALLEST_PIECE or not packer.refill(limit - fitted.used):
-            break
-        fitted = written()
+
+
+def _taken_back(packer: Packer, fitted: Fitted, limit: int, written: Callable[[], Fitted]) -> Fitted:
+    """What is left within the limit after the last admissions are taken back."""
     while fitted.used > limit and packer.take_back(fitted.used - limit):
         fitted = written()
-    if not fitted.items or fitted.used > request.max_tokens:
-        return _named_only(request, alone, known, token_counter) if known else EMPTY
     return fitted
 
 
@@ -210,12 +229,18 @@ def _frame(
     )
 
 
-def _named_only(
+def _without_items(
     request: AssembleRequest, rendering: RenderRequest, known: Sequence[ShownBefore], token_counter: TokenCounter
 ) -> Fitted:
-    """The answer that has nothing new, or no room for it: what the session has already is named."""
+    """The answer without items: it names what the session has already and what occurs nowhere, if there is room."""
     summary = replace(rendering, truncated=False, summary="")
-    return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
+    if known:
+        return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
+    if not rendering.not_found:
+        return EMPTY
+    text = render(summary, (), format=request.format)
+    used = token_counter.count(text)
+    return Fitted(text, used, ()) if used <= request.max_tokens else EMPTY
 
 
 def answer(

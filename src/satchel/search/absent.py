@@ -180,6 +180,8 @@ def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | Non
     first, *parts = words.terms_of(word)
     if has([first]):
         return True
+    if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: what has socks and a 5 does not have it
+        return False
     if parts:
         return all(len(part) < SHORTEST_WORD or has([part, *(forms(part) if forms else ())]) for part in parts)
     return forms is not None and has(forms(word.lower()))
