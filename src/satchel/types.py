@@ -254,7 +254,7 @@ class Hit:
     `relevance` is absolute, 0 to 1: the share of the query's idf mass that the document matches, or how strongly a
     pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the windows that matched,
     best first. `file_score` ranks the file of the document among the files, 0 to 1 (0 for records), more than 1 for
-    what a trace leads to.
+    what a trace leads to. Of a `partial` one the spans answer, not the document: a call, not the function around it.
     """
 
     document: Document
@@ -263,6 +263,7 @@ class Hit:
     spans: tuple[Span, ...] = ()
     signals: tuple[Signal, ...] = ()
     file_score: float = 0.0
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ def file_candidates(
     asked: AbstractSet[str] = frozenset(),
     shortener: Strategy | None = None,
 ) -> list[Candidate]:
-    """A small document is one candidate as a whole; of a larger one each matching window is a candidate.
+    """A small document is one candidate as a whole; of a larger or partial one each matching window is a candidate.
 
     With a `shortener` a larger one is one candidate too, shortened by it where it can.
     Blank lines at both ends are not shown. With `asked`, the terms of the question, slivers that say none of them and
@@ -189,7 +189,7 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     whole = within_blanks(lines, location.start_line, end)
     size = lines_size(lines, *whole)
-    if size <= whole_item_tokens or shortener is not None:
+    if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.document.role, asked):
             return []
         full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []

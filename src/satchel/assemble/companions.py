@@ -31,8 +31,9 @@ IMPORT_VALUE = 0.3
 WHOLE_LINES = 60
 """A function up to this size is completed once a window of it is shown; of a larger one the gaps are closed."""
 
-REST_DROP = 0.0
-"""The rest of a function is worth so much less (log scale) than the window that answers."""
+REST_DROP, PARTIAL_DROP = 0.0, 1.6
+"""The rest of a function is worth so much less (log scale) than the window that answers; of one that only calls what
+was asked about it comes after everything that calls it."""
 
 GROWTH = 2.0
 """The next passage of a record is so many times as long."""
@@ -89,7 +90,8 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
         return []
     size = sum(lines_size(lines, *span) for span in missing)
     steps = (Step(Detail.WINDOW, tuple(missing)),)
-    return [Candidate(candidate.hit, candidate.value - REST_DROP, size, missing[0][0], lambda: steps, leader=candidate)]
+    value = candidate.value - (PARTIAL_DROP if candidate.hit.partial else REST_DROP)
+    return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
 
 
 def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) -> list[Candidate]:

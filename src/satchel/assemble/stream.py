@@ -31,7 +31,7 @@ from satchel.assemble.strategies import strategy
 from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
-from satchel.search.impact import Impact, impact_of_question, with_impact
+from satchel.search.impact import Impact, beside_impact, impact_of_question, with_impact
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
 from satchel.search.strategies import silent, unavailable
@@ -257,7 +257,11 @@ def _asker(
             from satchel.search.concerned import with_change
 
             return with_change(found, request.change, store, section.kind, impact)
-        return with_impact(found, impact, store) if impact is not None and section.kind is Kind.CODE else found
+        if impact is None:
+            return found
+        if section.kind is Kind.CODE:
+            return with_impact(found, impact, store)
+        return beside_impact(found) if impact.is_sure and section.kind in (Kind.DOC, Kind.COMMIT) else found
 
     return ask
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from satchel.search.documents import document_of
-from satchel.search.impact import CHANGED, CHANGED_TEST, SIGNAL, Impact, impact_of_definitions, with_impact
+from satchel.search.impact import CHANGED, CHANGED_TEST, SIGNAL, Impact, faded, impact_of_definitions, with_impact
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import Definition
@@ -97,8 +97,7 @@ def _own_file(hit: Hit, change: Change) -> Hit:
     location = hit.document.location
     if location is None or change.file(location.path) is None:
         return hit
-    faded = tuple(replace(span, value=span.value + math.log(OWN_FILE)) for span in hit.spans)
-    return replace(hit, score=hit.score + math.log(OWN_FILE), spans=faded)
+    return faded(hit, OWN_FILE)
 
 
 def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:

@@ -37,8 +37,8 @@ IMPORTER = 0.4
 overrides it or inherits from it, tests that call it, tests that call a caller of it, what it calls, who passes it on or
 has it as a type, who only imports it."""
 
-ALIKE = 0.35
-"""Of the value of what only shares words with a question about an impact."""
+ALIKE, UNSURE = 0.1, 0.6
+"""Of the value of what only shares words with a question about an impact: little where calls or uses were found."""
 
 MOST_RELATED = 80
 """Documents found by relation that go on to the packer, the nearest first."""
@@ -64,11 +64,18 @@ SMALL_LINES = 12
 FIRST_LINES = 24
 """Of a long definition that is asked about, so many lines come first; the others count less."""
 
-REST = 0.3
-"""What the other lines of a long definition count."""
+REST = 0.75
+"""What the other lines of a long definition count: they come after the calls, before the tests."""
+
+SPREAD = 2.0
+"""How far apart what depends on a definition is valued where a question asks for it: the calls of production code come
+before implementations, those before tests, and all of that before what only shares words."""
 
 MOST_SPANS = 20
 """Calls of one document that are shown; the listing has all of them."""
+
+LATER_CALL = 0.02
+"""A later call of one document is worth so much less (log scale) than the one before it."""
 
 MOST_ALIKE = 3
 """A name that more definitions share is not taken for the subject of a question."""
@@ -110,7 +117,7 @@ class Related:
     """A document that depends on a definition: how near it is, 0 to 1, and the lines that say so; none for all."""
 
     weight: float
-    lines: tuple[int, ...] = ()
+    lines: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,11 @@ class Impact:
     callers: tuple[tuple[Definition, Callers], ...] = ()
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether a question is answered by calls and uses, so that what only shares its words is not needed."""
+        return self.is_question and bool(self.uses or any(callers.sites for _, callers in self.callers))
 
     def listing(self) -> list[dict[str, Any]]:
         """Every call site and use, file by file: those of production code first, then those of tests."""
@@ -217,7 +229,7 @@ class _Found:
         self._relations, self._own = relations, own
         self.rows: dict[int, Related] = {row: Related(weight) for row, weight in (own or {}).items()}
 
-    def _add(self, row: int, weight: float, lines: Iterable[int] = ()) -> None:
+    def _add(self, row: int, weight: float, lines: Iterable[tuple[int, int]] = ()) -> None:
         if row < 0 or (self._own is not None and row in self._own):
             return
         known = self.rows.get(row, Related(0.0))
@@ -231,16 +243,16 @@ class _Found:
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
         for site in callers.sites:
-            self._add(site.row, (TEST if site.secondary else CALLER) * site.certainty, [site.line])
+            self._add(site.row, (TEST if site.secondary else CALLER) * site.certainty, [around(site)])
         for heir in self._relations.heirs(target):
-            self._add(heir.row, HEIR, [heir.line])
+            self._add(heir.row, HEIR)
         between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
         for row in list(between)[:MOST_BETWEEN]:
             middle = self._relations.definition(row)
             further = self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ()
             for site in further:
                 if site.secondary:
-                    self._add(site.row, FURTHER_TEST * site.certainty, [site.line])
+                    self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
     def uses(self, target: Definition) -> tuple[CallSite, ...]:
@@ -249,9 +261,8 @@ class _Found:
 
         uses = self._relations.uses(target, MOST_FILES)
         for site in uses:
-            self._add(
-                site.row, (FURTHER_TEST if site.secondary else USER) if site.how == USE else IMPORTER, [site.line]
-            )
+            weight = (FURTHER_TEST if site.secondary else USER) if site.how == USE else IMPORTER
+            self._add(site.row, weight, [around(site)])
         return uses
 
     def callees(self, target: Definition, weight: float) -> None:
@@ -260,17 +271,28 @@ class _Found:
             self._add(call.definition.row, weight * call.certainty)
 
 
+def around(site: CallSite, count: int = CONTEXT_LINES) -> tuple[int, int]:
+    """The lines that show a call: the statement around it, and so many lines before and after the call."""
+    return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
+
+
 def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
     """The hits of a search and everything that the impact names, best first."""
-    by_id = {hit.document.id: _faded(hit) if impact.is_question else hit for hit in result.hits}
+    factor = ALIKE if impact.is_sure else UNSURE
+    by_id = {hit.document.id: faded(hit, factor) if impact.is_question else hit for hit in result.hits}
     by_id |= {hit.document.id: hit for hit in _hits(result.hits, impact, store)}
     return replace(result, hits=tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id))))
 
 
-def _faded(hit: Hit) -> Hit:
-    """What shares words with the question only comes after what depends on the definition."""
-    spans = tuple(replace(span, value=span.value + math.log(ALIKE)) for span in hit.spans)
-    return replace(hit, score=hit.score + math.log(ALIKE), spans=spans)
+def beside_impact(result: SearchResult) -> SearchResult:
+    """Prose and commits that share words with a question which calls and uses answer already."""
+    return replace(result, hits=tuple(replace(hit, relevance=hit.relevance * UNSURE) for hit in result.hits))
+
+
+def faded(hit: Hit, factor: float) -> Hit:
+    """What counts less beside something that answers better."""
+    spans = tuple(replace(span, value=span.value + math.log(factor)) for span in hit.spans)
+    return replace(hit, score=hit.score + math.log(factor), spans=spans)
 
 
 def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
@@ -286,7 +308,7 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
         part, relation = parts[row], related[row]
         document = document_of(bundles[part.bundle], part)
         hit = known.get(document.id) or Hit(document, 0.0, -math.inf)
-        value = ceiling + math.log(relation.weight)
+        value = ceiling + math.log(relation.weight) * (SPREAD if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
         hits.append(
@@ -297,6 +319,7 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
                 spans=_spans(part, relation, value),
                 signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
                 file_score=max(hit.file_score, top * relation.weight),
+                partial=impact.is_question and bool(relation.lines),
             )
         )
     return hits
@@ -311,10 +334,10 @@ def _spans(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...
         rest = Span(first + 1, part.end, value + math.log(REST))
         return (Span(part.start, first, value), rest) if first < part.end else (Span(part.start, first, value),)
     spans: list[Span] = []
-    for line in sorted(set(relation.lines)):
-        start, end = max(line - CONTEXT_LINES, part.start), min(line + CONTEXT_LINES, part.end)
+    for first, last in sorted(set(relation.lines)):
+        start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
-            spans[-1] = replace(spans[-1], end=end)
+            spans[-1] = replace(spans[-1], end=max(end, spans[-1].end))
         elif len(spans) < MOST_SPANS:
-            spans.append(Span(start, end, value - 0.1 * len(spans)))
+            spans.append(Span(start, end, value - LATER_CALL * len(spans)))
     return tuple(spans)

@@ -17,7 +17,7 @@ from satchel.search.resolve.entities import Entity
 from satchel.search.resolve.imports import importers
 from satchel.search.resolve.modules import folder_of, group_of
 from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import binding_of, calls_base
+from satchel.search.resolve.syntax import binding_of, calls_base, statement_of
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.text import terms_of
@@ -45,6 +45,7 @@ class CallSite:
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, or what else names the definition.
+    `statement` are the first and the last line of the short statement around it.
     """
 
     path: str
@@ -55,6 +56,7 @@ class CallSite:
     certainty: float
     through: str = ""
     how: str = CALL
+    statement: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,8 @@ class Relations:
                 line = node.start_point[0] + 1
                 how = IMPORT if any(one.start <= line <= one.end for one in file.imports) else USE
                 secondary = bundle.secondary or is_inline_test(bundle.key, part.name)
-                yield CallSite(bundle.key, line, row, part.name, secondary, RESOLVED, how=how)
+                around = statement_of(node)
+                yield CallSite(bundle.key, line, row, part.name, secondary, RESOLVED, how=how, statement=around)
 
     @staticmethod
     def _means(meant: Iterable[Entity], target: Definition) -> bool:
@@ -233,7 +236,8 @@ class Relations:
                 certainty = GUESSED
             if certainty:
                 line, secondary = node.start_point[0] + 1, bundle.secondary or is_inline_test(bundle.key, part.name)
-                yield CallSite(bundle.key, line, row, part.name, secondary, certainty, through)
+                around = statement_of(node)
+                yield CallSite(bundle.key, line, row, part.name, secondary, certainty, through, statement=around)
 
     def _is_secondary(self, row: int) -> bool:
         return self.code.bundle_of(row).secondary
