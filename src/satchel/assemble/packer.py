@@ -259,12 +259,12 @@ class Packer:
             before = self._counter.count(group.picks[-1][1].text) if group is not None else 0
             return frame + self._counter.count(step.text) - before
         state = group or Group(candidate.kind, candidate.group, lines)
-        ranges = state.added(step)
+        ranges, new_markers = state.added(step)
         if sum(lines.characters(*span) for span in ranges) > room * MOST_CHARACTERS_PER_TOKEN:
             return None
         tokens = sum(lines.tokens(self._counter, *span) for span in ranges) if self._shows_lines else 0
         tokens += sum(self._counter.count(remark.text) for remark in step.remarks)
-        markers = max(state.new_markers(step), 0) + len(step.remarks)
+        markers = max(new_markers, 0) + len(step.remarks)
         return frame + tokens + markers * self._frame.range
 
     def _show(self, section: Section, candidate: Candidate, step: Step, tokens: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from satchel.assemble.candidates import Candidate, Range, Step
 from satchel.assemble.read import Lines
@@ -28,14 +29,13 @@ class Group:
     tokens: int = 0
     title: str = ""
 
-    def added(self, step: Step) -> list[Range]:
-        """The parts of the step's ranges that are not shown yet, joined over tiny gaps to what is."""
-        merged = self._joined([*self.ranges, *step.ranges])
-        return subtract(merged, self.ranges) if self.ranges else merged
+    def added(self, step: Step) -> tuple[list[Range], int]:
+        """What the step adds: the ranges that are not shown yet, joined over tiny gaps to what is, and range markers.
 
-    def new_markers(self, step: Step) -> int:
-        """How many range markers the step adds; negative when it closes a gap."""
-        return len(self._joined([*self.ranges, *step.ranges])) - len(self.ranges)
+        The number of markers is negative when the step closes a gap.
+        """
+        merged = self._joined([*self.ranges, *step.ranges])
+        return subtract(merged, self.ranges) if self.ranges else merged, len(merged) - len(self.ranges)
 
     def admit(self, candidate: Candidate, step: Step, tokens: int) -> None:
         """Show this step from now on."""
@@ -71,11 +71,14 @@ def joined(ranges: Sequence[Range]) -> list[Range]:
 def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
     """The parts of `ranges` outside `excluded`; both in order and without overlaps."""
     rest: list[Range] = []
+    behind = 0
     for start, end in ranges:
         position = start
-        for first, last in excluded:
-            if last < position or first > end:
-                continue
+        while behind < len(excluded) and excluded[behind][1] < start:
+            behind += 1
+        for first, last in islice(excluded, behind, None):
+            if first > end:
+                break
             if first > position:
                 rest.append((position, first - 1))
             position = max(position, last + 1)
