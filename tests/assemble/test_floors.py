@@ -32,7 +32,8 @@ def test_a_kind_that_hardly_matches_does_not_answer_beside_one_that_does() -> No
 
 def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:
     assert is_weak(0.05, None)
-    assert floor_of(Kind.CODE, 0.05, 0.05, None) == pytest.approx(0.05 * RELATIVE_FLOOR)
+    assert floor_of(Kind.CODE, 0.05, 0.05, None) == 0.0
+    assert floor_of(Kind.DOC, 0.05, 0.05, None) == pytest.approx(0.05 * RELATIVE_FLOOR)
     assert floor_of(Kind.DOC, 0.01, 0.05, None) == pytest.approx(0.05 * RELATIVE_FLOOR)
     assert floor_of(Kind.CODE, 0.0, 0.0, None) is None
 

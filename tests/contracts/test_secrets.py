@@ -100,7 +100,7 @@ def test_no_answer_and_no_envelope_shows_a_secret(satchel: Satchel, layout: Form
 
 
 def test_nothing_that_is_read_shows_a_secret(satchel: Satchel) -> None:
-    hits = satchel.search(f"{TOPIC} {KEY}", limit=100)
+    hits = satchel.search(f"{TOPIC} {KEY}", limit=100, min_score=0.0)
     assert {hit.document.kind.value for hit in hits} >= {"code", "commit", "memory", "value"}
     assert leaks(hits) == []
     assert leaks(satchel.file_history("src/code.py")) == []

@@ -90,11 +90,16 @@ def query_options(
 
 
 def types_of(asked: Iterable[str]) -> list[str]:
-    """The context types that are named, and those of the entities that are: of such a type nothing else is meant."""
+    """The context types that are named, and those of the entities that are: of such a type nothing else is meant.
+
+    A name that is neither is kept for the request to refuse it: without it every type would be searched.
+    """
+    asked = list(asked)
     named = {CONTEXT_TYPES[name] for name in asked if name in CONTEXT_TYPES}
     roles = [ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES]
     kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
-    return [plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds]
+    unknown = [name for name in asked if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
+    return [*(plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds), *unknown]
 
 
 def query_result(context: Context) -> QueryResult:
