@@ -151,6 +151,14 @@ def fit(
     frame = token_counter.count(render(rendering, (), format=request.format))
     noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
     room = limit - frame - noted
+    fitted = _filled(packer, room, limit, written)
+    if not fitted.items or fitted.used > request.max_tokens:
+        return _without_items(request, alone, known, token_counter)
+    return fitted
+
+
+def _filled(packer: Packer, room: int, limit: int, written: Callable[[], Fitted]) -> Fitted:
+    """The answer of at most `limit` tokens; `room` is what its items may take by estimate."""
     packer.fill(room)
     fitted = written()
     for _ in range(REFILLS):
@@ -164,8 +172,6 @@ def fit(
         room //= 2
         packer.refill(room)
         fitted = _taken_back(packer, written(), limit, written)
-    if not fitted.items or fitted.used > request.max_tokens:
-        return _without_items(request, alone, known, token_counter)
     return fitted
 
 
