@@ -14,7 +14,7 @@ from unittest import mock
 
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
-from tiktoken_ext import openai_public  # type: ignore[import-untyped]
+from tiktoken_ext import openai_public
 
 
 def _bundled_ranks(address: str, expected_hash: str) -> dict[bytes, int]:
