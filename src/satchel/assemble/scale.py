@@ -38,10 +38,10 @@ USUAL_BUDGET = 4_000
 RANGE_PER_DOUBLING = 0.5
 """So much wider the range is for each doubling of the budget: who gives more room wants to see more."""
 
-USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.2, Kind.COMMIT: 0.15}
+USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
 """How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
-easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .66,
-and fewer of their tokens are on the topic, .69 instead of .71."""
+easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
+and fewer of their tokens are on the topic, .69 instead of .72."""
 
 LEAST_RELEVANCE = 0.01
 """Relevance from which the level of a kind is computed at least."""
