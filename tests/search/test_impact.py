@@ -62,6 +62,9 @@ def subjects(satchel: Satchel, question: str) -> list[str]:
         "Rename Client.send to Client.post",
         "impact of changing Client.send()",
         "how do I change the signature of Client.send",
+        "what stops working if Client.send is removed",
+        "what do I have to touch if Client.send gets another parameter",
+        "Client.send shall return a list, which callers have to change?",
     ],
 )
 def test_wording_and_a_definition_make_a_question_about_an_impact(satchel: Satchel, question: str) -> None:

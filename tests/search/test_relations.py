@@ -400,3 +400,29 @@ def test_a_class_with_a_base_from_outside_may_have_any_method(open_files: Open) 
     )
     assert asked.callers("a.py::Limit.load_all") == []
     assert asked.callers("a.py::Limit.check_all") == ["a.py:10"]
+
+
+def test_a_telling_name_is_guessed_where_an_import_cannot_be_followed(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "src/lib.rs": "mod shop;\n",
+            "src/shop/mod.rs": "cfg! {\n    mod orders;\n    pub(crate) use orders::enter_shop;\n}\n",
+            "src/shop/orders.rs": "pub(crate) fn enter_shop(count: u8) {}\n",
+            "src/main.rs": "fn main() {\n    crate::shop::orders_of::enter_shop(1); // orders\n}\n",
+            "src/other.rs": "fn other() {\n    crate::depot::enter_shop(1);\n}\n",
+        }
+    )
+    assert asked.callers("src/shop/orders.rs::enter_shop") == ["src/main.rs:2"]
+
+
+def test_a_method_of_a_class_with_a_base_from_outside_is_not_guessed(open_files: Open) -> None:
+    asked = open_files(
+        {
+            "a.py": (
+                "import click\n\n\nclass Base(click.Group):\n    pass\n\n\n"
+                "class Group(Base):\n    def make_context(self):\n        pass\n"
+            ),
+            "b.py": "import click\nimport a\n\n\ndef run(Group):\n    click.command().make_context()\n",
+        }
+    )
+    assert asked.callers("a.py::Group.make_context") == []

@@ -87,7 +87,8 @@ _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inl
 _WORDING = re.compile(
     rf"""
     \b(?:what|who|which|anything|something|everything)\b.{{0,60}}\b(?:break|breaks|broken|affected|affects?|impacted|
-        depends?|relies|rely)\b
+        depends?|relies|rely|stops?\ working|ha(?:s|ve)\ to\ (?:change|follow|be\ \w+)|must\ (?:change|be\ \w+))\b
+    | \bwhat\b.{{0,30}}\b(?:i|we|one)\ (?:have|need)\ to\ (?:touch|change|adapt|update)\b
     | \b(?:what|who|which|where|how\ often)\b.{{0,60}}\b(?:calls?|called|callers?|callees?|uses?|used|using|usages?|
         invokes?|invoked|references?|referenced|implements?|overrides?|inherits?|extends?)\b
     | \b(?:callers?|callees?|usages?|uses|call\ sites?|references|dependents|implementations|overrides|subclasses)\s

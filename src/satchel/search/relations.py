@@ -7,21 +7,25 @@ the name are parsed, and each call is resolved (`satchel.search.resolve`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from satchel.search.resolve.code import Code, Definition, SourceFile
-from satchel.search.resolve.entities import Entity
+from satchel.search.resolve.entities import OUTSIDE, Entity
 from satchel.search.resolve.imports import importers
 from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.names import Names
-from satchel.search.resolve.syntax import binding_of, calls_base, statement_of
+from satchel.search.resolve.names import Names, is_telling
+from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MOST_FILES = 250
 """Files that call a name and are parsed for it: a second of work. Production code comes first, then what is near."""
@@ -34,6 +38,9 @@ MOST_HEIRS = 100
 """Classes that inherit from one, directly or not."""
 
 CALL, USE, IMPORT = "call", "use", "import"
+
+_OWN = frozenset({"self", "cls", "this", "super", "base", "parent"})
+"""What stands before the methods of the class itself and of its bases."""
 
 BUILDERS = frozenset({"__init__", "__new__", "constructor", "initialize"})
 """Methods that are called by the name of their class."""
@@ -232,12 +239,34 @@ class Relations:
                 certainty = RESOLVED
             elif found & overridden.keys() and not calls_base(node, file.source):
                 certainty, through = INHERITED, overridden[min(found & overridden.keys())]
-            elif not meant and {one.key for one in self.names.guess(file, node)} & keys:
+            elif self._guesses(meant, file, node) & keys:
                 certainty = GUESSED
             if certainty:
                 line, secondary = node.start_point[0] + 1, bundle.secondary or is_inline_test(bundle.key, part.name)
                 around = statement_of(node)
                 yield CallSite(bundle.key, line, row, part.name, secondary, certainty, through, statement=around)
+
+    def _guesses(self, meant: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
+        """What a call may mean that syntax cannot tell: nothing is known of it, or its name is a telling one.
+
+        A class whose base is from outside may have any method, and share the names of its own with the base.
+        """
+        owner = owner_of(node)
+        if meant and not is_telling(file.text(node)):
+            return set()
+        if meant and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(meant) != {OUTSIDE}):
+            return set()
+        guesses = self.names.guess(file, node)
+        return {one.key for one in guesses if not meant or not self._has_outside_base(self.owner(one))}
+
+    def _has_outside_base(self, one: Definition | None) -> bool:
+        pending, seen = [one] if one is not None else [], set()
+        while pending:
+            seen.add((current := pending.pop()).key)
+            if OUTSIDE in self.names.classes.bases(current):
+                return True
+            pending += [base for base in self.bases(current) if base.key not in seen]
+        return False
 
     def _is_secondary(self, row: int) -> bool:
         return self.code.bundle_of(row).secondary

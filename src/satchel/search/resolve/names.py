@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from satchel.search.resolve.classes import Classes
@@ -51,6 +52,8 @@ _COMMON = frozenset({
     "split", "then", "toString", "unwrap", "update", "values", "write",
 })  # fmt: skip
 """Methods that the standard libraries have, too: nobody guesses whose they are."""
+
+_WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 
 _DEFAULT_EXPORT = re.compile(
     r"export\s+default\s+(?:(?:abstract\s+)?class|(?:async\s+)?function\s*\*?)?\s*([A-Za-z_$][\w$]*)"
@@ -270,18 +273,25 @@ class Names:
     def guess(self, file: SourceFile, node: Node) -> tuple[Definition, ...]:
         """The methods of this name, where one class alone has it and the file names that class.
 
-        For a call on something whose class cannot be told by syntax.
+        For a call on something whose class cannot be told by syntax. A telling name may be that of a function as well,
+        where the file names the module.
         """
         name = file.text(node)
         if name in _COMMON:
             return ()
         group = group_of(file.language)
-        methods = [one for one in self.code.defined(name) if one.owner and group_of(one.language) == group]
+        named = [one for one in self.code.defined(name) if group_of(one.language) == group]
+        methods = [one for one in named if one.owner] or (named if is_telling(name) else [])
         methods = [one for one in methods if not is_secondary(one.path)] or methods
-        owners = {one.owner.rpartition(".")[2] for one in methods}
+        owners = {one.owner.rpartition(".")[2] or PurePosixPath(one.path).stem for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
         return tuple(one for one in methods if is_function(self.code, one))
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name consists of several words: hardly anything from outside has the same one."""
+    return len(_WORDS.findall(name)) > 1
 
 
 def _is_inside(node: Node, other: Node | None) -> bool:
