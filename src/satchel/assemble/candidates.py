@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import cache
 
 from satchel import text as words
 from satchel.assemble.passages import best_run, excerpt, matches
@@ -226,9 +227,13 @@ def file_candidates(
 def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
     """The best lines of a range for the room that is left; of a line that is longer than that, its best sentences."""
 
-    def shrink(room: float) -> list[Step]:
+    @cache
+    def counted() -> tuple[Sequence[str], list[int]]:
         rows = lines.lines[whole[0] - 1 : whole[1]]
-        gains = matches(rows, asked)
+        return rows, matches(rows, asked)
+
+    def shrink(room: float) -> list[Step]:
+        rows, gains = counted()
         steps: list[Step] = []
         for share in SHRINK_SHARES:
             characters = room * share * CHARACTERS_PER_TOKEN

@@ -81,11 +81,8 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     missing = subtract([whole], group.ranges)
     if whole[1] - whole[0] >= WHOLE_LINES:
         shown = [(start, end) for start, end in group.ranges if start <= whole[1] and end >= whole[0]]
-        missing = [
-            (start, end)
-            for start, end in missing
-            if end - start < WHOLE_LINES and any(s < start for s, _ in shown) and any(e > end for _, e in shown)
-        ]
+        first, last = (shown[0][0], shown[-1][1]) if shown else whole
+        missing = [(start, end) for start, end in missing if end - start < WHOLE_LINES and first < start and end < last]
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
         return []
     size = sum(lines_size(lines, *span) for span in missing)

@@ -16,8 +16,9 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.dedupe import Seen
@@ -57,13 +58,15 @@ FRAMES: Mapping[Format, Frame] = {
 """Medians over the admissions of generated answers."""
 
 
-@dataclass(order=True, slots=True)
-class _Entry:
-    """One candidate in the order in which it is tried: pins first and as they were given, then by priority."""
+class _Entry(NamedTuple):
+    """One candidate in the order in which it is tried: pins first and as they were given, then by priority.
+
+    No two keys are equal, so only keys are ever compared.
+    """
 
     key: tuple[bool, float, str, int, int]
-    section: Section = field(compare=False)
-    candidate: Candidate = field(compare=False)
+    section: Section
+    candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)

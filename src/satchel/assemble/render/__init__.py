@@ -87,14 +87,22 @@ def render_with_usage(
 
     Where no number makes itself true, the footer states none. So it does without a limit.
     """
+    written: dict[int, str] = {}
+
+    def write(item: ContextItem) -> str:
+        """The same text for every try, written once."""
+        if id(item) not in written:
+            written[id(item)] = render_item(item, format, show_code=request.show_code, view=request.view)
+        return written[id(item)]
+
     used = request.limit  # as many digits as the number may have
     for _ in range(USAGE_TRIES if used else 0):
-        text = render(replace(request, used=used), items, format=format)
+        text = "".join(render_parts(replace(request, used=used), items, format, write))
         counted = count(text)
         if counted == used:
             return text, used
         used = counted
-    text = render(replace(request, used=0), items, format=format)
+    text = "".join(render_parts(replace(request, used=0), items, format, write))
     return text, count(text)
 
 
