@@ -153,7 +153,7 @@ def fit(
     room = limit - frame - noted
     fitted = _filled(packer, room, limit, written)
     if not fitted.items or fitted.used > request.max_tokens:
-        return _without_items(request, alone, known, token_counter)
+        return replace(_without_items(request, alone, known, token_counter), stopped=_why_stopped(sections))
     return fitted
 
 
@@ -239,7 +239,7 @@ def _without_items(
     request: AssembleRequest, rendering: RenderRequest, known: Sequence[ShownBefore], token_counter: TokenCounter
 ) -> Fitted:
     """The answer without items: it names what the session has already and what occurs nowhere, if there is room."""
-    summary = replace(rendering, truncated=False, summary="")
+    summary = replace(rendering, truncated=False, summary="", weak=False)
     if known:
         return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
     if not rendering.not_found:
