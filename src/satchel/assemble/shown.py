@@ -12,7 +12,7 @@ from satchel.assemble.candidates import Candidate, Range, Step
 from satchel.assemble.read import Lines
 from satchel.types import Kind
 
-JOIN_LINES = 2
+JOIN_LINES = 3
 """Two ranges this few lines apart are shown as one: the lines cost less than another range marker."""
 
 
