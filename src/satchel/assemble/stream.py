@@ -289,6 +289,10 @@ def _asker(
             from satchel.search.concerned import with_change
 
             return with_change(found, request.change, store, section.kind, impact)
+        if impact is None and request.callers and section.kind is Kind.CODE:
+            from satchel.search.callers import with_callers
+
+            return with_callers(found, store)
         if impact is None:
             return found
         if section.kind is Kind.CODE:

@@ -281,9 +281,9 @@ class _Found:
             self._add(call.definition.row, weight * call.certainty)
 
 
-def around(site: CallSite) -> tuple[int, int]:
+def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
     """The lines that show a call: the statement around it, and a few lines before and after the call."""
-    count = TEST_LINES if site.secondary else CONTEXT_LINES
+    count = min(TEST_LINES, most) if site.secondary else most
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
@@ -329,7 +329,7 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
                 hit,
                 relevance=max(hit.relevance, relation.weight),
                 score=value,
-                spans=_spans(part, relation, value),
+                spans=spans_of(part, relation, value),
                 signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
                 file_score=max(hit.file_score, top * relation.weight),
                 partial=impact.is_question and bool(relation.lines),
@@ -338,7 +338,7 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     return hits
 
 
-def _spans(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
+def spans_of(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
     """The lines of a part that are worth showing: all of a small one, the lines around each call of a large one."""
     if part.end - part.start < SMALL_LINES:
         return (Span(part.start, part.end, value),)
