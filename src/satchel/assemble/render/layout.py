@@ -93,7 +93,8 @@ class Section:
 class Note:
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
-    With `is_listed` every entry has a line of its own, with `is_single` there is one at most.
+    With `is_listed` every entry has a line of its own, with `is_single` there is one at most. Without a label the
+    entries speak for themselves.
     """
 
     key: str
