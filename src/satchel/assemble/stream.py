@@ -73,7 +73,7 @@ LEAST_SHORT = 150
 """Tokens that an answer that is kept short may take in any case: enough for one piece with its frame."""
 
 VALUE_RANGE = 2.2
-"""Candidates worth less than the best one by more than this (log scale, a factor of 7.4) are not shown."""
+"""Candidates worth less than the best one by more than this (log scale, a factor of 9) are not shown."""
 
 USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.4, Kind.COMMIT: 0.25}
 """How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
