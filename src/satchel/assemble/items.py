@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.assemble.candidates import Candidate, Range, within_blanks
 from satchel.assemble.fresh import freshness_of, gravest
-from satchel.assemble.links import also_at
+from satchel.assemble.links import also_at, merged_with
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
@@ -225,7 +225,10 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         title=document.title,
         content=step.text,
         relevance=candidate.hit.relevance,
-        metadata=record_metadata(document.id, document.fields, document.created),
+        metadata={
+            **record_metadata(document.id, document.fields, document.created),
+            **({"merged": merged} if (merged := merged_with(candidate)) else {}),
+        },
         tokens=group.tokens,
         detail=step.detail,
         pieces=(piece,),
