@@ -53,6 +53,7 @@ if [ -z "${SATCHEL_BENCH_TREE:-}" ]; then
 else
     # shellcheck disable=SC2086 - a list of folders
     python benchmarks/speed.py "$SATCHEL_BENCH_TREE" --also ${SATCHEL_BENCH_TREES:-} --out "$work/speed.json"
+    python benchmarks/budgets.py "$SATCHEL_BENCH_TREE" --out "$work/budgets.json"
 fi
 
 # shellcheck disable=SC2086 - a list of numbers

@@ -327,7 +327,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
     ) -> Context:
         """A packed context for a question.
 
-        Options: `types` (context types, default all), `max_tokens`, `limit` (items a kind), `format`, `tokenizer`,
+        Options: `types` (context types, default all), `max_tokens`, `limit` (most items), `format`, `tokenizer`,
         `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
         `show_code`, `group_by_type`, `include`, `exclude`, `paths` (globs), `filters` (of records), `now`. Raises
         UsageError for impossible values. The text never has more than `max_tokens`.

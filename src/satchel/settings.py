@@ -47,7 +47,7 @@ class Settings:
     )  # fmt: skip
     context_limit: int = _setting(
         "context.limit", 20,
-        "items of one type in a context",
+        "items in a context, over all types",
         "more of them rank too low to be looked at within any usual budget",
         safe=True, least=1, most=1_000,
     )  # fmt: skip

@@ -5,7 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.assemble.shown import JOIN_LINES, joined, subtract
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.read import Lines
+from satchel.assemble.shown import JOIN_LINES, Group, joined, subtract
+from satchel.types import Detail, Document, Hit, Kind, Location
 
 ranges = st.lists(
     st.tuples(st.integers(1, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=8
@@ -35,3 +38,24 @@ def test_what_is_subtracted_is_gone_and_the_rest_stays(
 @given(ranges, ranges)
 def test_the_union_does_not_depend_on_the_order(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
     assert joined([*first, *second]) == joined([*second, *first])
+
+
+@given(st.lists(st.tuples(ranges, st.booleans()), max_size=6), ranges)
+def test_steps_that_are_admitted_one_by_one_are_joined_as_all_at_once(
+    steps: list[tuple[list[tuple[int, int]], bool]], sent: list[tuple[int, int]]
+) -> None:
+    text = Lines("a", ("",) * 80, sent=tuple(joined(sent)))
+    group = Group(Kind.CODE, "a", text)
+    hit = Hit(Document("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, 80, "")), 0.5, 1.0)
+    candidate = Candidate(hit, 0.5, 10, 1, list)
+    for spans, is_kept in steps:
+        step = Step(Detail.WINDOW, tuple(spans))
+        before = len(group.ranges), lines(group.ranges)
+        added, markers = group.added(step)
+        group.admit(candidate, step, 10)
+        assert (before[0] + markers, before[1] | lines(added)) == (len(group.ranges), lines(group.ranges))
+        if not is_kept:
+            group.withdraw(10)
+            group.rejoin()
+    every = [span for _, step in group.picks for span in step.ranges]
+    assert group.ranges == subtract(joined(every), text.sent)

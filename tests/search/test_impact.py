@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from satchel import Satchel
+from satchel.assemble.call_sites import call_site_lines
+from satchel.assemble.render.parse import parse
 from satchel.search.impact import Impact, impact_of_question, speaks_of_impact, with_impact
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.testing import TinyRepository
-from satchel.types import Kind
+from satchel.tokens import counter
+from satchel.types import Format, Kind
 
 FILES = {
     "shop/client.py": (
@@ -144,3 +150,70 @@ def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None
         ("shop/client.py", [], [6]),
         ("tests/test_client.py", [5], [1]),
     ]
+
+
+CALLS = ["Call sites of Client.send: 2 in 2 files", "- shop/orders.py: 26", "- tests/test_client.py: 5"]
+
+
+@pytest.mark.parametrize("layout", list(Format))
+def test_the_call_sites_stand_above_the_items_which_are_read_back(satchel: Satchel, layout: Format) -> None:
+    context = satchel.assemble("What breaks if I rename Client.send?", refresh=False, format=layout)
+    if layout is Format.JSON:
+        assert json.loads(context.text)["context"]["call_sites"] == CALLS
+    elif layout is Format.XML:
+        assert [one.text for one in ElementTree.fromstring(context.text).iterfind("call_sites")] == CALLS
+    else:
+        assert context.text.split("\n")[2:5] == CALLS
+    assert [item.path for item in parse(context.text, layout)] == [item.title for item in context.items]
+    assert context.usage.used <= context.usage.limit
+
+
+def test_a_question_about_something_else_lists_no_call_sites(satchel: Satchel) -> None:
+    assert "Call sites" not in satchel.assemble("How does Client.send wait between attempts?", refresh=False).text
+
+
+def test_a_long_caller_is_shown_by_its_call_and_a_definition_whole(tmp_path: Path) -> None:
+    imported = "from rates import load_rates\n\n\n"
+    body = "".join(f"    value_{number} = {number}\n" for number in range(80))
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit(
+        "Add",
+        {
+            "rates.py": f"def load_rates(day):\n{body}    return day\n",
+            "orders.py": f"{imported}def total(day):\n{body}    return load_rates(\n        day\n    )\n",
+            "tests/test_rates.py": f"{imported}def test_it():\n    load_rates(1)\n{body}",
+        },
+    )
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        context = opened.assemble("who calls load_rates", max_tokens=2500)
+    spans = {item.title: item.spans for item in context.items}
+    assert spans["rates.py"] == ((1, 82),)
+    assert (83, 87) in spans["orders.py"]
+    assert (4, 6) in spans["tests/test_rates.py"]
+    assert context.text.index("rates.py\n") < context.text.index("### orders.py") < context.text.index("### tests/")
+
+
+def listed(name: str = "send", calls: int = 0, unread: int = 0, **files: tuple[list[int], list[int]]) -> dict[str, Any]:
+    rows = [{"path": f"{path}.py", "lines": lines, "uses": uses} for path, (lines, uses) in files.items()]
+    return {"name": name, "calls": calls, "unread_files": unread, "files": rows}
+
+
+def test_call_sites_are_counted_and_long_lists_are_cut() -> None:
+    target = listed("send", 13, 2, a=(list(range(1, 13)), [20]), b=([3], []), c=([], [7, 8]))
+    assert call_site_lines([target], counter("o200k_base"), 4000) == (
+        "Call sites of send: 13 in 2 files and 3 other uses; 2 files not read",
+        "- a.py: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more; named 20",
+        "- b.py: 3",
+        "- c.py: named 7, 8",
+    )
+    assert call_site_lines([target], counter("o200k_base"), 270)[1:] == ("and 16 more in 3 files",)
+    assert call_site_lines([target], counter("o200k_base"), 100) == ()
+
+
+def test_definitions_without_calls_say_so_or_where_they_are_named() -> None:
+    targets = [listed("LIMIT", 0, 0, a=([], [4])), listed("send_all")]
+    assert call_site_lines(targets, counter("o200k_base"), 4000) == (
+        "Uses of LIMIT: 1 in 1 file",
+        "- a.py: named 4",
+        "Call sites of send_all: none that syntax can tell",
+    )

@@ -54,6 +54,10 @@ _TRAILER = re.compile(
 )
 """Lines of a commit message that programs write for programs: who signed, who reviewed, which number."""
 
+_COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
+_LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
+"""A comment at the top of a file, and the words of one that is the same in every file."""
+
 _WIDENED = frozenset({Detail.FULL, Detail.WINDOW})
 
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
@@ -188,7 +192,9 @@ def file_candidates(
     location = hit.document.location
     assert location is not None
     end = min(location.end_line, len(lines.lines))
-    whole = within_blanks(lines, location.start_line, end)
+    has_licence = location.start_line == 1 and hit.document.kind is Kind.CODE
+    start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
+    whole = within_blanks(lines, start, end)
     size = lines_size(lines, *whole)
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.document.role, asked):
@@ -208,7 +214,9 @@ def file_candidates(
         ]
     made = []
     for span in hit.spans:
-        shown = within_blanks(lines, span.start, min(span.end, end))
+        shown = within_blanks(lines, max(span.start, start), min(span.end, end))
+        if shown[0] > shown[1]:
+            continue
         size = lines_size(lines, *shown)
         if not _is_sliver(lines, shown, size, Role.GAP, asked):
             made.append(
@@ -256,6 +264,12 @@ def _cut_line(
     passage = excerpt(rows[best], asked, characters)
     place = start + best
     return [Step(Detail.WINDOW, remarks=(Remark(place, place, passage),))] if passage else []
+
+
+def licence_end(lines: Lines) -> int:
+    """The last line of the comment above everything that says who owns the file, 0 where there is none."""
+    end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
+    return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
 
 
 def within_blanks(lines: Lines, start: int, end: int) -> Range:

@@ -127,6 +127,8 @@ def followers(imports: Imports | None, asked: AbstractSet[str]) -> Follow:
             return more_of_record(candidate, step, asked)
         if candidate.leader is not None:
             return []
-        return [*(imports(candidate, step) if imports is not None else ()), *rest_of_function(candidate, step, group)]
+        rest = rest_of_function(candidate, step, group)
+        # A call that somebody asked about says what it says without the imports of its file.
+        return rest if imports is None or candidate.hit.partial else [*imports(candidate, step), *rest]
 
     return follow

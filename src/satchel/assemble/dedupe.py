@@ -10,6 +10,7 @@ nothing, so a text is never lost to one that did not fit.
 from __future__ import annotations
 
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from satchel.assemble.candidates import Candidate
@@ -66,11 +67,11 @@ class Seen:
             self.prose.append((section, candidate, marks))
         return False
 
-    def forget(self, candidate: Candidate) -> None:
-        """Compare no longer with a candidate that was taken back."""
+    def forget(self, candidates: AbstractSet[Candidate]) -> None:
+        """Compare no longer with candidates that were taken back."""
         for rows in self.exact.values():
-            rows[:] = [row for row in rows if row[1] is not candidate]
-        self.prose[:] = [row for row in self.prose if row[1] is not candidate]
+            rows[:] = [row for row in rows if row[1] not in candidates]
+        self.prose[:] = [row for row in self.prose if row[1] not in candidates]
 
 
 def _full_text(section: Section, candidate: Candidate) -> str:

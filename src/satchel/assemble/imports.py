@@ -40,7 +40,7 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
     if not outline.imports or not shown:
         return []
     silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
-    spoken = subtract(shown, sorted(silent))
+    spoken = subtract(shown, _merged(silent))
     used = _words(lines, spoken) - {_UNUSABLE}
     folded = {_folded(word) for word in used}
     found = []

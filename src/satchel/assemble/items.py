@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, within_blanks
+from satchel.assemble.candidates import Candidate, Range, within_blanks
 from satchel.assemble.fresh import freshness_of, gravest
-from satchel.assemble.links import also_at
+from satchel.assemble.links import also_at, merged_with
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group, subtract
 from satchel.keys import handle, nonce
@@ -83,9 +84,8 @@ def _origins(group: Group) -> tuple[str, ...]:
 def _pieces(group: Group) -> tuple[Piece, ...]:
     """The shown ranges, cut where one document ends and the next begins."""
     assert group.lines is not None
-    shown = _documents(group)
     pieces: list[Piece] = []
-    for start, end in group.ranges:
+    for (start, end), shown in _by_range(group.ranges, _documents(group)):
         cuts = {start} | {document.start for document in shown if start < document.start <= end}
         cuts |= group.lines.seams(start, end)
         cuts |= {inner.end + 1 for inner in shown if start <= inner.end < end and _is_nested(inner, shown)}
@@ -99,6 +99,17 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
             freshness = group.lines.marks[first - 1] if group.lines.marks else known
             pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))
     return tuple(sorted([*pieces, *_remarks(group)], key=lambda piece: piece.start))
+
+
+def _by_range(ranges: Sequence[Range], documents: Sequence[_Shown]) -> Iterator[tuple[Range, list[_Shown]]]:
+    """Each range with the documents that overlap it, and perhaps some before it; both in order of their first lines."""
+    waiting = deque(documents)
+    near: list[_Shown] = []
+    for start, end in ranges:
+        near = [document for document in near if document.end >= start]
+        while waiting and waiting[0].start <= end:
+            near.append(waiting.popleft())
+        yield (start, end), near
 
 
 def _remarks(group: Group) -> list[Piece]:
@@ -214,7 +225,10 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
         title=document.title,
         content=step.text,
         relevance=candidate.hit.relevance,
-        metadata=record_metadata(document.id, document.fields, document.created),
+        metadata={
+            **record_metadata(document.id, document.fields, document.created),
+            **({"merged": merged} if (merged := merged_with(candidate)) else {}),
+        },
         tokens=group.tokens,
         detail=step.detail,
         pieces=(piece,),

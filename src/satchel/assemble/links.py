@@ -2,7 +2,7 @@
 
 A commit that touched a shown file and a value that rests on a shown experience stay, with a link to it. Code that
 stands word for word in several files is shown once, and the other places are told: whoever changes one of seven equal
-functions has to change seven.
+functions has to change seven. So are the records that say what a shown one says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 def linked(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
     """The items, with `touches` (the shown paths) in the metadata of commits, `rests_on` (ids) in that of values."""
     paths = {item.location.path for item in items if item.location is not None}
-    experiences = {item.id.partition("::")[0].partition(":")[2] for item in items if item.source == Kind.EXPERIENCE}
+    experiences = {own_id(item.id) for item in items if item.source == Kind.EXPERIENCE}
     return tuple(_linked(item, paths, experiences) for item in items)
 
 
@@ -54,6 +54,17 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
                     "of_line": own.start_line,
                 }
     return list(places.values())
+
+
+def merged_with(candidate: Candidate) -> list[dict[str, str]]:
+    """The records that a shown record stands for, because their bodies are equal."""
+    records = [twin.document for twin in candidate.twins if twin.document.location is None]
+    return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.document.id]
+
+
+def own_id(identity: str) -> str:
+    """The id of a record without its kind and without the side of it that was found."""
+    return identity.partition("::")[0].partition(":")[2]
 
 
 def _is_worth_telling(twin: Candidate) -> bool:

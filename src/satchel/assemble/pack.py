@@ -55,7 +55,7 @@ class Filling:
     below the budget where an answer is to be kept short, 0 for the budget itself. `not_found` are telling words of the
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
     its share of the budget by weight first. `is_strict` leaves out what is clearly weaker than something that did not
-    fit.
+    fit. `call_sites` are the lines that list who calls what the question asks about.
     """
 
     value_range: float = math.inf
@@ -65,6 +65,7 @@ class Filling:
     most_items: int = 1_000_000
     shares: bool = False
     is_strict: bool = True
+    call_sites: tuple[str, ...] = ()
 
 
 LEAST_NOTED = 300
@@ -218,6 +219,7 @@ def _frame(
     return RenderRequest(
         not_found=filling.not_found,
         weak=filling.is_weak,
+        call_sites=filling.call_sites,
         query=safe_question(request.query, bench.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,

@@ -153,8 +153,16 @@ class Packer:
         """Undo the latest admissions that take at least so many tokens. Returns whether there was one."""
         if not self._log:
             return False
+        undone: list[_Admission] = []
         while self._log and tokens > 0:
-            tokens -= self._undo(self._log.pop())
+            undone.append(self._log.pop())
+            self._undo(undone[-1])
+            tokens -= undone[-1].tokens
+        for section in self._sections:
+            for group in section.groups.values():
+                group.rejoin()
+        if self._seen is not None:
+            self._seen.forget({admission.candidate for admission in undone})
         return True
 
     def _entry(self, section: Section, candidate: Candidate) -> _Entry:
@@ -291,7 +299,7 @@ class Packer:
         group = section.groups[candidate.group]
         return section.follow(candidate, group.picks[-1][1], group)
 
-    def _undo(self, admission: _Admission) -> int:
+    def _undo(self, admission: _Admission) -> None:
         section, candidate = admission.section, admission.candidate
         group = section.groups[candidate.group]
         group.withdraw(admission.tokens)
@@ -304,7 +312,4 @@ class Packer:
         section.left[candidate] = BUDGET
         for twin in candidate.twins:
             self._twins.pop(twin).left[twin] = BUDGET
-        if self._seen is not None:
-            self._seen.forget(candidate)
         candidate.twins.clear()
-        return admission.tokens

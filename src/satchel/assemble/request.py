@@ -67,7 +67,8 @@ class AssembleRequest:
     `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
     `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
     `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's
-    ledger to answer from, empty for the latest. `file_weights` are those signals of files whose weight is another one.
+    ledger to answer from, empty for the latest. With `callers` the functions that answer bring the lines that call
+    them. `file_weights` are those signals of files whose weight is another one.
     """
 
     query: str
@@ -106,6 +107,7 @@ class AssembleRequest:
     plan: str = ""
     session: str = ""
     ledger: str = ""
+    callers: bool = False
     file_weights: FileWeights = ()
 
 
@@ -128,6 +130,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         tokenizer=given.pop("tokenizer", settings.budget_tokenizer),
         min_score=check_score(given.pop("min_score", settings.context_min_score)),
         whole_item_tokens=whole[purpose],
+        callers=purpose == "edit",
         show_sources=given.pop("show_sources", settings.context_sources),
         exclude=(*settings.context_exclude, *given.pop("exclude", ())),
         pins=tuple(map(parse_pin, (*settings.context_include, *given.pop("include", ())))),

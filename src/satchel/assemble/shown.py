@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Range, Step
 from satchel.assemble.read import Lines
 from satchel.types import Kind
 
-JOIN_LINES = 2
+JOIN_LINES = 3
 """Two ranges this few lines apart are shown as one: the lines cost less than another range marker."""
 
 
@@ -34,20 +36,35 @@ class Group:
 
         The number of markers is negative when the step closes a gap.
         """
-        merged = self._joined([*self.ranges, *step.ranges])
-        return subtract(merged, self.ranges) if self.ranges else merged, len(merged) - len(self.ranges)
+        before = self.ranges[self._near(step)]
+        merged = self._joined([*before, *step.ranges])
+        return subtract(merged, before), len(merged) - len(before)
 
     def admit(self, candidate: Candidate, step: Step, tokens: int) -> None:
         """Show this step from now on."""
-        self.ranges = self._joined([*self.ranges, *step.ranges])
+        near = self._near(step)
+        self.ranges[near] = self._joined([*self.ranges[near], *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
 
     def withdraw(self, tokens: int) -> None:
-        """Take the last admission back."""
+        """Take the last admission back; `ranges` are true again after `rejoin`."""
         self.picks.pop()
-        self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
         self.tokens -= tokens
+
+    def rejoin(self) -> None:
+        """Work the ranges out again from what is admitted."""
+        self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
+
+    def _near(self, step: Step) -> slice:
+        """Which of the ranges the step may be joined with: a file may have thousands, and a step touches few."""
+        if not step.ranges:
+            return slice(0, 0)
+        first = min(start for start, _ in step.ranges) - 1 - JOIN_LINES
+        last = max(end for _, end in step.ranges) + 1 + JOIN_LINES
+        return slice(
+            bisect_left(self.ranges, first, key=itemgetter(1)), bisect_right(self.ranges, last, key=itemgetter(0))
+        )
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
         """The ranges as one shows them; a gap is not closed over lines that the session has."""
@@ -74,8 +91,7 @@ def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
     behind = 0
     for start, end in ranges:
         position = start
-        while behind < len(excluded) and excluded[behind][1] < start:
-            behind += 1
+        behind = bisect_left(excluded, start, lo=behind, key=itemgetter(1))
         for first, last in islice(excluded, behind, None):
             if first > end:
                 break

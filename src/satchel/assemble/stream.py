@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel import outside
+from satchel.assemble.call_sites import call_site_lines
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.compact import compacted
 from satchel.assemble.companions import followers, import_lines
@@ -31,7 +32,7 @@ from satchel.assemble.strategies import strategy
 from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
-from satchel.search.impact import Impact, beside_impact, impact_of_question, with_impact
+from satchel.search.impact import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.query import Query, analyse
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
 from satchel.search.strategies import silent, unavailable
@@ -131,8 +132,14 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     known = bench.account.references() if bench.account is not None else ()
     not_found = _absent(query, bench, plan.sections)
     strength = strength_of(gathered)
-    weak = is_weak_match(request, sections, strength)
-    filling = filling_of(request, not_found, len(query.terms), strength, is_weak=weak)
+    is_sure = impact is not None and impact.is_sure
+    if is_sure:
+        not_found = tuple(word for word in not_found if not is_act(word))
+    weak = not is_sure and is_weak_match(request, sections, strength)
+    filling = filling_of(request, not_found, len(query.terms), 1.0 if is_sure else strength, is_weak=weak)
+    callers = impact.listing() if impact is not None else []
+    if impact is not None and impact.is_question:
+        filling = replace(filling, call_sites=call_site_lines(callers, token_counter, request.max_tokens))
     fitted = fit(request, bench, sections, token_counter, problems, plan, known, filling)
     if bench.count_lines is not None:
         items, uncounted = counted_items(fitted.items, bench.count_lines)
@@ -149,7 +156,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         "revision": bench.revision,
         "embedder": bench.embedder.id if bench.embedder is not None else None,
         "vectors": _vectors(gathered),
-        "callers": impact.listing() if impact is not None else [],
+        "callers": callers,
         "strength": round(strength, 4),
         "weak": weak,
         "missing_terms": list(not_found),
@@ -257,6 +264,10 @@ def _asker(
             from satchel.search.concerned import with_change
 
             return with_change(found, request.change, store, section.kind, impact)
+        if impact is None and request.callers and section.kind is Kind.CODE:
+            from satchel.search.callers import with_callers
+
+            return with_callers(found, store)
         if impact is None:
             return found
         if section.kind is Kind.CODE:

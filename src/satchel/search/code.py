@@ -46,6 +46,9 @@ SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
 the same (`satchel.search.peripherals`)."""
 
+CLEARLY_NAMED = 2.0
+"""Weight of a mention from which a definition counts as asked for, though it is in a test: `test_backoff_doubles`."""
+
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
 VALUE_WINDOW_RANK = 0.27
@@ -139,7 +142,9 @@ def rank(
     if similar is not None:
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     best = float(value[windows].max(initial=-np.inf))
-    value[windows] += np.where(demoted[lexicon.window_bundle[windows]], math.log(SECONDARY_FACTOR), 0.0)
+    named = found.symbol[lexicon.columns.window_document[windows]] >= CLEARLY_NAMED
+    stepped_back = demoted[lexicon.window_bundle[windows]] & ~named
+    value[windows] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
     _lift_frames(value, found.places, lexicon)
     return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted, peripheral, evidence, best)
 

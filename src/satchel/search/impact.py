@@ -37,8 +37,9 @@ IMPORTER = 0.4
 overrides it or inherits from it, tests that call it, tests that call a caller of it, what it calls, who passes it on or
 has it as a type, who only imports it."""
 
-ALIKE, UNSURE = 0.1, 0.6
-"""Of the value of what only shares words with a question about an impact: little where calls or uses were found."""
+ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
+"""Of the value of what only shares words with a question about an impact: little where calls or uses were found. The
+last is for prose and commits beside them."""
 
 MOST_RELATED = 80
 """Documents found by relation that go on to the packer, the nearest first."""
@@ -55,8 +56,8 @@ MOST_BETWEEN = 8
 FURTHER_FILES = 40
 """Files that are parsed for the callers of a caller."""
 
-CONTEXT_LINES = 2
-"""Lines shown before and after a call in a part that is too large to be shown whole."""
+CONTEXT_LINES, TEST_LINES = 2, 1
+"""Lines shown before and after a call in production code and in a test."""
 
 SMALL_LINES = 12
 """A part of so many lines is one window."""
@@ -67,7 +68,10 @@ FIRST_LINES = 24
 REST = 0.75
 """What the other lines of a long definition count: they come after the calls, before the tests."""
 
-SPREAD = 2.0
+SUBJECT = 0.4
+"""The definition that a question is about is worth so much more (log scale) than the best answer of the search."""
+
+SPREAD = 1.7
 """How far apart what depends on a definition is valued where a question asks for it: the calls of production code come
 before implementations, those before tests, and all of that before what only shares words."""
 
@@ -168,6 +172,11 @@ def speaks_of_impact(text: str) -> bool:
     """Whether a question is about changing something, or about who uses it, by its wording."""
     asked = text.strip()
     return len(asked) <= MOST_CHARACTERS and "\n" not in asked and _WORDING.search(asked) is not None
+
+
+def is_act(word: str) -> bool:
+    """Whether a word says what is to be done with a definition: `rename` need not occur in the code."""
+    return re.fullmatch(_ACTS, word, re.IGNORECASE) is not None
 
 
 def impact_of_question(query: Query, store: Store) -> Impact | None:
@@ -272,8 +281,9 @@ class _Found:
             self._add(call.definition.row, weight * call.certainty)
 
 
-def around(site: CallSite, count: int = CONTEXT_LINES) -> tuple[int, int]:
-    """The lines that show a call: the statement around it, and so many lines before and after the call."""
+def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
+    """The lines that show a call: the statement around it, and a few lines before and after the call."""
+    count = min(TEST_LINES, most) if site.secondary else most
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
@@ -287,7 +297,7 @@ def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchRes
 
 def beside_impact(result: SearchResult) -> SearchResult:
     """Prose and commits that share words with a question which calls and uses answer already."""
-    return replace(result, hits=tuple(replace(hit, relevance=hit.relevance * UNSURE) for hit in result.hits))
+    return replace(result, hits=tuple(replace(hit, relevance=hit.relevance * BESIDE) for hit in result.hits))
 
 
 def faded(hit: Hit, factor: float) -> Hit:
@@ -312,12 +322,14 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
         value = ceiling + math.log(relation.weight) * (SPREAD if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
+        elif relation.weight == CHANGED and impact.is_sure:
+            value += SUBJECT
         hits.append(
             replace(
                 hit,
                 relevance=max(hit.relevance, relation.weight),
                 score=value,
-                spans=_spans(part, relation, value),
+                spans=spans_of(part, relation, value),
                 signals=(*hit.signals, Signal(SIGNAL, round(relation.weight, 4), 1.0)),
                 file_score=max(hit.file_score, top * relation.weight),
                 partial=impact.is_question and bool(relation.lines),
@@ -326,7 +338,7 @@ def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     return hits
 
 
-def _spans(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
+def spans_of(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
     """The lines of a part that are worth showing: all of a small one, the lines around each call of a large one."""
     if part.end - part.start < SMALL_LINES:
         return (Span(part.start, part.end, value),)

@@ -94,7 +94,8 @@ class Section:
 class Note:
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
-    With `is_listed` every entry has a line of its own, with `is_single` there is one at most.
+    With `is_listed` every entry has a line of its own, with `is_single` there is one at most. Without a label the
+    entries speak for themselves.
     """
 
     key: str
@@ -192,6 +193,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
     every = (
         Note("sources", "Sources", sources, more_sources),
         Note("also", "Also at", _also_entries(items)),
+        Note("merged", "Also", _merged_entries(items)),
         Note("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
         Note(
             "shown_before",
@@ -258,6 +260,21 @@ def _places(rows: Sequence[Mapping[str, Any]]) -> str:
     shown = [quote(f"{row['path']}:{row['start_line']}-{row['end_line']}") for row in rows[:ALSO_SHOWN]]
     more = len(rows) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _merged_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Which records say the same as one that is shown: `memory mem_a = mem_b, note n_1 and 2 more`."""
+    return tuple(_merged_entry(item, item.metadata["merged"]) for item in items if item.metadata.get("merged"))
+
+
+def _merged_entry(item: ContextItem, rows: Sequence[Mapping[str, str]]) -> str:
+    shown = [
+        quote(row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}")
+        for row in rows[:ALSO_SHOWN]
+    ]
+    more = len(rows) - len(shown)
+    own = quote(f"{item.source} {item.metadata['id']}")
+    return f"{own} = {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
 def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:

@@ -47,18 +47,19 @@ _USUAL_REASON = "words"
 
 
 def head_notes(request: RenderRequest) -> list[Note]:
-    """What the notice is followed by: words that occur nowhere, and that nothing answers the question well."""
+    """What the notice is followed by: words that occur nowhere, that nothing answers well, and the call sites."""
     words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
     every = (
         Note("not_found", "Not found here", words, separator=", "),
         Note("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
+        Note("call_sites", "", request.call_sites, is_listed=True),
     )
     return [note for note in every if note.entries]
 
 
 def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
-    """The lines below the title: notice, what was not found, the best files."""
-    noted = [f"{note.label}: {line}." for note in head_notes(request) for line in note.lines]
+    """The lines below the title: notice, what was not found, the call sites, the best files."""
+    noted = [f"{note.label}: {line}." if note.label else line for note in head_notes(request) for line in note.lines]
     best = overview_lines(request, items)
     return [notice(request), *noted, *(["Best first:", *best] if best else [])]
 

@@ -33,8 +33,8 @@ class RenderRequest:
     with `based_on` the footer counts only what is shown of that kind: `Based on 3 past experiences`. `shown_before`
     are the references to what a session has already, a line each, and `shown_before_more` the number of those not
     named. `not_found` are telling words of the question that occur nowhere; `weak` says that nothing shown answers it
-    well. With `used` (the tokens of the text itself, see `render_with_usage`) the footer says how much of `limit` was
-    used and why it `stopped` there.
+    well; `call_sites` are lines that list who calls what it asks about. With `used` (the tokens of the text itself,
+    see `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
     """
 
     query: str = ""
@@ -57,6 +57,7 @@ class RenderRequest:
     overview: bool = True
     not_found: tuple[str, ...] = ()
     weak: bool = False
+    call_sites: tuple[str, ...] = ()
     limit: int = 0
     used: int = 0
     stopped: str = ""

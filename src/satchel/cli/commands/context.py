@@ -36,7 +36,7 @@ PARTLY_DONE = 3
 @click.argument("question", nargs=-1, metavar="QUESTION|-")
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
 @click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
-@click.option("--limit", type=int, metavar="N", help="At most so many items.")
+@click.option("--limit", type=int, metavar="N", help="At most so many items, over all types.")
 @click.option(
     "--format", "format_", type=click.Choice([format_.value for format_ in Format]), help="How the context is written."
 )

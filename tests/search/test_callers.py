@@ -1,0 +1,46 @@
+"""Whoever edits sees the functions to change whole, and the lines that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.testing import TinyRepository
+
+FILLER = "".join(f"    step_{number} = {number}\n" for number in range(70))
+FILES = {
+    "shop/retry.py": f"def backoff_delay(attempt):\n    # the delay of an attempt\n{FILLER}    return 2**attempt\n",
+    "shop/orders.py": f"from shop.retry import backoff_delay\n\n\ndef ship():\n{FILLER}    wait(backoff_delay(3))\n",
+    "tests/test_retry.py": f"from shop.retry import backoff_delay\n\n\ndef test_it():\n{FILLER}    backoff_delay(1)\n",
+}
+
+
+@pytest.fixture
+def satchel(tmp_path: Path) -> Iterator[Satchel]:
+    repository = TinyRepository(tmp_path / "shop")
+    repository.commit("Add the shop", FILES)
+    with Satchel.open(repository.root, environ={"SATCHEL_HOME": str(tmp_path / "home")}) as opened:
+        opened.index()
+        yield opened
+
+
+def test_an_answer_to_edit_from_shows_the_function_whole_and_the_lines_that_call_it(satchel: Satchel) -> None:
+    question = "what is the backoff_delay of an attempt"
+    spans = {item.title: item.spans for item in satchel.assemble(question, purpose="edit", refresh=False).items}
+    assert spans["shop/retry.py"] == ((1, 73),)
+    assert any(start <= 75 <= end and end - start < 5 for start, end in spans["shop/orders.py"])
+    assert any(start <= 75 <= end and end - start < 5 for start, end in spans["tests/test_retry.py"])
+
+
+def test_calls_are_worth_less_than_the_function_and_those_of_tests_still_less(satchel: Satchel) -> None:
+    context = satchel.assemble("what is the backoff_delay of an attempt", purpose="edit", max_tokens=700, refresh=False)
+    assert context.items[0].title == "shop/retry.py"
+    found = satchel.assemble("what is the backoff_delay of an attempt", refresh=False)
+    assert not any(signal.name == "calls" and not signal.weight for item in found.items for signal in item.signals)
+
+
+def test_an_answer_without_functions_has_no_calls(satchel: Satchel) -> None:
+    assert satchel.assemble("kubernetes", purpose="edit", refresh=False).items == ()
