@@ -29,7 +29,7 @@ from satchel.tokens import counter
 from tests.calls.conftest import FILES
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
 
-TOOLS_HASH = "d663f96996bd185227342fa99226df71298361c2b57a7d5e33b602b925ba50d0"
+TOOLS_HASH = "7bc2803a491178d53fa9985baff2008db062c46d57e0cc6f76c01d2bf02d5c23"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 5_000

@@ -241,7 +241,7 @@ def _without_items(
     request: AssembleRequest, rendering: RenderRequest, known: Sequence[ShownBefore], token_counter: TokenCounter
 ) -> Fitted:
     """The answer without items: it names what the session has already and what occurs nowhere, if there is room."""
-    summary = replace(rendering, truncated=False, summary="")
+    summary = replace(rendering, truncated=False, summary="", weak=False)
     if known:
         return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
     if not rendering.not_found:
