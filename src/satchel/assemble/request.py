@@ -39,6 +39,9 @@ WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 
 LARGEST_BUDGET = 10_000_000
 
+TOKENS_PER_ITEM = 200
+"""A large budget has room for more items than the usual limit where nobody gave one: one for so many tokens."""
+
 SECONDS_A_DAY = 86_400
 
 MOST_CONTEXT_LINES = 100
@@ -118,15 +121,16 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
+    budget = check_budget(given.pop("max_tokens", settings.budget_max_tokens))
     request = AssembleRequest(
         query=question,
         kinds=parse_kinds(given.pop("types", ())),
-        max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
+        max_tokens=budget,
         view=parse_view(given.pop("view", View.SECTIONS)),
         searches=parse_strategies(given.pop("searches", ())),
         strategy=check_strategy(given.pop("strategy", LADDER)),
         format=parse_format(given.pop("format", settings.context_format)),
-        limit=given.pop("limit", settings.context_limit),
+        limit=given.pop("limit", max(settings.context_limit, budget // TOKENS_PER_ITEM)),
         tokenizer=given.pop("tokenizer", settings.budget_tokenizer),
         min_score=check_score(given.pop("min_score", settings.context_min_score)),
         whole_item_tokens=whole[purpose],
