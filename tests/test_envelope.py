@@ -45,7 +45,7 @@ CONTEXT = Context(
     text="the text",
     format=Format.XML,
     items=(FILE, RECORD),
-    usage=Usage(400, 100, "o200k_base", exact=True),
+    usage=Usage(400, 100, "o200k_base", exact=True, stopped="value"),
     overflow=(Omission("code:b.py", "code", "B", 0.2, "budget", 500, "b.py", 4, 8),),
     sources_used={"code": 1, "commits": 1},
     failures=(Failure("docs", "no answer", "ask again"),),
@@ -63,7 +63,7 @@ def test_a_context_has_exactly_the_fields_that_were_promised() -> None:
         "id", "source", "title", "content", "relevance", "tokens", "detail", "location", "metadata", "signals",
         "handle", "trust", "section", "cuts",
     ]  # fmt: skip
-    assert list(envelope["usage"]) == ["limit", "used", "utilization", "tokenizer", "exact"]
+    assert list(envelope["usage"]) == ["limit", "used", "utilization", "tokenizer", "exact", "stopped"]
 
 
 def test_every_value_stands_where_it_belongs() -> None:

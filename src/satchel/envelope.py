@@ -112,6 +112,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
         "utilization": round(usage.utilization, 4),
         "tokenizer": usage.tokenizer,
         "exact": usage.exact,
+        "stopped": usage.stopped,
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from satchel.clean import DATA_NOTICE
 from satchel.files import SkipReason
-from satchel.types import DATA_NOTICE
 
 _HEAD_LINES = 10  # a generator announces itself at the top; further down the words belong to hand-written code
 _HEAD_COLUMNS = 300  # longer than any announcement, short enough to keep each match cheap

@@ -30,6 +30,11 @@ def test_a_kind_that_hardly_matches_does_not_answer_beside_one_that_does() -> No
     assert floor_of(Kind.DOC, 0.0, 0.9, None) is None
 
 
+def test_a_kind_that_matches_nearly_as_well_as_the_best_answers_too() -> None:
+    assert floor_of(Kind.CODE, WEAK_FLOOR * 0.8, WEAK_FLOOR * 1.1, None) == 0.0
+    assert floor_of(Kind.CODE, WEAK_FLOOR * 0.6, WEAK_FLOOR * 1.1, None) is None
+
+
 def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:
     assert is_weak(0.05, None)
     assert floor_of(Kind.CODE, 0.05, 0.05, None) == 0.0

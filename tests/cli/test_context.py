@@ -115,14 +115,20 @@ def test_an_empty_question_is_wrong_usage_with_a_hint(question: str, satchel: Sa
         ("quantum chromodynamics of zebras", "nothing here is relevant"),
     ],
 )
-def test_a_question_about_nothing_gives_nothing_and_says_why(question: str, why: str, satchel: Satchel) -> None:
+def test_a_question_about_nothing_gives_no_items_and_says_why(question: str, why: str, satchel: Satchel) -> None:
     ran = satchel("context", question)
-    assert (ran.code, ran.out) == (0, "")
+    assert (ran.code, "client.py" in ran.out) == (0, False)
     assert [why in line for line in lines(ran.err)] == [True]
     assert satchel("context", question, "--strict").code == 1
     envelope = satchel("context", question, "--json")
-    assert (envelope.code, envelope.json["text"], envelope.json["items"]) == (0, "", [])
-    assert envelope.json["usage"]["used"] == 0
+    assert (envelope.code, envelope.json["text"], envelope.json["items"]) == (0, ran.out.rstrip("\n"), [])
+
+
+def test_an_answer_without_items_names_what_occurs_nowhere(satchel: Satchel) -> None:
+    assert (
+        "Not found here: quantum, chromodynamics, zebras." in satchel("context", "quantum chromodynamics of zebras").out
+    )
+    assert satchel("context", "what is the of and").out == ""
 
 
 def test_strict_is_content_with_an_answer(satchel: Satchel) -> None:
@@ -138,8 +144,8 @@ def test_with_strict_a_failure_ends_with_3(satchel: Satchel, monkeypatch: pytest
     assert ran.code == 3
     assert "one file was not read" in ran.out
     nothing = satchel("context", "zebras", "--strict")
-    assert (nothing.code, nothing.out) == (3, "")
-    assert "note: index: one file was not read (try again)" in nothing.err
+    assert (nothing.code, "0 items" in nothing.out) == (3, True)
+    assert "Failed: index: one file was not read (try again)" in nothing.out
 
 
 @pytest.mark.parametrize("budget", ["0", "-1"])

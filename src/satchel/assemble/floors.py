@@ -34,14 +34,16 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
     """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
 
     `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute: nothing else is held back
-    then. Of a weak answer what is near its best is shown, so that it is never empty.
+    then. Beside a kind that matches well, one that hardly does is left out. Of a weak answer what is near its best is
+    shown, so that it is never empty.
     """
     if min_score is not None:
         return min_score
-    if best <= 0 or (best < WEAK_FLOOR and not is_weak(strength, min_score)):
+    near = RELATIVE_FLOOR * strength
+    if best <= 0 or (best < min(WEAK_FLOOR, near) and not is_weak(strength, min_score)):
         return None
-    least = RELATIVE_FLOOR * strength if is_weak(strength, min_score) else ITEM_FLOOR
-    return max(0.0 if kind is Kind.CODE else least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
+    least = 0.0 if kind is Kind.CODE else min(ITEM_FLOOR, near)
+    return max(least, RELATIVE_FLOORS.get(kind, RELATIVE_FLOOR) * best)
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:

@@ -154,7 +154,7 @@ def fit(
     room = limit - frame - noted
     fitted = _filled(packer, room, limit, written)
     if not fitted.items or fitted.used > request.max_tokens:
-        return _without_items(request, alone, known, token_counter)
+        return replace(_without_items(request, alone, known, token_counter), stopped=_why_stopped(sections))
     return fitted
 
 

@@ -90,7 +90,7 @@ def level_of(row: Gathered, candidates: Sequence[Candidate]) -> float:
     return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
 
 
-def least_relevance(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
+def section_floor(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
     """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
     if row.section.standing is not None:
         return 0.0

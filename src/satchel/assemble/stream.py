@@ -25,7 +25,7 @@ from satchel.assemble.plans import plan_of
 from satchel.assemble.question import safe_question as safe_question
 from satchel.assemble.read import FileLines, Lines
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.scale import filling_of, is_weak_match, least_relevance, level_of, shares_budget
+from satchel.assemble.scale import filling_of, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
@@ -289,7 +289,7 @@ def _sections(
         cap = (
             max(share * ITEM_SHARE, request.whole_item_tokens) if shares_budget(request) else request.whole_item_tokens
         )
-        least = least_relevance(row, request, strength)
+        least = section_floor(row, request, strength)
         if least is None or not row.section.weight:
             continue
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]

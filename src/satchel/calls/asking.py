@@ -15,6 +15,7 @@ from satchel.calls.operation import Answered, Call, Operation
 from satchel.calls.packing import (
     FORMAT,
     LIMIT,
+    LIMIT_EACH,
     MAX_TOKENS,
     NOW,
     REFRESH,
@@ -161,7 +162,7 @@ SEARCH = Operation(
     (
         Parameter("question", Shape.TEXT, "What to search for.", is_required=True, aliases=("query",)),
         TYPES,
-        LIMIT,
+        LIMIT_EACH,
         MIN_SCORE,
         *FILTERS,
         Parameter(SEARCHES.name, SEARCHES.shape, SEARCHES.meaning, SEARCHES.choices, is_rare=True,

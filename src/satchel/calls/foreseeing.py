@@ -10,7 +10,7 @@ from satchel.calls.empty import NO_GUIDE, no_items
 from satchel.calls.operation import Answered, Call, Operation
 from satchel.calls.packing import (
     FORMAT,
-    LIMIT,
+    LIMIT_EACH,
     MAX_TOKENS,
     NOW,
     REFRESH,
@@ -96,7 +96,7 @@ PREMORTEM_OPERATION = Operation(
         Parameter("strategy", Shape.TEXT, "How it is gone about.", choices=tuple(choices(Strategy))),
         Parameter("failure", Shape.TEXT, "The output of the command that failed."),
         MAX_TOKENS,
-        LIMIT,
+        LIMIT_EACH,
         FORMAT,
         SESSION,
         SHOW_HANDLES,
@@ -126,7 +126,7 @@ SITUATION_CONTEXT = Operation(
         Parameter("context", Shape.TEXT, "The folder of the current context.yaml."),
         Parameter("time", Shape.MOMENT, "The moment, for rules about the time of day (now).", is_rare=True),
         MAX_TOKENS,
-        LIMIT,
+        LIMIT_EACH,
         FORMAT,
         TOKENIZER,
         NOW,

@@ -12,6 +12,7 @@ MAX_TOKENS = Parameter(
     least=1, most=LARGEST_BUDGET, aliases=("maxTokens",),
 )  # fmt: skip
 LIMIT = Parameter("limit", Shape.COUNT, "At most so many items.", least=1)
+LIMIT_EACH = Parameter("limit", Shape.COUNT, "At most so many items of each type.", least=1)
 FORMAT = Parameter("format", Shape.TEXT, "How the text is written.", choices=tuple(map(str, Format)))
 TOKENIZER = Parameter("tokenizer", Shape.TEXT, "What counts the tokens.", choices=TOKENIZERS, is_rare=True)
 NOW = Parameter("now", Shape.MOMENT, "The time to answer for: a date, or epoch seconds.", is_rare=True)

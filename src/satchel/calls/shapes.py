@@ -42,7 +42,7 @@ OMISSION = record(
     id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, handle=TEXT,
     location=PLACE,
 )  # fmt: skip
-USAGE = record(limit=COUNT, used=COUNT, utilization=NUMBER, tokenizer=TEXT, exact=SWITCH)
+USAGE = record(limit=COUNT, used=COUNT, utilization=NUMBER, tokenizer=TEXT, exact=SWITCH, stopped=TEXT)
 EXPANDED = record(
     handles=many(TEXT), text=TEXT, items=many(ITEM), overflow=many(OMISSION), usage=USAGE, failures=FAILURES,
     meta=ANY_OBJECT,

@@ -25,7 +25,7 @@ LINE_CHARACTERS = 160
 MOST_CUTS = 3
 """Handles of the parts of one item: one long file must not take the room of the others."""
 
-_USAGE = ("limit", "used", "tokenizer", "exact")
+_USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 
 
 def structured(answered: Answered) -> dict[str, Any]:

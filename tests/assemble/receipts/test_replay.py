@@ -108,7 +108,7 @@ def test_another_version_and_another_setting_are_named(
 
 
 def test_other_notes_and_other_bytes_are_named(satchel: Satchel) -> None:
-    envelope = saved(satchel)
+    envelope = saved(satchel, fill=True)
     assert satchel.replay({**envelope, "text": "other"}).differences == ("text: other bytes from the same items",)
     noted = {**envelope, "failures": [{"source": "docs", "message": "no answer"}]}
     assert satchel.replay(noted).differences == ("notes: 1 then, 0 now",)

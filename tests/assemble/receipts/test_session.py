@@ -72,7 +72,7 @@ def test_a_second_answer_names_what_the_first_one_showed(engine: Satchel) -> Non
 
 
 def test_the_room_that_becomes_free_goes_to_what_was_left_out(engine: Satchel) -> None:
-    first, second = (ask(engine, "freed", max_tokens=260) for _ in range(2))
+    first, second = (ask(engine, "freed", max_tokens=260, fill=True) for _ in range(2))
     assert second.items
     left = {row.id.partition("::")[0] for row in first.overflow}
     assert any(item.id.partition("::")[0] in left for item in second.items)
@@ -80,7 +80,7 @@ def test_the_room_that_becomes_free_goes_to_what_was_left_out(engine: Satchel) -
 
 def test_when_all_was_shown_before_the_text_says_so_line_by_line(engine: Satchel) -> None:
     for _ in range(3):
-        context = ask(engine, "all", max_tokens=2000)
+        context = ask(engine, "all", max_tokens=2000, fill=True)
     assert context.items == ()
     assert context.text.count("\nShown before: ") == len(context.shown_before) > 3
     assert "*0 items from 0 sources*" in context.text
@@ -115,8 +115,8 @@ def test_references_read_back_in_every_format(engine: Satchel, layout: Format) -
 
 
 def test_the_handle_of_a_reference_gives_what_was_shown_again(engine: Satchel) -> None:
-    ask(engine, "again")
-    second = ask(engine, "again")
+    ask(engine, "again", fill=True)
+    second = ask(engine, "again", fill=True)
     lines = next(one for one in second.shown_before if one.path == POOL_FILE)
     assert engine.expand([lines.handle]).items[0].content == POOL.rstrip("\n")
     record = next(one for one in second.shown_before if one.source == "commit")
@@ -206,11 +206,12 @@ def test_a_brief_and_a_premortem_are_not_repeated(engine: Satchel) -> None:
 
 def test_what_a_session_has_still_says_what_is_worth_showing(engine: Satchel) -> None:
     """Where the best was sent before, the next answer does not fill its place with what the first one left out."""
-    first = ask(engine, "again", types=["code"])
+    first = ask(engine, "worth", types=["code"])
     assert {row.reason for row in first.overflow} == {"value"}
-    second = ask(engine, "again", types=["code"])
-    assert (second.items, bool(second.shown_before)) == ((), True)
-    assert ask(engine, "again", types=["code"], fill=True).items
+    assert first.usage.stopped == "value"
+    second = ask(engine, "worth", types=["code"])
+    assert (second.items, bool(second.shown_before), second.usage.stopped) == ((), True, "value")
+    assert ask(engine, "worth", types=["code"], fill=True).items
 
 
 def test_a_graph_names_nodes_that_were_shown_and_shows_one_that_is_asked_for(engine: Satchel) -> None:

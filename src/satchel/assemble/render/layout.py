@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from satchel.assemble.render.labels import quote, quoted
 from satchel.assemble.render.records import record_title
 from satchel.assemble.render.request import RenderRequest
-from satchel.types import CONTEXT_TYPES, DATA_NOTICE, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
+from satchel.clean import DATA_NOTICE
+from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
 
 NOTICE = f"{DATA_NOTICE}."
 
