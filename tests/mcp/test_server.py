@@ -328,7 +328,14 @@ ITEMS = st.fixed_dictionaries(
     optional={"cuts": st.lists(st.fixed_dictionaries({"handle": st.text("abc234", min_size=8, max_size=8)}))},
 )
 FAILURES = st.fixed_dictionaries({"source": TEXTS, "message": TEXTS})
-USAGE = {"limit": 10_000_000, "used": 9_999_999, "tokenizer": "cl100k_base", "exact": False, "utilization": 1.0}
+USAGE = {
+    "limit": 10_000_000,
+    "used": 9_999_999,
+    "tokenizer": "cl100k_base",
+    "exact": False,
+    "utilization": 1.0,
+    "stopped": "budget",
+}
 
 
 @given(st.lists(ITEMS, max_size=40), st.lists(ITEMS, max_size=40), st.lists(FAILURES, max_size=9), st.lists(TEXTS))
