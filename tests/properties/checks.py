@@ -116,7 +116,7 @@ def _budget(assembly: Assembly) -> Iterator[str]:
 
 def _parsed(assembly: Assembly) -> Iterator[str]:
     context, request = assembly.context, assembly.request
-    if not context.text:
+    if not context.items:
         return
     count = counter(request.tokenizer).count
     if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:
