@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
+from satchel.assemble.shown import JOIN_LINES
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece
@@ -172,7 +173,10 @@ class Oracle:
     def _changed_fault(self, path: str, piece: Piece) -> str:
         if not piece.name:
             was = self.old.get(path, [])[piece.start - 1 : piece.end]
-            return "changed, but reads as it did" if was == piece.text.split("\n") else ""
+            closes_gap = (
+                piece.end - piece.start < JOIN_LINES
+            )  # such lines may be of a definition that changed elsewhere
+            return "changed, but reads as it did" if was == piece.text.split("\n") and not closes_gap else ""
         olds = [part for part in self.parts.get(path, []) if part.name == piece.name]
         if not olds:
             return "changed, but no such name was indexed"

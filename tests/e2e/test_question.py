@@ -61,10 +61,15 @@ def test_source_ranks_before_the_tests_that_share_its_words(satchel: Satchel) ->
     assert "tests/test_client.py" in [item.title for item in context.items]
 
 
-def test_a_question_about_nothing_here_gives_an_empty_context(satchel: Satchel) -> None:
-    for question in ("quantum chromodynamics of zebras", "what is the of and"):
-        context = satchel.assemble(question)
-        assert (context.text, context.items, context.usage.used) == ("", (), 0)
+def test_a_question_about_nothing_here_says_what_was_not_found(satchel: Satchel) -> None:
+    context = satchel.assemble("quantum chromodynamics of zebras")
+    assert context.items == ()
+    assert "Not found here: quantum, chromodynamics, zebras." in context.text
+
+
+def test_a_question_of_words_without_meaning_gives_an_empty_context(satchel: Satchel) -> None:
+    context = satchel.assemble("what is the of and")
+    assert (context.text, context.items, context.usage.used) == ("", (), 0)
 
 
 def test_an_edit_is_seen_by_the_next_question(satchel: Satchel, repository: TinyRepository) -> None:

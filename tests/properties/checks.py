@@ -103,13 +103,20 @@ def _budget(assembly: Assembly) -> Iterator[str]:
         yield f"the text has {counted} tokens, the answer says {usage.used}"
     if counted > usage.limit:
         yield f"{counted} tokens are over the limit of {usage.limit}"
-    if bool(context.text) != bool(context.items):
-        yield "a text without items, or items without a text"
+    if context.items and not context.text:
+        yield "items without a text"
+    if (
+        context.text
+        and not context.items
+        and "not_found" not in context.text
+        and "Not found here: " not in context.text
+    ):
+        yield "a text that neither shows anything nor says what was not found"
 
 
 def _parsed(assembly: Assembly) -> Iterator[str]:
     context, request = assembly.context, assembly.request
-    if not context.text:
+    if not context.items:
         return
     count = counter(request.tokenizer).count
     if render_with_usage(assembly.rendering, context.items, context.format, count)[0] != context.text:

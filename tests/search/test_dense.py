@@ -45,7 +45,7 @@ def test_a_memory_that_shares_no_word_with_the_question_is_found_by_its_meaning(
         by_words = satchel.assemble("fast automobile", types=["memories"])
     assert "quick car" in by_meaning.text
     assert "vectors" in {signal.name for signal in hits[0].signals}
-    assert by_words.text == ""
+    assert by_words.items == ()
 
 
 def test_the_model_is_not_asked_when_there_is_nothing_to_compare(root: Path) -> None:

@@ -52,12 +52,12 @@ def test_a_section_that_shares_no_word_with_the_question_is_found_by_its_meaning
     assert "quick" in context.text
     assert context.meta["vectors"] == {"docs": "5/5"}
     with Satchel.open(root) as words:
-        assert words.assemble("fast automobile", types=["docs"]).text == ""
+        assert words.assemble("fast automobile", types=["docs"]).items == ()
 
 
 def test_what_is_far_in_meaning_as_well_is_not_shown(satchel: Satchel) -> None:
     context = satchel.assemble("zebra crossing pedestrians", types=["docs"])
-    assert context.text == ""
+    assert context.items == ()
 
 
 def test_words_and_meaning_are_one_ranking(satchel: Satchel) -> None:
