@@ -239,15 +239,18 @@ class Packer:
             room = min(room, cap - self._documents.get(candidate.document.id, 0))
         if room < SMALLEST_PIECE:
             return None
-        frame, scale = self._frame_tokens(section, candidate), 1.0
+        frame = self._frame_tokens(section, candidate)
+        scales: list[float] = []
         for step in candidate.steps:
             tokens = self._cost(section, candidate, step, room)
             if tokens is not None and tokens <= room:
                 return self._show(section, candidate, step, tokens)
             if tokens is not None and tokens > frame:
-                scale = min(scale, candidate.size / (tokens - frame))
-        # Shrunk by what its tokens really cost: some scripts have three times the tokens that characters suggest.
-        for step in candidate.shrink((room - frame) * scale) if candidate.shrink is not None else ():
+                scales.append(candidate.size / (tokens - frame))
+        # Shrunk by what its tokens really cost: some scripts have three times the tokens that characters suggest, and
+        # prose three quarters of them.
+        estimated = (room - frame) * min(scales, default=1.0)
+        for step in candidate.shrink(estimated) if candidate.shrink is not None else ():
             tokens = self._cost(section, candidate, step, room)
             if tokens is not None and tokens <= room:
                 return self._show(section, candidate, step, tokens)
