@@ -271,9 +271,10 @@ class Packer:
             return frame + self._counter.count(step.text) - before
         state = group or Group(candidate.kind, candidate.group, lines)
         ranges, new_markers = state.added(step)
-        if sum(lines.characters(*span) for span in ranges) > room * MOST_CHARACTERS_PER_TOKEN:
+        shown = ranges if self._shows_lines else ()
+        if sum(lines.characters(*span) for span in shown) > room * MOST_CHARACTERS_PER_TOKEN:
             return None
-        tokens = sum(lines.tokens(self._counter, *span) for span in ranges) if self._shows_lines else 0
+        tokens = sum(lines.tokens(self._counter, *span) for span in shown)
         tokens += sum(self._counter.count(remark.text) for remark in step.remarks)
         markers = max(new_markers, 0) + len(step.remarks)
         return frame + tokens + markers * self._frame.range
