@@ -1,13 +1,14 @@
 """What an editor hook costs the person who waits for it, and how often it speaks where it should not.
 
     python benchmarks/hooks.py --out benchmarks/results/hooks.json [--documents 100000] [--runs 40] [--keep FOLDER]
-    python benchmarks/hooks.py --out benchmarks/results/hooks.json --snapshots FOLDER
+    python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER
 
 The first measures whole processes, from start to end, one event after the other, over a tree of so many documents with
 some memories and experiences: made of the Python files of an installation, as `scaling.py` makes it (`--keep` builds
 the tree in a folder and takes it from there the next time). Bytecode is compiled before, as an installation has it.
-The second asks indexes of the localization data (`FOLDER/INSTANCE.db`) their own issues, those of other repositories,
-questions about people and places, and small talk, and counts which are answered; `--keep` is not needed.
+The second asks work trees (`FOLDER/OWNER+NAME`, as `questions/run.py` makes them) the questions about them, questions
+about another world, issues of theirs and of other repositories, questions about people and places, and small talk, and
+counts which are answered; `--keep` is not needed.
 """
 
 from __future__ import annotations
@@ -29,22 +30,20 @@ from typing import Any
 
 import scaling
 from localization.dataset import evaluation_folder, load_instances
+from questions.dataset import load
 from stopwatch import Lap, fresh_home, lap, quantiles
 
 from satchel import Satchel
 from satchel.config import SETTINGS, Folders
-from satchel.hooks.prompt import asks_something, least_relevance
+from satchel.hooks.prompt import PROMPT_CHARACTERS, asks_something, best_relevance
 from satchel.keys import load_key
-from satchel.search.query import analyse
-from satchel.search.searcher import search_kind
-from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 
 TARGET_P95_MS = 300.0
 SEED = 7
 MEMORIES, EXPERIENCES = 200, 100
 SMALL_TALK = Path(__file__).with_name("small_talk.txt")
-FLOORS = (0.2, 0.3, 0.4, 0.45, 0.5, 0.6)
+FLOORS = (0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8)
 
 
 def build(folder: Path, documents: int) -> tuple[Path, dict[str, str]]:
@@ -163,46 +162,60 @@ def _bare(environ: Mapping[str, str]) -> dict[str, Any]:
     return rows
 
 
-def relevance(snapshots: Path) -> dict[str, Any]:
+def relevance(trees: Path) -> dict[str, Any]:
     """Which prompts of each sort would be answered, at several floors and at the one in force."""
-    rows = [row for row in load_instances() if (snapshots / f"{row['id']}.db").exists()]
     rng = random.Random(SEED)
-    rng.shuffle(rows)
+    questions, instances = load(), load_instances()
     people = [row["question"] for row in _lines(evaluation_folder() / "memory_locomo_dev_questions.jsonl")]
     places = [row["question"] for row in _lines(evaluation_folder() / "multihop_dev_questions.jsonl")]
     talk = SMALL_TALK.read_text(encoding="utf-8").split("\n")[:-1]
-    found: dict[str, list[tuple[str, float]]] = {}
-    seen: set[str] = set()
-    for row in rows:
-        store = SqliteStore(snapshots / f"{row['id']}.db")
-        asked = {"own title": [_title(row)], "own issue": [row["query"]]}
-        if row["repo"] not in seen:
-            seen.add(row["repo"])
-            others = [_title(other) for other in rows if other["repo"] != row["repo"]]
-            asked |= {"title of another repository": rng.sample(others, 8), "about people": rng.sample(people, 8),
-                      "about places and facts": rng.sample(places, 8), "small talk": talk}  # fmt: skip
-        for name, prompts in asked.items():
-            for prompt in prompts:
-                hits = search_kind(store, Kind.CODE, analyse(prompt)).hits
-                best = max((hit.relevance for hit in hits), default=0.0) if asks_something(prompt) else -1.0
-                found.setdefault(name, []).append((prompt, best))
-        store.close()
+    environ = fresh_home(Path(tempfile.mkdtemp(prefix="satchel-hooks-"))) | {"SATCHEL_EMBED_PROVIDER": "off"}
+    found: dict[str, list[float]] = {}
+    repositories = sorted({one.repo for one in questions})
+    for repository in repositories:
+        own = [one for one in questions if one.repo == repository]
+        issues = [row for row in instances if row["repo"] == repository]
+        issues = rng.sample(issues, min(len(issues), 10))
+        others = [_title(row) for row in instances if row["repo"] != repository]
+        asked = {
+            "question": [one.question for one in own if one.kind != "absent"],
+            "question about what is not there": [
+                one.question for one in own if one.kind == "absent" and not one.id.startswith("foreign")
+            ],
+            "question about another world": [one.question for one in own if one.id.startswith("foreign")],
+            "own title": [_title(row) for row in issues],
+            "own issue": [row["query"] for row in issues],
+            "title of another repository": rng.sample(others, 10),
+            "about people": rng.sample(people, 10),
+            "about places and facts": rng.sample(places, 10),
+            "small talk": talk,
+        }
+        tree = trees / repository.replace("/", "+")
+        with Satchel.open(tree, root=tree, environ=environ) as engine:
+            engine.index()
+            for name, prompts in asked.items():
+                found.setdefault(name, []).extend(_best(engine, prompt) for prompt in prompts)
     floor = SETTINGS["hooks.min_relevance"].default
     return {
-        "repositories": len(seen),
+        "repositories": len(repositories),
         "floor": floor,
         "answered": {
             name: {
-                "prompts": len(told),
-                "share": _share([best >= least_relevance(prompt, floor) for prompt, best in told]),
-                "by_floor": {
-                    str(other): _share([best >= least_relevance(prompt, other) for prompt, best in told])
-                    for other in FLOORS
-                },
+                "prompts": len(rows),
+                "share": _share([best >= floor for best in rows]),
+                "by_floor": {str(other): _share([best >= other for best in rows]) for other in FLOORS},
             }
-            for name, told in sorted(found.items())
+            for name, rows in sorted(found.items())
         },
     }
+
+
+def _best(engine: Satchel, prompt: str) -> float:
+    """The relevance that decides whether a prompt is answered, -1 for one that asks nothing."""
+    if not asks_something(prompt):
+        return -1.0
+    request = engine.request(prompt[:PROMPT_CHARACTERS], max_tokens=engine.settings.hooks_prompt_tokens)
+    return best_relevance(engine.unrecorded(request))
 
 
 def _share(answered: list[bool]) -> float:
@@ -223,12 +236,12 @@ def main() -> int:
     parser.add_argument("--documents", type=int, default=100_000, help="documents of the tree")
     parser.add_argument("--runs", type=int, default=40, help="events of each kind")
     parser.add_argument("--keep", type=Path, help="folder of the tree; one that is there is used again")
-    parser.add_argument("--snapshots", type=Path, help="folder with indexes of the localization data")
+    parser.add_argument("--trees", type=Path, help="folder with work trees of the repositories asked about")
     parser.add_argument("--out", type=Path, help="where to store the result")
     options = parser.parse_args()
     result = json.loads(options.out.read_text(encoding="utf-8")) if options.out and options.out.exists() else {}
-    if options.snapshots:
-        result["relevance"] = relevance(options.snapshots)
+    if options.trees:
+        result["relevance"] = relevance(options.trees)
     else:
         folder = options.keep or Path(tempfile.mkdtemp(prefix="satchel-hooks-"))
         result["processes"] = measure(folder, options.documents, options.runs)

@@ -330,9 +330,9 @@ class Settings:
         least=0, most=100_000,
     )  # fmt: skip
     hooks_min_relevance: float = _setting(
-        "hooks.min_relevance", 0.4,
-        "relevance (0 to 1) below which nothing is shown with a short prompt; a long one needs less",
-        "nobody asked: 93 of 100 titles of real issues are answered, and 5 of 100 prompts about something else",
+        "hooks.min_relevance", 0.55,
+        "relevance (0 to 1) that the best of what is found must have to be shown with a prompt",
+        "nobody asked: of 100 real questions 90 are answered, of 100 about something else 6, of small talk 1",
         least=0.0, most=1.0,
     )  # fmt: skip
     hooks_capture: str = _setting(

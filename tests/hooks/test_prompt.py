@@ -8,7 +8,7 @@ import os
 import pytest
 
 from satchel.hooks import prompt
-from satchel.hooks.prompt import asks_something, least_relevance
+from satchel.hooks.prompt import asks_something
 from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
 
@@ -128,10 +128,3 @@ def test_secrets_in_a_prompt_are_neither_kept_nor_shown(host: Host) -> None:
 @pytest.mark.parametrize("said", ["fix `x`", "see src/a.py", "what is max_tokens", "parseHttp breaks", "run() hangs"])
 def test_a_prompt_that_names_something_asks_for_it(said: str) -> None:
     assert asks_something(said)
-
-
-def test_a_long_prompt_needs_less_relevance_but_never_less_than_a_question() -> None:
-    few, many = "order connection retry", " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300))
-    assert least_relevance(few, 0.4) == 0.4
-    assert 0.14 <= least_relevance(many, 0.4) < 0.2
-    assert least_relevance(many, 0.05) == 0.05

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from functools import partial
@@ -12,6 +11,7 @@ from satchel import hook_log
 from satchel.hooks.desk import INDEX_NAME, Answer, Desk, nothing
 from satchel.hooks.loaded import excluded, mentioned, without_mentions
 from satchel.text import STOP_WORDS, WORD
+from satchel.types import Context
 
 PROMPT_CHARACTERS = 20_000
 """Of a prompt so much is asked about, from its beginning: a pasted log repeats itself."""
@@ -37,13 +37,6 @@ _CHATTER = """
     think thought time today tomorrow try undo understand use wait want weird well wonderful word work works worse write
     wrong yeah yep yes yesterday yet
 """
-
-FEW_WORDS = 12
-"""Up to so many telling words the floor holds as it is. With 0.4, 93 of 100 titles of real issues and 97 of their whole
-texts are answered; of small talk 6, of questions about places and facts 1 (benchmarks/results/hooks.json)."""
-
-QUESTION_FLOOR = 0.14
-"""The floor of a question that somebody asks; a prompt of any length keeps to it."""
 
 CHATTER = STOP_WORDS.union(_CHATTER.split())
 """Words that say nothing about code when they stand alone, whatever code they also occur in."""
@@ -97,13 +90,9 @@ def telling_words(prompt: str) -> int:
     return len({word for word in words if len(word) > 2} - CHATTER)
 
 
-def least_relevance(prompt: str, floor: float) -> float:
-    """The relevance from which on something is shown: the floor for a few words, less for many.
-
-    No file holds every word of a long text: a pasted issue with 50 words is answered from half the floor on.
-    """
-    share = math.sqrt(FEW_WORDS / max(telling_words(prompt), FEW_WORDS))
-    return max(floor * share, min(floor, QUESTION_FLOOR))
+def best_relevance(context: Context) -> float:
+    """The relevance that decides whether an answer is worth an interruption: what is beside its best may be less."""
+    return max((item.relevance for item in context.items), default=0.0)
 
 
 def is_stale(desk: Desk) -> bool:
@@ -125,19 +114,14 @@ def _without_index(desk: Desk) -> Answer:
 
 def _packed(desk: Desk, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *desk.happening.attached]
-    least = least_relevance(prompt, desk.settings.hooks_min_relevance)
-    options = desk.options(
-        max_tokens=max(tokens, 1),
-        min_score=least,
-        exclude=excluded(desk.places.root, desk.folder, attached),
-    )
+    least = desk.settings.hooks_min_relevance
+    options = desk.options(max_tokens=max(tokens, 1), exclude=excluded(desk.places.root, desk.folder, attached))
     engine = desk.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
     context = engine.unrecorded(request)
-    if not context.items and context.shown_before:
-        return nothing("the session has what is relevant")
-    if not context.items:
-        return nothing(f"nothing is relevant enough ({least:.2f})")
+    if not context.items or best_relevance(context) < least:
+        has_it = bool(context.shown_before)
+        return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
     return Answer(
         hook_log.INJECTED,
         "relevant to the prompt",
