@@ -22,7 +22,6 @@ from pathlib import Path
 from satchel import git
 from satchel.errors import UsageError
 from satchel.files import Skipped, escape_name, read_bytes
-from satchel.roots import Places
 from satchel.types import Kind, Trust
 
 FOLDER = "trusted"
@@ -100,25 +99,6 @@ def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
     """
     is_guidance = kind is Kind.CONTEXT and origin == GUIDANCE_ORIGIN and trusted
     return Trust.GUIDANCE if is_guidance else Trust.DATA
-
-
-class Trusting:
-    """What a facade says of the trust in its root. `Satchel` is the way to get one."""
-
-    places: Places
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the user trusts this root, so that its instruction files are guidance. Asked anew each time."""
-        return is_trusted(self.places.root, self.places.state)
-
-    def trust(self) -> TrustMark:
-        """Trust this root from now on, for this user. Only the user should decide that."""
-        return trust(self.places.root, self.places.state)
-
-    def distrust(self) -> list[TrustMark]:
-        """Trust this root no more; returns the marks that are gone."""
-        return distrust(self.places.root, self.places.state)
 
 
 def _identity(root: Path) -> tuple[str, str]:

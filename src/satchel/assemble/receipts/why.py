@@ -80,13 +80,16 @@ def why(
     ask: Ask,
     embedder: Embedder | None = None,
 ) -> list[Standing]:
-    """The standing of everything that this name may mean, what is shown first, then by rank. Raises UsageError."""
+    """The standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
+
+    `store` is the index in one published state, `ask` answers a request without keeping the answer.
+    """
     query = analyse(request.query)
     votes = Votes(query, store)
     context = ask(request)
-    found = resolve(target, store, store_of)
+    targets = resolve(target, store, store_of)
     search = _Search(query, votes, Meaning(embedder, query.text) if embedder is not None else None)
-    rows = [_standing(one, request, search, store_of(one.kind), context) for one in found[:MOST_TARGETS]]
+    rows = [_standing(one, request, search, store_of(one.kind), context) for one in targets[:MOST_TARGETS]]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
