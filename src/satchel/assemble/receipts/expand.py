@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel import files
@@ -19,7 +18,7 @@ from satchel.assemble.receipts.handles import HandleTarget
 from satchel.assemble.render import RenderRequest, render
 from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError, UsageError
-from satchel.git import Repository, find_repository
+from satchel.git import find_repository
 from satchel.keys import handle as make_handle
 from satchel.keys import nonce
 from satchel.redact import redact
@@ -66,12 +65,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
 
 
 def expand(
-    targets: Sequence[HandleTarget],
-    root: OpenRoot,
-    *,
-    counter: TokenCounter,
-    max_tokens: int,
-    layout: Format,
+    targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[Context, list[HandleTarget]]:
     """The whole of what these handles stand for, inside the budget, and the new handles of this answer.
 
@@ -186,26 +180,17 @@ def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
 
 def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
     repository = find_repository(root.places.root)
-    path = repository_path(repository, root.places.root, row.path) if repository is not None else None
-    if repository is None or path is None:
+    if repository is None:
         return None
     try:
-        for identity in earlier_blobs(repository, path, EARLIER_COMMITS):
+        prefix = root.places.root.resolve().relative_to(repository.work_tree.resolve())
+        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), EARLIER_COMMITS):
             raw = blob(repository, identity, root.settings.index_max_file_bytes)
             if raw is not None and files.content_hash(raw, root.key) == row.content_hash:
                 return raw
-    except GitError:  # no commit yet, or a history that cannot be read: the index may still have it
+    except (GitError, ValueError):  # no commit yet, an unreadable history, or a root that is not below the work tree
         return None
     return None
-
-
-def repository_path(repository: Repository, root: Path, path: str) -> str | None:
-    """The path of a file of the root inside its repository; None if the root is not below the work tree."""
-    try:
-        prefix = root.resolve().relative_to(repository.work_tree.resolve()).as_posix()
-    except ValueError:
-        return None
-    return path if prefix == "." else f"{prefix}/{path}"
 
 
 def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
@@ -221,16 +206,13 @@ def _presentable(text: str, allow: Sequence[str]) -> str:
 def _changed(row: HandleTarget, root: OpenRoot) -> tuple[Failure, list[HandleTarget]]:
     """A note on where the lines are now, with a handle for them."""
     old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
-    place = _new_place(row, root)
-    if place is None:
-        return Failure(
-            "expand", f"{row.handle}: {old} has changed and no copy of it is left", "ask the question again"
-        ), []
-    fresh, (start, end) = place, place.ranges[0]
-    name = f"{row.name} is now at " if row.name else "it now has lines "
-    where = f"{name}{fresh.path}:{start}-{end}" if row.name else f"{name}{start}-{end}"
-    message = f"{row.handle}: {old} has changed and no copy of it is left; {where}"
-    return Failure("expand", message, f"`satchel expand {fresh.handle}` shows it"), [fresh]
+    message = f"{row.handle}: {old} has changed and no copy of it is left"
+    fresh = _new_place(row, root)
+    if fresh is None:
+        return Failure("expand", message, "ask the question again"), []
+    start, end = fresh.ranges[0]
+    where = f"{row.name} is now at {fresh.path}:{start}-{end}" if row.name else f"it now has lines {start}-{end}"
+    return Failure("expand", f"{message}; {where}", f"`satchel expand {fresh.handle}` shows it"), [fresh]
 
 
 def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
@@ -241,20 +223,19 @@ def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
     text = _decoded(raw, root.settings.redact_allow)
     if text is None:
         return None
-    content_hash = files.content_hash(raw, root.key)
-    place: Range | None = (1, _last_line(text.split("\n")))
+    lines = text.split("\n")
+    place: Range | None = (1, _last_line(lines))
     if row.name:
         parts = outline_file(row.path, text)[1].parts
-        place = next((_written(text, part.start, part.end) for part in parts if part.name == row.name), None)
+        place = next((_written(lines, part.start, part.end) for part in parts if part.name == row.name), None)
     if place is None:
         return None
-    new = make_handle(row.id, content_hash, (place,))
-    return replace(row, handle=new, content_hash=content_hash, ranges=(place,))
+    content_hash = files.content_hash(raw, root.key)
+    return replace(row, handle=make_handle(row.id, content_hash, (place,)), content_hash=content_hash, ranges=(place,))
 
 
-def _written(text: str, start: int, end: int) -> Range:
+def _written(lines: Sequence[str], start: int, end: int) -> Range:
     """The lines without blank ones at the end."""
-    lines = text.split("\n")
     while end > start and not lines[end - 1].strip():
         end -= 1
     return start, end
@@ -303,10 +284,8 @@ def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
         return item
     start, last = location.start_line, location.end_line
     text = "\n".join(row.lines[start - 1 : end])
-    is_whole = end == last
     name = row.target.name
-    detail = Detail.FULL if is_whole else Detail.WINDOW
-    rest = () if is_whole else (_rest(row.target, end + 1, last),)
+    detail = Detail.FULL if end == last else Detail.WINDOW
     return replace(
         item,
         content=text,
@@ -314,18 +293,14 @@ def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
         location=replace(location, end_line=end),
         spans=((start, end),),
         pieces=(Piece(start, end, name, text, detail),),
-        cuts=rest,
+        cuts=() if end == last else (_rest(row.target, end + 1, last),),
         nonce=nonce(key, item.id, text),
     )
 
 
 def _rest(target: HandleTarget, start: int, end: int) -> Cut:
-    return Cut(
-        make_handle(f"{target.kind}:{target.path}::{target.name}", target.content_hash, ((start, end),)),
-        start,
-        end,
-        target.name,
-    )
+    name = f"{target.kind}:{target.path}::{target.name}"
+    return Cut(make_handle(name, target.content_hash, ((start, end),)), start, end, target.name)
 
 
 def _shortened(
