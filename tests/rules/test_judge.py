@@ -8,10 +8,20 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import ConfigError, JudgeError
-from satchel.rules.judge import Opinion, Verdict, WordJudge, judged
-from satchel.rules.llm_judge import ModelJudge, ModelOptions, model_judge, parse_answer, parse_answers
+from satchel.rules.judge import (
+    MOST_FILES,
+    ModelJudge,
+    ModelOptions,
+    Opinion,
+    Verdict,
+    VerdictFiles,
+    WordJudge,
+    judged,
+    model_judge,
+    parse_answer,
+    parse_answers,
+)
 from satchel.rules.situation import Situation, make_situation
-from satchel.rules.verdicts import MOST_FILES, VerdictFiles
 from satchel.settings import Settings
 from tests.rules.judge_server import JudgeServer, judge_server
 
