@@ -224,3 +224,9 @@ def test_words_cannot_tell_what_must_not_be() -> None:
 def test_nothing_is_said_of_a_condition_without_meaning() -> None:
     (opinion,) = WordJudge().judge(["..."], MIGRATION)
     assert (opinion.verdict, opinion.score) == (Verdict.FALSE, 0.0)
+
+
+@pytest.mark.parametrize("word", ["vue", "svelte", "scss"])
+def test_every_word_of_a_topic_counts_for_it(word: str) -> None:
+    (opinion,) = WordJudge().judge(["frontend"], Situation(task=word))
+    assert opinion.verdict is Verdict.TRUE

@@ -7,6 +7,8 @@ knows the history up to there and nothing of what came later.
 from __future__ import annotations
 
 import os
+import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -24,28 +26,27 @@ _SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectf
 
 
 class Snapshot:
-    """A folder that holds one commit after the other; going to a near one writes only what differs."""
+    """A folder with the files of one commit after the other; moving to a near one writes only what differs."""
 
     def __init__(self, folder: Path, repository: Repository, *, most_bytes: int) -> None:
         self.folder = folder
         self._repository = repository
         self._most_bytes = most_bytes
         self._blobs: dict[str, str] = {}
-        self._made = False
 
     def move_to(self, commit: str, should_stop: Callable[[], bool] | None = None) -> None:
-        """Make the folder hold this commit. Raises GitError, OSError. After a stop it may hold anything."""
-        if not self._made:
+        """Put the files of this commit in the folder. Raises GitError, OSError. A stop leaves any state behind."""
+        if not (self.folder / ".git").is_dir():
             self._make(commit)
         entries = tree_entries(self._repository, commit)
         wanted = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
         for path in self._blobs.keys() - wanted.keys():
             (self.folder / path).unlink(missing_ok=True)
             del self._blobs[path]
-        changed = {path: blob for path, blob in wanted.items() if self._blobs.get(path) != blob}
-        places: dict[str, list[str]] = {}
-        for path, blob in changed.items():
-            places.setdefault(blob, []).append(path)
+        places: defaultdict[str, list[str]] = defaultdict(list)
+        for path, blob in wanted.items():
+            if self._blobs.get(path) != blob:
+                places[blob].append(path)
         for blob, content in contents(self._repository, places, should_stop):
             for path in places[blob]:
                 self._write(path, content)
@@ -63,7 +64,6 @@ class Snapshot:
         shallow = self._repository.common_dir / "shallow"
         if self._repository.shallow:
             (git / "shallow").write_bytes(shallow.read_bytes())
-        self._made = True
 
     def _write(self, path: str, content: bytes) -> None:
         """Put a file in place; what is in its way (a folder that was a file before) goes first."""
@@ -76,7 +76,7 @@ class Snapshot:
                 (self.folder / above).unlink()
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
-            _remove_folder(target)
+            shutil.rmtree(target)
         target.write_bytes(content)
 
 
@@ -85,12 +85,6 @@ def _is_file(path: str, entry: Entry) -> bool:
     parts = path.split("/")
     is_odd = any(part in ("", ".", "..") or part.lower().rstrip(" .") == ".git" for part in parts)
     return entry.mode in _REGULAR and not is_odd and "\0" not in path
-
-
-def _remove_folder(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)
 
 
 def contents(
