@@ -6,12 +6,13 @@ knows the history up to there and nothing of what came later.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from satchel.errors import GitError
 from satchel.git import Repository, stream
@@ -96,46 +97,34 @@ def contents(
         return
     feed = "".join(f"{blob}\n" for blob in wanted).encode("ascii")
     with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
-        reader = _Reader(chunks)
+        reader = io.BufferedReader(_Chunks(chunks))
         for blob in wanted:
-            head = reader.line()
-            if head is None:
+            head = reader.readline()
+            if not head.endswith(b"\n"):
                 return
-            if head.endswith(b" missing"):
+            if head.endswith(b" missing\n"):
                 continue
             size = int(head.rpartition(b" ")[2])
-            content = reader.take(size + 1)
+            content = reader.read(size + 1)
             if len(content) <= size:
                 return
             yield blob, content[:size]
-        if reader.line() is not None:
+        if reader.readline().endswith(b"\n"):
             raise GitError("git cat-file said more than it was asked")
 
 
-class _Reader:
-    """Lines and counted bytes of a stream of chunks."""
+class _Chunks(io.RawIOBase):
+    """A stream of chunks as a file."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._rest = b""
 
-    def line(self) -> bytes | None:
-        """The next line without its end, None at the end."""
-        while b"\n" not in self._rest:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                return None
-            self._rest += chunk
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
+    def readable(self) -> bool:
+        return True
 
-    def take(self, count: int) -> bytes:
-        """The next bytes, fewer only at the end."""
-        parts, missing = [], count
-        for chunk in chain([self._rest], self._chunks):
-            parts.append(chunk[:missing])
-            self._rest = chunk[missing:]
-            missing -= len(parts[-1])
-            if not missing:
-                break
-        return b"".join(parts)
+    def readinto(self, buffer: Any) -> int:
+        self._rest = self._rest or next(self._chunks, b"")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

@@ -259,13 +259,8 @@ class _RuleReader:
 INTENT_TYPES = ("personal_experience", "business_growth", "organizational_coordination", "civilizational_impact")
 STATUSES = ("active", "inactive", "archived", "planning")
 
-_REQUIRED = {
-    "workspace": ("physical_path",),
-    "workflow": ("workflow_steps",),
-    "file": ("file_path",),
-    "folder": ("folder_path",),
-}
-"""Fields that the configuration of a type needs."""
+_REQUIRED = {"workspace": "physical_path", "workflow": "workflow_steps", "file": "file_path", "folder": "folder_path"}
+"""The field that the configuration of a type needs."""
 
 
 def _is_texts(value: Any) -> bool:
@@ -322,13 +317,12 @@ def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
         if value is not None and not is_valid(value):
             yield tuple(name.split(".")), f"{name} is {clean_field(repr(value), 60)}: {advice}"
     grouped = data.get("polymorphic_config")
-    for kind, names in _REQUIRED.items():
+    for kind, name in _REQUIRED.items():
         key = f"{kind}_config"
         within: Place = () if key in data else ("polymorphic_config",)
         config = data.get(key, grouped.get(key) if isinstance(grouped, Mapping) else None)
-        for name in names if isinstance(config, Mapping) else ():
-            if config.get(name) is None:
-                yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
+        if isinstance(config, Mapping) and config.get(name) is None:
+            yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
 
 
 def without(data: Mapping[str, Any], place: Place) -> dict[str, Any]:

@@ -19,8 +19,6 @@ from satchel.rules.judge import Opinion, Verdict
 from satchel.rules.situation import Situation
 from satchel.types import Failure, Signal
 
-DAY_SECONDS = 86_400.0
-
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
 
@@ -171,7 +169,7 @@ def _inject(
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
     """A context with the terms of its priority, as the first specification sums them."""
-    age_days = max(now - context.updated, 0.0) / DAY_SECONDS if context.updated else FRESH_DAYS
+    age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
     terms = {
         "base": 1.0,
         "current": 2.0 if distance == 0 else 0.0,

@@ -68,7 +68,6 @@ class ResolvedContext:
     path: str
     data: Mapping[str, Any]
     behavior: tuple[BehaviorRule, ...]
-    own_behavior: tuple[BehaviorRule, ...]
     injection: tuple[InjectionRule, ...]
     chain: tuple[str, ...]
     distances: Mapping[str, int]
@@ -162,7 +161,6 @@ class ContextTree:
             path=path,
             data=merged_data(documents),
             behavior=merged_behavior(documents),
-            own_behavior=documents[-1].behavior,
             injection=merged_injection(documents),
             chain=tuple(climb.chain),
             distances=climb.distances,

@@ -293,10 +293,7 @@ def parse_answers(text: str) -> dict[int, bool]:
     """The answers by number (from 1). Lines without an answer and numbers answered twice are left out."""
     answers: dict[int, bool] = {}
     unclear: set[int] = set()
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
-        if match is None:
-            continue
+    for match in filter(None, map(_LINE.fullmatch, text.splitlines())):
         number = int(match[1])
         if number in answers:
             unclear.add(number)

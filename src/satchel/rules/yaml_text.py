@@ -65,7 +65,7 @@ def at(name: str, line: int = 0) -> str:
 
 
 class _Reader:
-    """Builds values from events. Nothing here recurses deeper than `DEEPEST`."""
+    """Builds values from events, and recurses no deeper than `DEEPEST`."""
 
     def __init__(self, name: str, first_line: int) -> None:
         self._name, self._first_line = name, first_line
