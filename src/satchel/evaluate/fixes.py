@@ -25,13 +25,13 @@ COMMITS_READ = 5_000
 
 MOST_FILES = 5
 MOST_LINES = 100
-"""Source files and changed lines of a small fix; what is larger has several answers, and no budget holds them."""
+"""Source files and changed lines of a small fix; what is larger has several answers, and no budget fits them."""
 
 FEWEST_WORDS = 4
 """Meaningful words of a message; `fix bug` asks nothing."""
 
 MOST_CHARACTERS = 2_000
-"""Of a message, as a question: longer ones are pasted discussions."""
+"""Characters of a message that become the question: longer ones are pasted discussions."""
 
 LONGEST_SUBJECT = 100
 
@@ -69,7 +69,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 class Fix:
     """A question with its answer. `gold` are the line ranges at the parent that the fix changed, by path.
 
-    Where it only added lines, the line before them stands for the place. `time` is in seconds.
+    Where it only added lines, the line before them marks the place. `time` is in seconds.
     """
 
     sha: str
@@ -81,7 +81,7 @@ class Fix:
 
     @property
     def names_a_file(self) -> bool:
-        """Whether the question has the name of a changed file in it: such questions are easier."""
+        """True if the question has the name of a changed file in it: such questions are easier."""
         text = self.question.lower()
         return any(path.rpartition("/")[2].lower() in text for path in self.gold)
 
@@ -149,7 +149,7 @@ def unusable(commit: Commit) -> str:
 
 
 def is_source(path: str) -> bool:
-    """Whether a file is code that somebody wrote and ships: no test, example, document or generated file."""
+    """True if a file is code that somebody wrote and ships: no test, example, document or generated file."""
     return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
 
 
@@ -179,7 +179,7 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
 
 
 def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
-    """Of a patch without context: the old line ranges by path, and the lines changed in source files.
+    """The old line ranges by path in a patch without context, and the lines changed in source files.
 
     New files and those whose name git has to quote are left out.
     """

@@ -67,7 +67,7 @@ class Snapshot:
             (git / "shallow").write_bytes(shallow.read_bytes())
 
     def _write(self, path: str, content: bytes) -> None:
-        """Put a file in place; what is in its way (a folder that was a file before) goes first."""
+        """Write a file. Anything in its way (such as a file that is a folder now) is removed first."""
         target = self.folder / path
         if len(content) > self._most_bytes:
             target.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ class Snapshot:
 
 
 def _is_file(path: str, entry: Entry) -> bool:
-    """Whether to write it. A tree from elsewhere may name places that no work tree has."""
+    """True for a file to write. A tree from elsewhere may name places that no work tree has."""
     parts = path.split("/")
     is_odd = any(part in ("", ".", "..") or part.lower().rstrip(" .") == ".git" for part in parts)
     return entry.mode in _REGULAR and not is_odd and "\0" not in path

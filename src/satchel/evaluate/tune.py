@@ -56,12 +56,12 @@ class Proposal:
 
     @property
     def is_offered(self) -> bool:
-        """Whether the weights are worth a look: they differ, and gained something on fixes that they had not seen."""
+        """True if the weights are worth a look: they differ, and gained something on fixes that they had not seen."""
         return bool(self.weights) and self.gain.mean > 0
 
     @property
     def is_sure(self) -> bool:
-        """Whether the gain is more than chance."""
+        """True if the gain is more than chance."""
         return self.gain.low > 0
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the instruction files of a root: what never applies, repeats, contradicts, or is gone.
+"""Check the instruction files of a root: rules that never apply, repeat or contradict each other, or name missing things.
 
 Findings are conservative: nobody reads a report with false alarms. Lines are compared as they are in the files.
 
@@ -201,7 +201,7 @@ def everything(guides: Guides, root: Path) -> tuple[list[Applied], list[ActiveCo
 
 
 def _condition(one: Instruction) -> str:
-    """When a file applies, in words."""
+    """The condition under which a file applies, in words."""
     below = f"below {one.folder}/" if one.folder else "everywhere"
     if one.by_hand:
         return "only by hand"
@@ -290,14 +290,14 @@ def _pairs(marks: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Demand:
-    """Whether a line forbids something or demands it, and the terms of its subject."""
+    """A demand or a prohibition, with the terms of its subject."""
 
     forbids: bool
     subject: frozenset[str]
 
 
 def _demand(text: str) -> _Demand | None:
-    """What a line demands or forbids, None where it does neither or both."""
+    """The demand or prohibition of a line, None where it is neither or both."""
     forbids = _FORBIDS.search(text)
     if forbids is None and _DEMANDS.search(text) is None:
         return None
@@ -327,7 +327,7 @@ def _contradict(one: _Demand, other: _Demand) -> bool:
 
 
 def _opposite(one: str, other: str) -> bool:
-    """Whether two lines that are alike say opposite things, and so do not repeat each other."""
+    """True if two lines that are alike say opposite things, and so do not repeat each other."""
     left, right = _demand(one), _demand(other)
     return left is not None and right is not None and (left.forbids is not right.forbids or _contradict(left, right))
 
@@ -356,7 +356,7 @@ def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Fi
 
 
 def _missing(name: str, folders: Collection[str], root: Path, store: Store, *, has_code: bool) -> str:
-    """What to say of a name that leads nowhere, empty for one that leads somewhere or is none."""
+    """The message for a name that leads nowhere, empty for any other name."""
     if _PATH.fullmatch(name):
         return "" if _exists(name, folders, root, store) else f"names `{name}`, which is not there"
     member, call = _MEMBER.fullmatch(name), _CALL.fullmatch(name)
@@ -369,7 +369,7 @@ def _missing(name: str, folders: Collection[str], root: Path, store: Store, *, h
 
 
 def _exists(name: str, folders: Collection[str], root: Path, store: Store) -> bool:
-    """Whether a path exists below one of the folders. One whose first folder is unknown is somebody else's."""
+    """True if a path exists below one of the folders, or starts with a folder of somebody else."""
     for folder in sorted(folders):
         try:
             path = resolved(name.rstrip("/"), folder)
@@ -384,7 +384,7 @@ def _exists(name: str, folders: Collection[str], root: Path, store: Store) -> bo
 
 
 def _is_in_code(name: str, store: Store) -> bool:
-    """Whether any code contains this compound word."""
+    """True if any code contains this compound word."""
     (postings,) = store.lexicon(Kind.CODE).postings([f"{EXACT_MARK}{name.lower()}"])
     fields = (postings.body, postings.name, postings.signature, postings.path)
     return any(len(units) for units, _ in fields)

@@ -55,7 +55,7 @@ class ConditionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether a condition holds, and what made it so."""
+    """The result of a condition, with the reason."""
 
     holds: bool
     reason: str
@@ -70,7 +70,7 @@ class Condition:
     parts: tuple[Condition, ...] = ()
 
     def check(self, situation: Situation) -> Outcome:
-        """Whether the condition is true of a situation."""
+        """The outcome for a situation, with the reason."""
         if self.name not in _JOINS:
             return _FIELDS[self.name].check(self.entries, situation)
         outcomes = [part.check(situation) for part in self.parts]
@@ -133,7 +133,7 @@ def pattern(text: str) -> Any:
 
 
 def pattern_problem(text: str) -> str:
-    """What is wrong with a regular expression, empty where nothing is."""
+    """The problem with a regular expression, empty where there is none."""
     try:
         pattern(text)
     except ConditionError as error:

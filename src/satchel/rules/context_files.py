@@ -52,13 +52,13 @@ class Target:
 
     @property
     def is_relative(self) -> bool:
-        """Whether the path is relative to the folder of its file, not to the root."""
+        """True if the path is relative to the folder of its file, not to the root."""
         return self.reference.startswith(("./", "../"))
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What both kinds of rules have.
+    """The fields that both kinds of rules have.
 
     `condition` is free text for the judge, `when` what can be decided; a rule with neither always applies, one with
     both needs both. `origin` is the folder of the context that stated it, `place` its file and line, `text` the rule as

@@ -1,4 +1,4 @@
-"""What guides a situation: the current context, its ancestors, what its rules inject, and the instruction files.
+"""Gather the guidance for a situation: the current context, its ancestors, injected ones, and the instruction files.
 
 All conditions in plain words, of rules and of instruction files, are judged together. The rules of injected contexts
 are not evaluated: what a rule injects injects nothing itself.
@@ -62,7 +62,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Guides:
-    """Where guidance comes from."""
+    """The sources of guidance."""
 
     tree: ContextTree
     instructions: Instructions
@@ -70,7 +70,7 @@ class Guides:
 
 
 def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Gathered:
-    """What guides this situation. `current` is the folder of a context; None means the root's, if there is one."""
+    """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
     notes: list[Failure] = []
     base = _base(guides.tree, current, notes)
     instructions, unread = guides.instructions.near(situation.files)
@@ -122,7 +122,7 @@ def _ancestors(tree: ContextTree, base: ResolvedContext, now: float, notes: list
 
 
 def _evaluated(rule: InjectionRule, situation: Situation, opinions: Mapping[str, Opinion]) -> Evaluated:
-    """Whether a rule applies: `when` first, then the opinion on its condition; undecided without one."""
+    """Evaluate a rule: `when` first, then the opinion on its condition; undecided without one."""
     reason = "it has no condition"
     if rule.when is not None:
         outcome = rule.when.check(situation)

@@ -54,7 +54,7 @@ _OWN: Mapping[str, frozenset[str]] = {
 
 
 class MissingContextError(ContextFileError):
-    """There is no context where one was named."""
+    """A context was named that does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ResolvedContext:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What loading found out: `_meta` of the schema."""
+        """The results of loading: `_meta` of the schema."""
         adaptations = self._field("intent_context", "context_adaptations")
         return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
 
@@ -118,7 +118,7 @@ class ContextTree:
         self._cache: dict[str, tuple[tuple[int, int, int], ContextFile]] = {}
 
     def exists(self, path: str) -> bool:
-        """Whether there is a context in this folder."""
+        """True if there is a context in this folder."""
         return files.stamp(self._root, file_of(path)) is not None
 
     def find(self, reference: str, folder: str = "") -> str:
@@ -204,7 +204,7 @@ class ContextTree:
 
 
 def _updated(data: Mapping[str, Any]) -> float:
-    """When a context says that it was updated (else created), in seconds; 0 where it does not say or not readably."""
+    """The time at which a context was updated (else created), in seconds; 0 where it is missing or not a date."""
     metadata = data.get("metadata")
     date = (metadata.get("updated") or metadata.get("created")) if isinstance(metadata, Mapping) else None
     try:

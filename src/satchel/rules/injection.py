@@ -113,7 +113,7 @@ class Registry:
         return self._providers.get(reference.partition(":")[0])
 
     def is_key(self, target: Target) -> bool:
-        """Whether a target is a key and not the path of a context."""
+        """True if a target is a key and not the path of a context."""
         name, colon, _ = target.reference.partition(":")
         return name in RECORD_KEYS or name in self._providers or (name == FILES and bool(colon))
 
@@ -140,7 +140,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where records come from. `store_of` gives the store of a kind, None where nothing of it is kept."""
+    """The sources of records. `store_of` gives the store of a kind, None where nothing of it is kept."""
 
     store_of: Callable[[Kind], Store | None]
     root: Path

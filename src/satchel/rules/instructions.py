@@ -373,7 +373,7 @@ def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
 
 
 def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
-    """Whether a file applies, and the reason."""
+    """(applies, reason) for a file."""
     if one.by_hand:
         return False, "it has neither globs nor a description, and alwaysApply is not true"
     if one.description:

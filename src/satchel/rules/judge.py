@@ -41,10 +41,10 @@ FAILS_BELOW = 0.3
 """Share of a condition's meaning below which it is false."""
 
 TOPIC_SHARE = 0.85
-"""What another word of the same topic counts: nearly as much, so that the very word wins where both are there."""
+"""Weight of another word of the same topic: nearly 1, so that the same word wins where both are there."""
 
 FRAME_WEIGHT = 0.15
-"""What words count that most conditions have: they say that something is done, not what."""
+"""Weight of words that most conditions have: they say that something is done, not what."""
 
 LONGEST_CONDITION = 500
 """Characters of a condition that are judged."""

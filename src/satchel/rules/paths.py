@@ -54,7 +54,7 @@ class Globs:
     """Patterns of paths with the meaning that git gives them: without a slash they match a name at any depth.
 
     A pattern that ends with a slash means everything below; braces stand for each of their parts; a pattern that
-    begins with `!` takes back what one before it let in.
+    begins with `!` excludes what an earlier one included.
     """
 
     texts: tuple[str, ...]
@@ -73,7 +73,7 @@ class Globs:
 
 
 def problem_of(glob: str) -> str:
-    """What is wrong with a pattern, empty where nothing is."""
+    """The problem with a pattern, empty where there is none."""
     if not glob.strip("!/ "):
         return "is empty: write a pattern such as src/**/*.py"
     if len(glob) > LONGEST_GLOB:

@@ -1,4 +1,4 @@
-"""What an agent is doing right now, as a clean, redacted and bounded value."""
+"""The current work of an agent, as a clean, redacted and bounded value."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Situation:
 
     @property
     def question(self) -> str:
-        """What to search history for: task, intent, the error, and the names of the files."""
+        """The question to history: task, intent, the error, and the names of the files."""
         return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
 
     def lines(self) -> list[str]:

@@ -127,7 +127,7 @@ class _Tool:
         return tool
 
     def wants(self, args: Args, kwargs: Kwargs) -> bool:
-        """Whether this call can be given a context before it begins."""
+        """True if this call can be given a context before it begins."""
         return CONTEXT not in kwargs and (self.takes_keyword or self._is_mapping(args, kwargs))
 
     def params(self, args: Args, kwargs: Kwargs) -> dict[str, Any]:

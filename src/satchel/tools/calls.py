@@ -1,4 +1,4 @@
-"""What goes into one call of a tool and what comes out: its situation, and the summary of its context."""
+"""The situation of one call of a tool, and the summary of its context in the result."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _relative(path: str, root: Path | None) -> str:
 def context_used(context: object) -> dict[str, Any]:
     """The contents of a context as plain JSON values: its items, their tokens, and what went wrong.
 
-    An assembler of your own may give something other than a `Context`: then only its type is told.
+    An assembler of your own may give something other than a `Context`: then the summary has only its type.
     """
     if not isinstance(context, Context):
         return {"items": [], "tokens": 0, "limit": 0, "warnings": [], "type": type(context).__name__}
