@@ -1,4 +1,4 @@
-"""Check the instruction files of a root: rules that never apply, repeat or contradict each other, or name missing things.
+"""Check the instruction files of a root for rules that never apply, repeat, contradict each other, or are outdated.
 
 Findings are conservative: nobody reads a report with false alarms. Lines are compared as they are in the files.
 
