@@ -18,17 +18,14 @@ from satchel.assemble.situation import Guide, situation_context, situation_reque
 from satchel.assemble.stream import MEMORY_KINDS, Workbench
 from satchel.errors import ConfigError, UsageError
 from satchel.open_root import OpenRoot
-from satchel.rules.applies import Applied
 from satchel.rules.check import Report, check, everything
-from satchel.rules.document import file_of
+from satchel.rules.context_files import file_of
 from satchel.rules.gather import ActiveContext, Gathered, Guides, gather
-from satchel.rules.instructions import Instructions
-from satchel.rules.judge import Judge, judged
-from satchel.rules.registry import Provider, Registry
+from satchel.rules.inheritance import ContextTree
+from satchel.rules.injection import Provider, Registry, Sources, Supply, supplied
+from satchel.rules.instructions import Applied, Instructions
+from satchel.rules.judge import Judge, VerdictFiles, judged
 from satchel.rules.situation import Situation, make_situation
-from satchel.rules.supply import Sources, Supply, supplied
-from satchel.rules.tree import ContextTree
-from satchel.rules.verdicts import VerdictFiles
 from satchel.rules.wording import essentials, full_text, instruction_texts, one_line, title_of
 from satchel.store.protocol import Store
 from satchel.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
@@ -216,7 +213,7 @@ class GuidanceService:
             return judge, []
         settings = self._root.settings
         if self._model_judge is None and settings.judge_endpoint:
-            from satchel.rules.llm_judge import model_judge
+            from satchel.rules.judge import model_judge
 
             try:
                 self._model_judge = model_judge(settings, self._root.environ)
