@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel, as_blocks, as_sources
-from satchel.assemble.render.parse import parse
 from satchel.assemble.views import FormattedContext, is_truncated
+from satchel.testing import parse
 from satchel.types import Format, View
 from tests.assemble.test_assembler import BACKOFF, FILE, SEND, result
 from tests.assemble.test_assembler import root as root

@@ -19,7 +19,7 @@ from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import Filling, Marking, answer, fit
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.read import FileLines
-from satchel.assemble.render.layout import group_of
+from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Section
 from satchel.assemble.supply import supply

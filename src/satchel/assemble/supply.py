@@ -22,7 +22,7 @@ from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.passages import excerpt
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
 from satchel.assemble.read import FileLines, Lines, Unreadable
-from satchel.assemble.render.layout import group_of
+from satchel.assemble.render.entities import group_of
 from satchel.assemble.section import Section
 from satchel.assemble.shown import Group
 from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
