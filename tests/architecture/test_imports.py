@@ -65,8 +65,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "engine": LEAVES
     | {"chronicle", "foresight", "graphs", "guided", "learned", "assemble", "embed"}
     | {"index", "learn", "rules", "search", "store", "sources"},
-    "searching": LEAVES | {"assemble", "engine"},
-    "assembler": LEAVES | {"assemble", "engine", "rules", "search", "searching"},
+    "results": LEAVES | {"assemble", "engine", "rules", "search", "sources"},
     "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
     "calls": LEAVES | {"assemble", "doctor", "engine", "envelope", "search"},

@@ -52,7 +52,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class ShownEntity:
     """One definition of a file, or one record (its path is empty).
 
     Without any name the entity is the file, named by its path. `start` and `end` are the lines of the entity itself
@@ -99,13 +99,13 @@ def _group(item: ContextItem) -> str:
     return group_of(str(item.metadata.get("type", ""))) or group_of(item.source) or "other"
 
 
-def entities(item: ContextItem, view: View) -> list[Entity]:
+def entities(item: ContextItem, view: View) -> list[ShownEntity]:
     """The entities of an item in line order. Every piece belongs to exactly one."""
     path = file_path(item)
     if not path:
         piece = Piece(0, 0, "", record_body(item), item.detail)
         kind = str(item.metadata.get("type") or item.source)
-        return [Entity(_record_name(item), kind, item.relevance, "", 0, 0, (piece,))]
+        return [ShownEntity(_record_name(item), kind, item.relevance, "", 0, 0, (piece,))]
     apart = _imports_end(item.pieces) if view is View.BLOCKS else 0
     owner = next((piece.name for piece in item.pieces if piece.name), "")
     owned: list[tuple[str, Piece]] = []
@@ -133,12 +133,12 @@ def _record_name(item: ContextItem) -> str:
     return " ".join(filter(None, (label, name))) if item.trust is Trust.GUIDANCE or not name else name
 
 
-def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) -> Entity:
+def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) -> ShownEntity:
     row = next((row for row in item.metadata.get("entities", ()) if row["qualified_name"] == (name or path)), None)
     if row is None:
         kind = WHOLE_FILE if not name else str(item.metadata.get("type") or item.source)
-        return Entity(name or path, kind, item.relevance, path, pieces[0].start, pieces[-1].end, pieces)
-    return Entity(name or path, row["type"], row["score"], path, row["start_line"], row["end_line"], pieces)
+        return ShownEntity(name or path, kind, item.relevance, path, pieces[0].start, pieces[-1].end, pieces)
+    return ShownEntity(name or path, row["type"], row["score"], path, row["start_line"], row["end_line"], pieces)
 
 
 def place(pieces: Sequence[Piece], *, shown: bool) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from satchel.assemble.render.entities import Entity, entities
+from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
     QUERY_SHOWN,
@@ -73,7 +73,7 @@ def _noted(listed: Iterable[Note]) -> dict[str, Any]:
     return frame
 
 
-def _entity(item: ContextItem, one: Entity, view: View, *, show_code: bool) -> str:
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
     fields: dict[str, Any] = {"name": one.name, "type": one.type}
     if view is View.BLOCKS:
         fields = {"entity": fields, "score": one.score}

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from satchel.assemble.render.entities import Entity, colonless, entities, marks_of, place
+from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of, place
 from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
 from satchel.assemble.render.labels import file_path, heading_name, kind_label, labelled, quote, record_body, touches
 from satchel.types import ContextItem, Detail, Piece, View
@@ -75,7 +75,7 @@ def fenced(item: ContextItem, body: str) -> str:
     return f"{fence}{mark}\n{body}\n{fence}"
 
 
-def _entity(item: ContextItem, one: Entity, view: View, *, show_code: bool) -> str:
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
     is_block = view is View.BLOCKS
     title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
     score = f" (score: {one.score:.2f})" if is_block else ""
@@ -89,7 +89,7 @@ def _entity(item: ContextItem, one: Entity, view: View, *, show_code: bool) -> s
     return text
 
 
-def _location(one: Entity, *, show_code: bool) -> str:
+def _location(one: ShownEntity, *, show_code: bool) -> str:
     if one.path:
         return f"{colonless(one.path)}:{place(one.pieces, shown=show_code)}"
     marks = marks_of(one.pieces[0])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.render.entities import Entity, colonless, entities, marks_of
+from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of
 from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
 from satchel.assemble.render.labels import file_path, heading, labelled, line_range, quote, record_body, shown_range
 from satchel.types import ContextItem, Detail, View
@@ -59,7 +59,7 @@ def _block(item: ContextItem, title: str, body: str) -> str:
     return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
 
 
-def _entity(item: ContextItem, one: Entity, view: View, *, show_code: bool) -> str:
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
     rows: list[str] = []
     title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
     if view is View.BLOCKS:

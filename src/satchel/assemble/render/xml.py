@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from satchel.assemble.render.entities import Entity, entities
+from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
     Note,
@@ -66,7 +66,7 @@ def _elements(listed: Iterable[Note]) -> list[str]:
     return [f"<{note.key}>{_escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 
-def _entity(item: ContextItem, one: Entity, view: View, *, show_code: bool) -> str:
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
     name, kind = f' name="{_quoted(one.name)}"', f' type="{_quoted(one.type)}"'
     location = ""
     if view is View.BLOCKS:
