@@ -1,7 +1,4 @@
-"""A context in the result shapes of other specifications: nothing is assembled again, and the text is the context's own.
-
-The numbers are those of the counted text.
-"""
+"""A context in the result shapes of other specifications: nothing is assembled again, the text is the context's own."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from typing import NamedTuple
 
 from satchel.assemble.render.labels import (
     file_path,
@@ -43,8 +44,7 @@ _GROUP_OF_TYPE = {
 _ENDING = re.compile(r"[:\"\[]|\)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class ItemSection(NamedTuple):
     """A titled run of items; never empty."""
 
     title: str
@@ -72,21 +72,21 @@ class ShownEntity:
 
 def sections(
     items: Sequence[ContextItem], *, group_by_type: bool, view: View = View.SECTIONS, lead: Kind | None = None
-) -> list[Section]:
+) -> list[ItemSection]:
     """The items by kind in the order of the context types, `lead` first, or by type in the order of the four groups.
 
     Items keep their order inside a section; empty sections are left out. Sections that items name themselves come last,
     in the order of their first items. Blocks have no sections unless grouped.
     """
     if view is View.BLOCKS and not group_by_type:
-        return [Section("", tuple(items))] if items else []
+        return [ItemSection("", tuple(items))] if items else []
     kinds = sorted(CONTEXT_TYPES.values(), key=lambda kind: kind is not lead)
     titles = _GROUP_TITLES.values() if group_by_type else (kind.heading for kind in kinds)
     members: dict[str, list[ContextItem]] = {title: [] for title in titles}
     for item in items:
         title = _GROUP_TITLES[_group(item)] if group_by_type else item.section or Kind(item.source).heading
         members.setdefault(title, []).append(item)
-    return [Section(title, tuple(chosen)) for title, chosen in members.items() if chosen]
+    return [ItemSection(title, tuple(chosen)) for title, chosen in members.items() if chosen]
 
 
 def group_of(entity_type: str) -> str | None:
