@@ -43,7 +43,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "path": ("file_path", "filePath", "path", "file"),
     "start": ("start_line", "startLine", "line"),
     "end": ("end_line", "endLine"),
-    "signature": ("signature",),
 }
 
 _VAGUE_ROLES = frozenset({"record", "text", "gap"})
