@@ -29,10 +29,12 @@ _SHOWN_BEFORE = "Shown before: "
 _MORE = re.compile(r"and \d+ more")
 _PLACE = re.compile(r"(.+):(\d+-\d+(?:,\d+-\d+)*)", re.ASCII | re.DOTALL)
 
-_LABEL = re.compile(rf"{MARK}(\d+(?:-\d+)?(?:=\d+)?)(?: (.+))?", re.ASCII | re.DOTALL)
-_FRESHNESS = re.compile(r"(moved|changed|stale)(?: |\Z)")
-_DETAIL = re.compile(r"(of|signature|line)(?: |\Z)(?:of )?(.*)", re.DOTALL)
-_DETAILS = {"of": Detail.WINDOW, "signature": Detail.SIGNATURE, "line": Detail.LINE}
+_LABEL = re.compile(
+    rf"{MARK}(\d+(?:-\d+)?(?:=\d+)?)(?: (moved|changed|stale)(?= |\Z))?"
+    r"(?: (of|signature|line)(?= |\Z)(?: of(?= |\Z))?)?(?: (.+))?",
+    re.ASCII | re.DOTALL,
+)
+_DETAILS = {None: Detail.FULL, "of": Detail.WINDOW, "signature": Detail.SIGNATURE, "line": Detail.LINE}
 _MARKED_RANGES = re.compile(r"([\d,=-]+)(?: \(([a-z, ]+)\))?")
 
 _RECORD = re.compile(r"\*\*(\w+)\*\*(?: (.*))?", re.DOTALL)
@@ -143,15 +145,11 @@ def read_labelled(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
         match = _LABEL.fullmatch(body[position])
         if match is None:
             raise ValueError(f"{body[position]!r} is not a label")
-        lines, label = _lines(match[1]), match[2] or ""
-        freshness, detail = None, Detail.FULL
-        if word := _FRESHNESS.match(label):
-            freshness, label = Freshness(word[1]), label[word.end() :]
-        if word := _DETAIL.fullmatch(label):
-            detail, label = _DETAILS[word[1]], word[2]
-        position += 1
-        end = position + lines.shown if shown else position
-        yield Piece(lines.start, lines.end, _unquoted(label), "\n".join(body[position:end]), detail, freshness)
+        lines, name = _lines(match[1]), _unquoted(match[4] or "")
+        freshness = Freshness(match[2]) if match[2] else None
+        end = position + 1 + (lines.shown if shown else 0)
+        text = "\n".join(body[position + 1 : end])
+        yield Piece(lines.start, lines.end, name, text, _DETAILS[match[3]], freshness)
         position = end
 
 
@@ -180,8 +178,7 @@ def _read_marks(written: str | None) -> tuple[Detail, Freshness | None]:
 
 
 def _marks(fields: Mapping[str, Any]) -> tuple[Detail, Freshness | None]:
-    freshness = fields.get("freshness")
-    return Detail(fields.get("detail", "full")), Freshness(freshness) if freshness is not None else None
+    return _read_marks(", ".join(filter(None, (fields.get("detail"), fields.get("freshness")))))
 
 
 def _record(section: str, title: str, text: str, detail: Detail, nonce: str) -> ParsedItem:
