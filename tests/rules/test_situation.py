@@ -10,7 +10,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
-from satchel.rules.registry import KeyRequest, Supplied
+from satchel.rules.injection import KeyRequest, Supplied
 from satchel.rules.situation import make_situation
 from satchel.testing import parse
 from satchel.tokens import counter
