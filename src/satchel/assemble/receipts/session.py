@@ -16,7 +16,7 @@ from satchel.assemble.items import build_item
 from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.read import Lines, around
 from satchel.assemble.receipts.session_file import Ledger, Row, SentLines
-from satchel.assemble.render.records import record_title
+from satchel.assemble.render.labels import record_title
 from satchel.assemble.section import by_priority
 from satchel.assemble.shown import Group, joined, subtract
 from satchel.keys import handle
