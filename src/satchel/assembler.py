@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import logs
-from satchel.assemble import premortem
 from satchel.assemble.assembler import ResultAssembler
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.plan import Plan, PlannedSection, make_plan
+from satchel.assemble.plans import (
+    PREMORTEM,
+    PREMORTEM_LIMIT,
+    PREMORTEM_QUESTIONS,
+    PREMORTEM_TOKENS,
+    Plan,
+    PlannedSection,
+    make_plan,
+    premortem_plan,
+)
 from satchel.assemble.request import AssembleRequest, check_budget, parse_kinds
 from satchel.assemble.searched import searched_context
 from satchel.engine import Satchel
@@ -90,8 +98,8 @@ class ContextAssembler(ResultAssembler):
         return await self._searched(request, plan, calls)
 
     async def get_premortem_context(
-        self, domain: str, strategy: str | None = None, limit: int = premortem.LIMIT,
-        max_tokens: int = premortem.MAX_TOKENS,
+        self, domain: str, strategy: str | None = None, limit: int = PREMORTEM_LIMIT,
+        max_tokens: int = PREMORTEM_TOKENS,
     ) -> Context:  # fmt: skip
         """What went wrong before in this domain, and with this strategy: each experience once, with its root cause.
 
@@ -104,11 +112,11 @@ class ContextAssembler(ResultAssembler):
                 domain, strategy, limit=limit, max_tokens=max_tokens, **self._engine_options()
             )
         filters = make_filters(domain=domain, strategy=strategy)
-        request = self._request("", limit, max_tokens, filters=filters, plan=premortem.PLAN)
-        plan = premortem.plan(request)
+        request = self._request("", limit, max_tokens, filters=filters, plan=PREMORTEM)
+        plan = premortem_plan(request)
         calls = []
         for section in plan.sections:
-            query = premortem.QUESTIONS[section.title].format(domain=domain, strategy=strategy)
+            query = PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
             if section.kind is Kind.VALUE and strategy:
                 query = f"{query} using {strategy}"
             calls.append((section, query, _arguments(section)))

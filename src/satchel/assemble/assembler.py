@@ -16,9 +16,8 @@ from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import Filling, pack
-from satchel.assemble.read import FileLines
-from satchel.assemble.section import Section
-from satchel.assemble.shown import subtract
+from satchel.assemble.section import Section, subtract
+from satchel.assemble.source_lines import FileLines
 from satchel.assemble.supply import Supply, supply
 from satchel.errors import UsageError
 from satchel.keys import load_key

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from satchel.assemble.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
-from satchel.assemble.strategies import LADDER
+from satchel.assemble.truncation import LADDER
 from satchel.errors import UsageError
 from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import Format, View

@@ -5,24 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol
 
 from satchel import outside
-from satchel.assemble.items import build_items
-from satchel.assemble.links import linked
+from satchel.assemble.candidates import Candidate
+from satchel.assemble.items import build_items, linked
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, SMALLEST_PIECE, VALUE, Packer
-from satchel.assemble.plan import PLAIN, Plan
-from satchel.assemble.question import safe_question
-from satchel.assemble.receipt import omissions
-from satchel.assemble.references import references_alone, with_references
+from satchel.assemble.plans import Plan
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
+from satchel.assemble.render.layout import shown_before_entry
 from satchel.assemble.render.opening import LIST_SHARE
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
-from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
+from satchel.assemble.section import Section, priority
+from satchel.keys import handle
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Kind, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Detail, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
 """Share of the budget of a kind that one document takes at most where several kinds were named."""
@@ -79,6 +78,8 @@ NOTE_TOKENS = 50
 
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
+UNPLANNED = Plan(())
+
 FILL = Filling()
 """Everything that fits."""
 
@@ -119,7 +120,7 @@ def fit(
     sections: Sequence[Section],
     token_counter: TokenCounter,
     problems: Sequence[Failure],
-    plan: Plan = PLAIN,
+    plan: Plan = UNPLANNED,
     known: Sequence[ShownBefore] = (),
     filling: Filling = FILL,
 ) -> Fitted:
@@ -220,7 +221,7 @@ def _frame(
         not_found=filling.not_found,
         weak=filling.is_weak,
         call_sites=filling.call_sites,
-        query=safe_question(request.query, bench.allow),
+        query=outside.text(request.query, bench.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
@@ -266,7 +267,7 @@ def answer(
         plural = Kind(item.source).plural
         used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
     return Context(
-        query=safe_question(request.query),
+        query=outside.text(request.query),
         text=fitted.text,
         format=request.format,
         items=linked(fitted.items),
@@ -277,3 +278,133 @@ def answer(
         meta={**meta} | ({"redacted": redacted} if (redacted := marks(fitted.text)) else {}),
         shown_before=tuple(known),
     )
+
+
+LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
+"""Stands in for the summary while the budget is filled: the numbers are known only afterwards, and no larger."""
+
+
+def footer_name(counter: TokenCounter) -> str:
+    """What counted the tokens, and whether that is exact."""
+    return f"{counter.name}, {'exact' if counter.exact else 'an estimate'}"
+
+
+def shortened(items: Sequence[ContextItem]) -> int:
+    """How many items are not shown whole."""
+    return sum(bool(item.cuts) or (not item.spans and item.detail is not Detail.FULL) for item in items)
+
+
+def left_out(sections: Sequence[Section]) -> int:
+    """How many documents of these sections are not shown at all."""
+    shown = {candidate.document.id for section in sections for candidate in section.shown}
+    return len({c.document.id for section in sections for c in section.remaining()} - shown)
+
+
+def summarised(request: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
+    """The frame with the numbers of this answer in it."""
+    short, out = shortened(items), left_out(sections)
+    parts = [_counted(short, "item", "shortened"), _counted(out, "candidate", "left out")]
+    return replace(request, truncated=bool(short or out), summary=", ".join(filter(None, parts)))
+
+
+def _counted(number: int, noun: str, what: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun + 's'} {what}" if number else ""
+
+
+__all__ = ["BUDGET", "LIMIT", "VALUE", "omissions"]
+
+MOST_OMISSIONS = 20
+"""How many of the best candidates that are not shown are listed for each kind."""
+
+
+def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
+    """The best candidates that are not shown, section by section, best first.
+
+    `budget` is an estimate: what is used now, and what this candidate and everything tried before it would add. It is
+    0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.
+    """
+    waiting = [
+        (-priority(candidate, section.level), candidate)
+        for section in sections
+        for candidate in section.remaining()
+        if section.left.get(candidate) == BUDGET
+    ]
+    budgets: dict[Candidate, int] = {}
+    needed = float(used)
+    frame = FRAMES[Format.MARKDOWN]
+    for _, candidate in sorted(waiting, key=lambda row: (row[0], row[1].document.id, row[1].place)):
+        needed += candidate.size + frame.range + frame.item
+        budgets[candidate] = int(needed)
+    return tuple(
+        _omission(candidate, section.left.get(candidate, VALUE), budgets.get(candidate, 0))
+        for section in sections
+        for candidate in islice(_best_first(section), MOST_OMISSIONS)
+    )
+
+
+def _best_first(section: Section) -> list[Candidate]:
+    return sorted(section.remaining(), key=lambda one: (-priority(one), one.document.id, one.place))
+
+
+def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
+    document = candidate.document
+    location = document.location
+    ranges = candidate.steps[0].ranges if candidate.steps else ()
+    content_hash = location.content_hash if location is not None else ""
+    return Omission(
+        id=document.id,
+        source=candidate.kind.value,
+        title=document.title,
+        relevance=candidate.hit.relevance,
+        reason=reason,
+        budget=budget,
+        path=location.path if location is not None else "",
+        start=ranges[-1][0] if ranges else 0,
+        end=ranges[-1][1] if ranges else 0,
+        handle=handle(document.id, content_hash, ranges[-1:]),
+        content_hash=content_hash,
+    )
+
+
+LINES_SHARE = 0.1
+"""Of the budget, what these lines may take beside items: some twenty of them in 4,000 tokens; the new comes first."""
+
+LINE_TOKENS = 6
+"""`Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer."""
+
+
+def with_references(
+    rendering: RenderRequest, known: Sequence[ShownBefore], counter: TokenCounter, max_tokens: int
+) -> RenderRequest:
+    """The frame with as many references as have room beside items, the first ones first; the others are a number."""
+    return _first(rendering, known, len(within_room(known, counter, max_tokens * LINES_SHARE)))
+
+
+def within_room(known: Sequence[ShownBefore], counter: TokenCounter, room: float) -> Sequence[ShownBefore]:
+    """The first of them, as many as about `room` tokens hold."""
+    for count, one in enumerate(known):
+        room -= counter.count(shown_before_entry(one)) + LINE_TOKENS
+        if room < 0:
+            return known[:count]
+    return known
+
+
+def references_alone(
+    rendering: RenderRequest, known: Sequence[ShownBefore], counter: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[str, int]:
+    """The text of an answer that has nothing new, and its tokens: as many references as fit; empty if none does."""
+    best, used = "", 0
+    least, most = 0, len(known)
+    while least < most:
+        middle = (least + most + 1) // 2
+        text = render(_first(rendering, known, middle), (), format=layout)
+        tokens = counter.count(text)
+        if tokens <= max_tokens:
+            least, best, used = middle, text, tokens
+        else:
+            most = middle - 1
+    return best, used
+
+
+def _first(rendering: RenderRequest, known: Sequence[ShownBefore], count: int) -> RenderRequest:
+    return replace(rendering, shown_before=tuple(known[:count]), shown_before_more=len(known) - count)

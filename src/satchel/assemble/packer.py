@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.dedupe import Seen
-from satchel.assemble.section import Section, priority
-from satchel.assemble.shown import Group
+from satchel.assemble.section import Group, Section, priority
 from satchel.tokens import TokenCounter
 from satchel.types import Format
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.pins import Pin, parse_pin
-from satchel.assemble.strategies import LADDER
-from satchel.assemble.strategies import strategy as find_strategy
+from satchel.assemble.truncation import LADDER
+from satchel.assemble.truncation import strategy as find_strategy
 from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
 from satchel.search.file_weights import FILE_WEIGHTS, FileWeights

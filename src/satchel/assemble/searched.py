@@ -17,11 +17,11 @@ from satchel import outside
 from satchel.assemble.given import Entity, read_results, value_of
 from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import Filling, Marking, answer, fit
-from satchel.assemble.plan import Plan, PlannedSection
-from satchel.assemble.read import FileLines
+from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.layout import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Section
+from satchel.assemble.source_lines import FileLines
 from satchel.assemble.supply import supply
 from satchel.search.adjust import beside_words
 from satchel.sources.experiences import shown_text
@@ -75,7 +75,7 @@ def searched_context(
     for planned, results in rows:
         entities, found = _entities(planned.kind, results, marking.allow, request.now)
         notes += found
-        if plan.once:
+        if plan.unique:
             entities = [entity for entity in entities if entity.id not in seen]
             seen |= {entity.id for entity in entities}
         supplied = supply(entities, options, files)

@@ -15,9 +15,9 @@ from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.pack import pack
 from satchel.assemble.packer import FRAMES
 from satchel.assemble.pins import find_pins, with_pins
+from satchel.assemble.pipeline import Workbench, found_sections, hit_candidates
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
-from satchel.assemble.stream import Workbench, found_sections, hit_candidates
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Format, Hit, Kind, Signal, Trust
 

@@ -19,13 +19,11 @@ from satchel.assemble.candidates import (
 from satchel.assemble.given import GIVEN, Entity
 from satchel.assemble.imports import binding
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.passages import excerpt
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
-from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.render.layout import group_of
-from satchel.assemble.section import Section
-from satchel.assemble.shown import Group
-from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
+from satchel.assemble.section import Group, Section
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
 

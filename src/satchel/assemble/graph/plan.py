@@ -18,10 +18,9 @@ from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.resolve import Source, code_named, named_node, topic_sources
 from satchel.assemble.graph.score import Rating, rate
 from satchel.assemble.graph.walk import Bounds, Walk, walk
-from satchel.assemble.pack import Fitted
-from satchel.assemble.receipt import omissions
+from satchel.assemble.pack import Fitted, omissions
+from satchel.assemble.pipeline import Workbench
 from satchel.assemble.section import Section
-from satchel.assemble.stream import Workbench
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind

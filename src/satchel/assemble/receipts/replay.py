@@ -160,11 +160,11 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
     """Whether the index was brought up to date for a saved answer: what only memory answers is not told by the tree."""
-    from satchel.assemble import brief, premortem
+    from satchel.assemble.plans import BRIEF, PREMORTEM
 
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None
-    return not isinstance(request, Mapping) or request.get("plan") not in {premortem.PLAN, brief.PLAN}
+    return not isinstance(request, Mapping) or request.get("plan") not in {PREMORTEM, BRIEF}
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:

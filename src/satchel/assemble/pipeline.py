@@ -12,23 +12,18 @@ from typing import TYPE_CHECKING, Any
 from satchel import outside
 from satchel.assemble.call_sites import call_site_lines
 from satchel.assemble.candidates import Candidate, record_candidate
-from satchel.assemble.compact import compacted
-from satchel.assemble.companions import followers, import_lines
-from satchel.assemble.deal import dealt
-from satchel.assemble.fresh import Freshener, ListChanged
-from satchel.assemble.gather import Gathered, OpenExecutor, gather
-from satchel.assemble.line_counts import CountLines, counted_items
+from satchel.assemble.companions import compacted, followers, import_lines
+from satchel.assemble.freshness import Freshener, ListChanged
+from satchel.assemble.gather import Gathered, OpenExecutor, dealt, gather
+from satchel.assemble.items import CountLines, counted_items
 from satchel.assemble.pack import ITEM_SHARE, answer, fit
 from satchel.assemble.pins import find_pins, with_pins
-from satchel.assemble.plan import PlannedSection, role_is_asked
-from satchel.assemble.plans import plan_of
-from satchel.assemble.question import safe_question as safe_question
-from satchel.assemble.read import FileLines, Lines
+from satchel.assemble.plans import PlannedSection, plan_of, role_is_asked
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.scale import filling_of, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.section import Section, by_priority
-from satchel.assemble.selection import best_entities
-from satchel.assemble.strategies import strategy
+from satchel.assemble.source_lines import FileLines, Lines
+from satchel.assemble.thresholds import filling_of, is_weak_match, level_of, section_floor, shares_budget
+from satchel.assemble.truncation import strategy
 from satchel.search.absent import absent_words
 from satchel.search.dense import Meaning, scores
 from satchel.search.history import Votes
@@ -46,6 +41,7 @@ from satchel.vocabulary import Axis
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
     from satchel.embed.protocol import Embedder
+
 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds that the durable memory file holds; all others are derived and lie in the index."""
@@ -105,17 +101,17 @@ class Workbench:
 def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
     """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
     started = time.monotonic()
-    query = analyse(safe_question(request.query, bench.allow))
+    query = analyse(outside.text(request.query, bench.allow))
     if request.change is not None:
         from satchel.search.concerned import blended  # here, as all that only some requests need
 
         query = blended(query, request.change)
     impact = _impact(query, request, bench.store)
     plan = plan_of(request, bench.kinds())
-    meaning = Meaning(bench.embedder, safe_question(request.query, bench.allow)) if bench.embedder is not None else None
+    meaning = Meaning(bench.embedder, outside.text(request.query, bench.allow)) if bench.embedder is not None else None
     ask = _asker(bench, query, request, meaning, impact)
     gathered, failures = gather(plan.sections, ask, bench.open_executor, request.deadline_seconds)
-    gathered = dealt(gathered) if plan.once else gathered
+    gathered = dealt(gathered) if plan.unique else gathered
     searched = time.monotonic()
     token_counter = counter(request.tokenizer)
     sections, unreadable = _sections(request, bench, gathered, frozenset(term.term for term in query.terms))
@@ -166,7 +162,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
 
 def found_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
     """What a question finds, ready to be packed beside something else, and what failed."""
-    safe = safe_question(request.query, bench.allow)
+    safe = outside.text(request.query, bench.allow)
     query = analyse(safe)
     meaning = Meaning(bench.embedder, safe) if bench.embedder is not None else None
     plan = plan_of(request, bench.kinds()).sections
@@ -249,11 +245,11 @@ def _asker(
     def ask(section: PlannedSection) -> SearchResult:
         store = bench.store_of(section.kind)
         filters = request.filters if section.filters is None else section.filters
-        if section.standing is not None:
+        if section.ranked_by is not None:
             most = request.limit * MOST_SECTIONS_ALIKE
             from satchel.search.known import known_records
 
-            return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
+            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
         likeness = scores(store, section.kind, meaning)
         asked, known = (analyse(section.question), None) if section.question else (query, votes)
         found = search_kind(
@@ -335,7 +331,7 @@ def _balanced(gathered: Sequence[Gathered]) -> list[Gathered]:
 
 
 def _is_searched(section: PlannedSection) -> bool:
-    return section.standing is None and not section.question
+    return section.ranked_by is None and not section.question
 
 
 def strength_of(gathered: Sequence[Gathered]) -> float:
@@ -379,7 +375,7 @@ def _candidates(
             shown = outside.hit(hit, bench.allow)
             text = bench.store_of(kind).text(bundle)
             body, shorter = (
-                safe_question(shown_record(kind, shown.document.fields, text, one), bench.allow) if one else ""
+                outside.text(shown_record(kind, shown.document.fields, text, one), bench.allow) if one else ""
                 for one in (side or Axis.FULL, side and Axis.ROOT_CAUSE)
             )
             candidates.append(record_candidate(shown, body, cap, asked, shorter))
@@ -393,3 +389,20 @@ def _candidates(
                     candidate.widen(request.context_lines, len(sighting.lines.lines))
             candidates += made if request.change is None else compacted(made, request.change, sighting.lines)
     return candidates, lines, fresh.failures
+
+
+def best_entities(sections: Sequence[Section], most: int) -> list[Section]:
+    """The sections with the candidates of the `most` most relevant documents; a section without any is left out.
+
+    Of equal relevance the first of their sections come first, then the order of the sections counts.
+    """
+    ranked: dict[str, tuple[float, int, int, str]] = {}
+    for position, section in enumerate(sections):
+        for rank, candidate in enumerate(section.candidates):
+            document = candidate.document.id
+            row = (-candidate.hit.relevance, rank, position, document)
+            ranked[document] = min(row, ranked.get(document, row))
+    kept = {document for *_, document in sorted(ranked.values())[:most]}
+    for section in sections:
+        section.candidates = [candidate for candidate in section.candidates if candidate.document.id in kept]
+    return [section for section in sections if section.candidates]
