@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config, outside
-from satchel.assemble.pipeline import Workbench, asker
+from satchel.assemble.gather import Workbench, kind_search
 from satchel.assemble.receipts.face import Receipts, check_question
 from satchel.assemble.request import check_file_weights, check_score, parse_kinds, start_of_day
 from satchel.assemble.source_lines import FileLines
@@ -309,7 +309,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
                 bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
+                ask = kind_search(
+                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                )
                 allow = self.settings.redact_allow
                 found = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
                 return [outside.hit(hit, allow) for hit in found]

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config, outside, telemetry
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
 from satchel.assemble.pins import Pin
-from satchel.assemble.pipeline import MEMORY_KINDS, Workbench
 from satchel.assemble.receipts.guides import with_guide_handles
 from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.receipts.replay import saved_request, settings_mark

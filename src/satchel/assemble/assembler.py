@@ -15,10 +15,11 @@ from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.pack import Filling, pack
+from satchel.assemble.pack import pack
 from satchel.assemble.section import Section, subtract
 from satchel.assemble.source_lines import FileLines
 from satchel.assemble.supply import Supply, supply
+from satchel.assemble.thresholds import FillPolicy
 from satchel.errors import UsageError
 from satchel.keys import load_key
 from satchel.settings import Settings
@@ -107,7 +108,7 @@ class ResultAssembler:
         while True:
             section = supplied.section(kept, imports=options.include_imports)
             given = [section] if section.candidates else []
-            context = pack(request, given, self, problems, {"view": request.view}, filling=Filling(is_strict=False))
+            context = pack(request, given, self, problems, {"view": request.view}, policy=FillPolicy(is_strict=False))
             shown = {item.location.path for item in context.items if item.location is not None}
             waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
             if not waiting:

@@ -16,16 +16,16 @@ from typing import Any
 from satchel import outside
 from satchel.assemble.given import Entity, read_results, value_of
 from satchel.assemble.options import AssemblyOptions
-from satchel.assemble.pack import Filling, Marking, answer, fit
+from satchel.assemble.pack import Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.layout import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import FileLines
 from satchel.assemble.supply import supply
+from satchel.assemble.thresholds import FillPolicy
 from satchel.search.adjust import beside_words
 from satchel.sources.experiences import shown_text
-from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
 _CONTENT = ("content", "text", "message", "body", "code", "signature")
@@ -84,9 +84,8 @@ def searched_context(
         whole = supplied.section((), imports=options.include_imports)
         if whole.candidates:
             sections.append(_section(whole, planned))
-    token_counter = counter(request.tokenizer)
-    fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True, is_strict=False))
-    return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
+    fitted = fit(request, marking, sections, notes, plan, policy=FillPolicy(shares=True, is_strict=False))
+    return answer(request, sections, fitted, notes, {"view": request.view})
 
 
 def _section(whole: Section, planned: PlannedSection) -> Section:

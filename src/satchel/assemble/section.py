@@ -21,7 +21,7 @@ COST_OFFSET = 60.0
 measures the same on 296 issues; with 60 fewer one-line pieces are shown between the ranges that answer."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Section:
     """The candidates of one kind.
 

@@ -1,18 +1,22 @@
-"""The least relevance of what is shown, and when an answer is only a weak match."""
+"""The least relevance and value of what is shown, and how much of the budget an answer may spend."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from satchel.assemble.candidates import Candidate
-from satchel.assemble.gather import Gathered
-from satchel.assemble.pack import FILL, Filling
-from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
-from satchel.search.records import SearchResult
 from satchel.search.strength import WEAK_FLOOR, answer_strength
 from satchel.types import Hit, Kind
+
+if TYPE_CHECKING:
+    from satchel.assemble.candidates import Candidate
+    from satchel.assemble.gather import Gathered
+    from satchel.assemble.plans import PlannedSection
+    from satchel.assemble.request import AssembleRequest
+    from satchel.assemble.section import Section
+    from satchel.search.records import SearchResult
 
 ITEM_FLOOR = 0.1
 """For each record and section of prose of a kind that answers. Code has none beyond the floor of its kind: what is
@@ -58,18 +62,18 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
     A list may be long: nothing is held back because something else is better.
     """
     strength = answer_strength({kind: result.strength for kind, result in results.items()})
-    found: list[Hit] = []
+    hits: list[Hit] = []
     for kind, result in results.items():
         best = max((hit.relevance for hit in result.hits), default=0.0)
         least = floor_of(kind, best, strength, min_score)
         if least is not None:
             listed = LEAST_LISTED if is_weak(strength, None) else ITEM_FLOOR
             lowest = least if min_score is not None else min(least, listed)
-            found += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
+            hits += [hit for hit in result.hits if hit.relevance >= lowest][:limit]
     if not is_weak(strength, min_score):
-        return found
-    kept = sorted(found, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
-    return [hit for hit in found if hit in kept]
+        return hits
+    kept = sorted(hits, key=lambda hit: -hit.relevance)[:WEAK_ITEMS]
+    return [hit for hit in hits if hit in kept]
 
 
 ABSENT_SHARE = 0.2
@@ -106,6 +110,31 @@ LEAST_RELEVANCE = 0.01
 """Relevance from which the level of a kind is computed at least."""
 
 
+@dataclass(frozen=True, slots=True)
+class FillPolicy:
+    """How far the budget is filled.
+
+    Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
+    below the budget where an answer is to be kept short, 0 for the budget itself. `not_found` are telling words of the
+    question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
+    its share of the budget by weight first. `is_strict` leaves out what is clearly weaker than something that did not
+    fit. `call_sites` are the lines that list who calls what the question asks about.
+    """
+
+    value_range: float = math.inf
+    limit: int = 0
+    not_found: tuple[str, ...] = ()
+    is_weak: bool = False
+    most_items: int = 1_000_000
+    shares: bool = False
+    is_strict: bool = True
+    call_sites: tuple[str, ...] = ()
+
+
+FILL = FillPolicy()
+"""Everything that fits."""
+
+
 def shares_budget(request: AssembleRequest) -> bool:
     """Whether each kind has its share of the budget: only where the caller or a plan named several."""
     return len(request.kinds) > 1 or bool(request.plan)
@@ -119,20 +148,26 @@ def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strengt
     return not is_led and is_weak(strength, request.min_score)
 
 
-def filling_of(
-    request: AssembleRequest, not_found: tuple[str, ...], terms: int, strength: float, *, is_weak: bool
-) -> Filling:
+def fill_policy(
+    request: AssembleRequest,
+    not_found: tuple[str, ...],
+    terms: int,
+    strength: float,
+    *,
+    is_weak: bool,
+    call_sites: tuple[str, ...] = (),
+) -> FillPolicy:
     """How much of the budget an answer of this strength may spend, on which pieces, and what it tells the reader."""
     is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
     share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak and terms <= SHORT_QUESTION else 1.0
-    limit = 0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens)
-    return Filling(
+    return FillPolicy(
         not_found=not_found,
         is_weak=is_weak,
         most_items=FILL.most_items if request.plan else request.limit,  # a plan limits each of its sections
-        limit=limit,
+        limit=0 if request.fill else min(max(int(request.max_tokens * share), LEAST_SHORT), request.max_tokens),
         value_range=math.inf if request.fill or request.plan else value_range(request.max_tokens),
         shares=shares_budget(request),
+        call_sites=call_sites,
     )
 
 
@@ -141,19 +176,19 @@ def value_range(max_tokens: int) -> float:
     return VALUE_RANGE + RANGE_PER_DOUBLING * max(math.log2(max_tokens / USUAL_BUDGET), 0.0)
 
 
-def level_of(row: Gathered, candidates: Sequence[Candidate]) -> float:
+def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
     """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
     best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
-    relevance = max(one.hit.relevance for one in candidates) if row.section.ranked_by is None else 1.0
-    useful = USEFULNESS.get(row.section.kind, 1.0)
-    return math.log(row.section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
+    relevance = max(one.hit.relevance for one in candidates) if section.ranked_by is None else 1.0
+    useful = USEFULNESS.get(section.kind, 1.0)
+    return math.log(section.weight * useful * max(relevance, LEAST_RELEVANCE)) - best.value
 
 
-def section_floor(row: Gathered, request: AssembleRequest, strength: float) -> float | None:
+def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
     """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
     if row.section.ranked_by is not None:
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)
-    if row.section.floor is not None and request.min_score is None:
+    if row.section.floor is not None and min_score is None:
         return max(row.section.floor, RELATIVE_FLOORS.get(row.section.kind, RELATIVE_FLOOR) * best)
-    return floor_of(row.section.kind, best, strength, request.min_score)
+    return floor_of(row.section.kind, best, strength, min_score)

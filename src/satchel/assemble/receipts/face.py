@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from satchel import outside, telemetry
-from satchel.assemble.pipeline import MEMORY_KINDS, Workbench, assemble
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
+from satchel.assemble.pipeline import assemble
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.receipts.sessions import Sessions, reference_handles, with_account

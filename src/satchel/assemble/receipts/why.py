@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from satchel.assemble.pack import BUDGET, LIMIT, VALUE
+from satchel.assemble.packer import BUDGET, LIMIT, VALUE
 from satchel.assemble.pipeline import is_wanted
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.thresholds import floor_of
