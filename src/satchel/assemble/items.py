@@ -253,6 +253,11 @@ def record_metadata(identity: str, fields: Mapping[str, Any], created: float) ->
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
+def shortened(items: Sequence[ContextItem]) -> int:
+    """How many items are not shown in full."""
+    return sum(bool(item.cuts) or (not item.spans and item.detail is not Detail.FULL) for item in items)
+
+
 def linked(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
     """The items, with `touches` (the shown paths) in the metadata of commits, `rests_on` (ids) in that of values."""
     paths = {item.location.path for item in items if item.location is not None}

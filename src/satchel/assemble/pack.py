@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from satchel import outside
 from satchel.assemble.candidates import Candidate
-from satchel.assemble.items import build_items, linked
+from satchel.assemble.items import build_items, linked, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
 from satchel.assemble.plans import Plan
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
@@ -22,7 +22,7 @@ from satchel.assemble.thresholds import FILL, FillPolicy
 from satchel.keys import handle
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Detail, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
 """Share of the budget of a kind that one document takes at most where several kinds were named."""
@@ -218,11 +218,6 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Seq
     short, left = shortened(items), left_out(sections)
     parts = [_numbered(short, "item", "shortened"), _numbered(left, "candidate", "left out")]
     return replace(frame, truncated=bool(short or left), summary=", ".join(filter(None, parts)))
-
-
-def shortened(items: Sequence[ContextItem]) -> int:
-    """How many items are not shown in full."""
-    return sum(bool(item.cuts) or (not item.spans and item.detail is not Detail.FULL) for item in items)
 
 
 def left_out(sections: Sequence[Section]) -> int:

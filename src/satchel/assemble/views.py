@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from satchel.assemble.pack import shortened
+from satchel.assemble.items import shortened
 from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.records import record_body
 from satchel.assemble.render.views.markdown import GAP_LINE
