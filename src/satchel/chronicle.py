@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config
-from satchel.assemble.line_counts import counted_hits
+from satchel.assemble.items import counted_hits
 from satchel.errors import UsageError
 from satchel.roots import Places
 from satchel.sources.line_counts import LineCounts

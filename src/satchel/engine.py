@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config, outside
-from satchel.assemble.floors import admitted
-from satchel.assemble.read import FileLines
+from satchel.assemble.gather import Workbench, kind_search
 from satchel.assemble.receipts.face import Receipts, check_question
 from satchel.assemble.request import check_file_weights, check_score, parse_kinds, start_of_day
-from satchel.assemble.stream import Workbench, asker, safe_question
+from satchel.assemble.source_lines import FileLines
+from satchel.assemble.thresholds import admitted
 from satchel.chronicle import Chronicle
 from satchel.errors import LockedError, StoreError, UsageError
 from satchel.foresight import Foresight
@@ -300,7 +300,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
             raise UsageError(f"limit is {limit}: give at least 1")
         if refresh:
             self.refresh()
-        query = analyse(safe_question(question, self.settings.redact_allow))
+        query = analyse(outside.text(question, self.settings.redact_allow))
         most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
         signals = check_file_weights(self.settings.search_weights.items())
 
@@ -309,7 +309,9 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
                 bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
+                ask = kind_search(
+                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                )
                 allow = self.settings.redact_allow
                 found = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
                 return [outside.hit(hit, allow) for hit in found]

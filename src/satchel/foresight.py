@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.assemble.question import safe_question
+from satchel import outside
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.errors import UsageError
 from satchel.search.filters import make_filters
@@ -46,24 +46,24 @@ class Foresight:
 
     def premortem_request(self: Engine, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
         """The checked request of `premortem`. Raises UsageError for an unknown domain or strategy; it lists all."""
-        from satchel.assemble import premortem
+        from satchel.assemble.plans import PREMORTEM, PREMORTEM_LIMIT, PREMORTEM_TOKENS
 
-        given = {"max_tokens": premortem.MAX_TOKENS, "limit": premortem.LIMIT} | options
+        chosen = {"max_tokens": PREMORTEM_TOKENS, "limit": PREMORTEM_LIMIT} | options
         filters = make_filters(domain=domain, strategy=strategy)
-        return make_request("", self.settings, {**given, "filters": filters, "plan": premortem.PLAN})
+        return make_request("", self.settings, {**chosen, "filters": filters, "plan": PREMORTEM})
 
     def brief_request(self: Engine, after_failure: str | None = None, **options: Any) -> AssembleRequest:
         """The checked request of `brief`. Raises UsageError for a failure that says nothing."""
-        from satchel.assemble import brief, failure
+        from satchel.assemble import plans
 
         if after_failure is None:
-            given = {"max_tokens": brief.MAX_TOKENS, "limit": brief.LIMIT} | options
-            return make_request("", self.settings, {**given, "plan": brief.PLAN})
+            chosen = {"max_tokens": plans.BRIEF_TOKENS, "limit": plans.BRIEF_LIMIT} | options
+            return make_request("", self.settings, {**chosen, "plan": plans.BRIEF})
         if not after_failure.strip():
             raise UsageError("the failure is empty: give the output of the command that failed")
-        text = safe_question(after_failure, self.settings.redact_allow)[-failure.FAILURE_CHARACTERS :]
-        given = {"max_tokens": failure.MAX_TOKENS, "limit": failure.LIMIT} | options
-        return make_request(text, self.settings, {**given, "plan": failure.PLAN})
+        text = outside.text(after_failure, self.settings.redact_allow)[-plans.FAILURE_CHARACTERS :]
+        chosen = {"max_tokens": plans.FAILURE_TOKENS, "limit": plans.FAILURE_LIMIT} | options
+        return make_request(text, self.settings, {**chosen, "plan": plans.FAILURE})
 
     def premortem(self: Engine, domain: str, strategy: str | None = None, **options: Any) -> Context:
         """What went wrong before in this domain, and with this strategy, as far as it is remembered; empty if nothing.

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config, telemetry
-from satchel.assemble.read import FileLines, Unreadable
+from satchel.assemble.gather import Workbench
 from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.receipts.sessions import reference_handles, with_account
-from satchel.assemble.stream import Workbench
+from satchel.assemble.source_lines import FileLines, Unreadable
 from satchel.roots import Places
 from satchel.types import Context, ContextItem, Failure, Kind
 

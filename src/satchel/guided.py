@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import config, outside, telemetry
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
 from satchel.assemble.pins import Pin
 from satchel.assemble.receipts.guides import with_guide_handles
 from satchel.assemble.receipts.ledger import Given, HandleLedger
 from satchel.assemble.receipts.replay import saved_request, settings_mark
 from satchel.assemble.receipts.sessions import reference_handles, with_account
 from satchel.assemble.request import AssembleRequest, make_request
-from satchel.assemble.stream import MEMORY_KINDS, Workbench
 from satchel.errors import ConfigError, UsageError
 from satchel.roots import Places
 from satchel.store.protocol import Store

@@ -10,7 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from satchel import telemetry
+from satchel import outside, telemetry
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
+from satchel.assemble.pipeline import assemble
 from satchel.assemble.receipts.ledger import HandleLedger, handles_of
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.receipts.sessions import Sessions, reference_handles, with_account
@@ -21,7 +23,6 @@ from satchel.assemble.request import (
     make_request,
     parse_format,
 )
-from satchel.assemble.stream import MEMORY_KINDS, Workbench, assemble, safe_question
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.types import Context, ContextItem, Failure, Kind
@@ -142,7 +143,7 @@ class Receipts(Sessions):
 
             question = question_of(change)
         check_question(question)
-        return make_request(safe_question(question, self.settings.redact_allow), self.settings, options)
+        return make_request(outside.text(question, self.settings.redact_allow), self.settings, options)
 
     def store_of(self: Engine, kind: Kind) -> Store:
         """The store that holds a kind: memories and experiences have a file of their own."""

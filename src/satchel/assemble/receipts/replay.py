@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from satchel import __version__, outside
-from satchel.assemble.pins import parse_pin
-from satchel.assemble.request import AssembleRequest, check_budget, check_file_weights, check_score, parse_kinds
+from satchel import __version__
+from satchel.assemble.request import AssembleRequest, request_from
 from satchel.clean import clean_field
 from satchel.errors import UsageError
-from satchel.search.filters import filters_data, parse_filters
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES, Context, Kind
-
-if TYPE_CHECKING:
-    from satchel.sources.change import Change
+from satchel.types import Context
 
 SHAPING_SETTINGS = ("index_", "redact_")
 """Settings that shape an answer and are not part of its request: what is indexed, and what counts as a secret."""
@@ -27,99 +21,6 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Of these the ones that change how fast an index is built and never what is in it."""
 
 CHANGES_NAMED = 10
-
-
-def request_data(request: AssembleRequest) -> dict[str, Any]:
-    """Every field of a request as plain JSON values, named as the options that give them."""
-    data: dict[str, Any] = {}
-    for field in fields(request):
-        value = getattr(request, field.name)
-        match field.name:
-            case "kinds":
-                data["types"] = [kind.plural for kind in value]
-            case "pins":
-                data["include"] = [str(pin) for pin in value]
-            case "weights" | "reserves":
-                data[field.name] = {kind.plural: amount for kind, amount in value.items()}
-            case "change":
-                data["change"] = _change_data(value) if value is not None else None
-            case "filters":
-                data["filters"] = filters_data(value)
-            case "session":
-                data["session"] = outside.line(value, len(value) + 1) if value else ""
-            case _:
-                data[field.name] = _plain(value)
-    return data
-
-
-def _change_data(change: Change) -> dict[str, Any]:
-    from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
-
-    return change_data(change)
-
-
-def _change_from(data: Any) -> Change:
-    from satchel.sources.change import change_from
-
-    return change_from(data)
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists and enums as their names, so that the data is equal to itself after a round through JSON."""
-    if isinstance(value, Enum):
-        return value.value
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """The request that `request_data` described. Raises UsageError for what this version cannot ask."""
-    given = dict(data)
-    known = {field.name: field.default for field in fields(AssembleRequest)}
-    try:
-        values: dict[str, Any] = {
-            "kinds": parse_kinds(given.pop("types")),
-            "pins": tuple(map(parse_pin, given.pop("include", ()))),
-        }
-        if given.pop("soft", False):
-            raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
-        unknown = sorted(given.keys() - known.keys())
-        if unknown:
-            raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
-        values |= {name: _field(name, value, known[name]) for name, value in given.items()}
-        if not isinstance(values["query"], str):
-            raise TypeError("query is no text")
-        return AssembleRequest(**values)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"the saved request is damaged ({error}): save it again with `satchel context --json`"
-        ) from None
-
-
-_CHECKED: Mapping[str, Callable[[Any], Any]] = {
-    "max_tokens": check_budget,
-    "min_score": check_score,
-    "filters": parse_filters,
-    "file_weights": check_file_weights,
-}
-
-
-def _field(name: str, value: Any, default: Any) -> Any:
-    if name in _CHECKED:
-        return _CHECKED[name](value)
-    match name:
-        case "weights" | "reserves":
-            return {CONTEXT_TYPES[plural]: amount for plural, amount in value.items()}
-        case "change":
-            return _change_from(value) if value is not None else None
-        case "lead":
-            return Kind(value) if value is not None else None
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(default, Enum):
-        return type(default)(value)
-    if isinstance(default, bool | int | str) and type(value) is not type(default):
-        raise TypeError(f"{name} is {value!r}")
-    return value
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
@@ -160,11 +61,11 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
     """Whether the index was brought up to date for a saved answer: what only memory answers is not told by the tree."""
-    from satchel.assemble import brief, premortem
+    from satchel.assemble.plans import BRIEF, PREMORTEM
 
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None
-    return not isinstance(request, Mapping) or request.get("plan") not in {premortem.PLAN, brief.PLAN}
+    return not isinstance(request, Mapping) or request.get("plan") not in {PREMORTEM, BRIEF}
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
