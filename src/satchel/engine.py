@@ -343,7 +343,7 @@ class Satchel:
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
         """The hits with `insertions` and `deletions` among the fields of commits, and what could not be counted."""
-        from satchel.assemble.line_counts import counted_hits
+        from satchel.assemble.items import counted_hits
 
         return counted_hits(hits, self._root.line_counts.of)
 

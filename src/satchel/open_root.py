@@ -23,9 +23,9 @@ from satchel.workspaces import Registry, WorkspaceType
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from satchel.assemble.read import FileLines
+    from satchel.assemble.gather import Workbench
     from satchel.assemble.receipts.session import Account
-    from satchel.assemble.stream import Workbench
+    from satchel.assemble.source_lines import FileLines
     from satchel.embed.protocol import Embedder
     from satchel.index.options import BuildOptions
     from satchel.index.report import IndexReport, Progress
@@ -123,7 +123,7 @@ class OpenRoot:
     @cached_property
     def lines(self) -> FileLines:
         """Lines of files for display, cached between questions."""
-        from satchel.assemble.read import FileLines
+        from satchel.assemble.source_lines import FileLines
 
         return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
 
@@ -149,7 +149,7 @@ class OpenRoot:
         `work` also gets all failures so far, each once: `notes`, those of the session's `account`, and those of
         opening the two stores. A memory file that cannot be read is such a failure, and the rest still answers.
         """
-        from satchel.assemble.stream import Workbench
+        from satchel.assemble.gather import Workbench
 
         earlier = (*notes, *(account.failures if account is not None else ()))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.stream import MEMORY_KINDS
+from satchel.assemble.gather import MEMORY_KINDS
 from satchel.index import vectors as module
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
