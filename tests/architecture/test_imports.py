@@ -13,6 +13,7 @@ LEAF_FILES = (
     "types",
     "errors",
     "vocabulary",
+    "codec",
     "protocols",
     "logs",
     "telemetry",
