@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from satchel.learn.entries import ImportReport
     from satchel.learn.journal import Journal
     from satchel.learn.memories import Memories
-    from satchel.learn.transcripts import TranscriptReport
     from satchel.learn.values import Values
     from satchel.sources.conversations import Exchange
 
@@ -136,7 +135,7 @@ class Learned:
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 
-    def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> TranscriptReport:
+    def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
         """Import transcripts of Claude Code as conversations of this repository.
 
         A file is imported as it is, of a folder only what was said while working in this root. What is here already

@@ -108,6 +108,11 @@ MISSING_TIER_WEIGHT = 0.5
 """The weight of an experience whose tier is missing or unknown: as of a poor one."""
 
 
+def tier_weight(tier: object) -> float:
+    """How much an experience of this tier counts, 0 to 1; an empty or unknown tier counts as a poor one."""
+    return {str(name): weight for name, weight in TIER_WEIGHTS.items()}.get(str(tier), MISSING_TIER_WEIGHT)
+
+
 class Axis(StrEnum):
     """A side of an experience that is a document of its own."""
 

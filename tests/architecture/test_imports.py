@@ -92,7 +92,6 @@ REPORTS = frozenset(
         "satchel.rules.applies",
         "satchel.rules.check",
         "satchel.rules.lines",
-        "satchel.learn.lessons",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from satchel.learn.entries import Value
 from satchel.learn.journal import Journal
-from satchel.learn.lessons import Value, value_bundle
 from satchel.learn.memories import Memories
 from satchel.learn.portable import export_lines
+from satchel.learn.records import value_bundle
 from satchel.learn.transcripts import put_exchanges
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind

@@ -25,7 +25,8 @@ from satchel.assemble.render import RenderRequest, render, sections
 from satchel.assemble.render.layout import file_path
 from satchel.assemble.render.parse import parse
 from satchel.assemble.render.records import heading, heading_name, kind_label, record_body, record_name
-from satchel.learn.lessons import Value, value_bundle
+from satchel.learn.entries import Value
+from satchel.learn.records import value_bundle
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import ContextItem, Format, Trust, View

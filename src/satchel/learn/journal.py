@@ -11,12 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from satchel.errors import UsageError
-from satchel.learn.bundles import experience_bundle, experience_of
-from satchel.learn.entries import Attempt, Experience, Lesson, Outcome, RootCause, Started, experience_data
-from satchel.learn.lines import experience_from
+from satchel.learn.entries import (
+    Attempt,
+    Experience,
+    Lesson,
+    Outcome,
+    RootCause,
+    Started,
+    experience_data,
+    experience_from,
+    tier_of,
+)
 from satchel.learn.memories import checked_limit
+from satchel.learn.records import experience_bundle, experience_of
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
-from satchel.learn.tiers import tier_of
 from satchel.store.protocol import Store, Writer
 from satchel.types import Kind
 from satchel.vocabulary import (

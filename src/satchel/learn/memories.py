@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import outside, telemetry
 from satchel.errors import UsageError
-from satchel.learn.bundles import memory_bundle, memory_of
 from satchel.learn.entries import FoundMemory, Memory, Remembered
+from satchel.learn.records import memory_bundle, memory_of
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from satchel import outside
+from satchel.codec import MILLISECONDS
 from satchel.errors import UsageError
-from satchel.learn.times import MILLISECONDS
 from satchel.roots import Places
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle

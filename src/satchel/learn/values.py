@@ -14,13 +14,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from satchel.codec import read_time
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
-from satchel.learn.cluster import LEAST_ENTRIES, centre, counted, group, named, validate
-from satchel.learn.lessons import Cluster, Grouping, Member, Proposal, Validation, Value, value_bundle, value_of
+from satchel.learn.cluster import (
+    LEAST_ENTRIES,
+    TEXT_TOKENS,
+    WORDS_LABEL,
+    Entry,
+    Space,
+    centre,
+    counted,
+    entries_of,
+    group,
+    make_space,
+    named,
+    validate,
+)
+from satchel.learn.entries import Cluster, Grouping, Member, Proposal, Validation, Value
+from satchel.learn.records import value_bundle, value_of
 from satchel.learn.scope import Notebook, near_ids
-from satchel.learn.space import TEXT_TOKENS, WORDS_LABEL, Entry, Space, entries_of, make_space
-from satchel.learn.times import read_time
 from satchel.store.records import Bundle
 from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice

@@ -12,11 +12,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from satchel.codec import Clean, json_object
+from satchel.errors import UsageError
 from satchel.sources.conversations import ID_CHARACTERS, Action, Exchange, shortened
 
 ARGUMENT_CHARACTERS = 200
@@ -42,25 +44,15 @@ _NO_TIME = 0.0
 _TICK = 0.001
 
 Line = Mapping[str, Any]
-Clean = Callable[[str], str]
-"""Removes from a text what must not be kept: hidden characters, secrets."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenLine:
-    """A line that is no JSON object: its number from 1, and why."""
-
-    number: int
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was read of one file: its exchanges in order, what was passed over by type, and what was broken."""
+    """The exchanges of one file in order, lines that were passed over by type, and number and error of broken lines."""
 
     exchanges: tuple[Exchange, ...]
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    broken: tuple[BrokenLine, ...] = ()
+    broken: tuple[tuple[int, str], ...] = ()
 
 
 def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_bytes: int) -> Transcript:
@@ -74,18 +66,10 @@ def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_byt
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
             continue
-        if len(raw) > line_bytes:
-            broken.append(BrokenLine(number, f"the line has {len(raw):,} bytes: at most {line_bytes:,}"))
-            continue
         try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            broken.append(BrokenLine(number, f"not JSON: {error}"))
-            continue
-        if isinstance(line, dict):
-            reading.take(line)
-        else:
-            broken.append(BrokenLine(number, f"not a JSON object but {type(line).__name__}"))
+            reading.take(json_object(raw, line_bytes))
+        except UsageError as error:
+            broken.append((number, str(error)))
     return Transcript(reading.finished(), dict(sorted(reading.passed_over.items())), tuple(broken))
 
 
