@@ -20,10 +20,9 @@ from satchel.types import Failure
 if TYPE_CHECKING:
     from satchel.embed.protocol import Embedder
     from satchel.learn.capture import Captured
-    from satchel.learn.conversations import Conversations
     from satchel.learn.entries import ImportReport
     from satchel.learn.journal import Journal
-    from satchel.learn.memories import Memories
+    from satchel.learn.memories import Conversations, Memories
     from satchel.learn.values import Values
     from satchel.sources.conversations import Exchange
 
@@ -83,7 +82,7 @@ class Learned:
     @property
     def conversations(self) -> Conversations:
         """What was said and is remembered: `listed`, `forget`."""
-        from satchel.learn.conversations import Conversations
+        from satchel.learn.memories import Conversations
 
         return Conversations(self.notebook)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import outside, telemetry
 from satchel.errors import UsageError
-from satchel.learn.entries import FoundMemory, Memory, Remembered
+from satchel.learn.entries import FoundMemory, Memory, Remark, Remembered
 from satchel.learn.records import memory_bundle, memory_of
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.search.dense import Meaning, scores
@@ -260,3 +260,34 @@ def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     if len(safe) > MOST_TAGS:
         raise UsageError(f"there are {len(safe)} tags: at most {MOST_TAGS}")
     return safe
+
+
+class Conversations:
+    """The conversations in sight of one root. Every method reads the present state of the store."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+
+    def listed(self, *, origin: str | None = None) -> list[Remark]:
+        """The exchanges that are remembered, or those of one origin, in the order they were said in each session."""
+        keys = list(self._store.iterate_keys(Kind.CONVERSATION))
+        bundles = self._store.bundles(self._store.bundle_ids(Kind.CONVERSATION, keys).values())
+        shown = sorted((self._notebook.shown(bundle) for bundle in bundles.values()), key=lambda bundle: bundle.key)
+        return [
+            Remark(bundle.key, bundle.title, bundle.created, bundle.origin)
+            for bundle in shown
+            if origin in (None, bundle.origin)
+        ]
+
+    def forget(self, identities: Sequence[str]) -> int:
+        """Remove exchanges for good; returns how many. Raises UsageError for one that is not here, and removes none."""
+        keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in identities]
+        with self._store.write() as writer:
+            known = {remark.id for remark in self.listed()}
+            for key in keys:
+                if key not in known:
+                    raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
+            writer.remove(Kind.CONVERSATION, keys)
+            writer.merge(never_stop)
+        return len(set(keys))

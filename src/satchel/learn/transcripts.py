@@ -5,6 +5,7 @@ Whatever was said before is found by its words, and what stands beside it in its
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import Counter
@@ -115,7 +116,8 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
         return ImportReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
     if root is not None and not any(_is_below(folder, root) for folder in _folders(raw)):
         return ImportReport(passed_over={ELSEWHERE: 1})  # without reading its lines: most files are of this sort
-    report = import_transcript(raw.split(b"\n"), notebook, name=path.stem, root=root)
+    lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
+    report = import_transcript(lines, notebook, name=path.stem, root=root)
     named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
     return replace(report, problems=named)
 
