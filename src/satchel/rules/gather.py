@@ -19,9 +19,7 @@ from satchel.rules.registry import Registry
 from satchel.rules.rule import InjectionRule, Target
 from satchel.rules.situation import Situation
 from satchel.rules.tree import ContextTree, MissingContextError, ResolvedContext
-from satchel.types import Failure
-
-DAY_SECONDS = 86_400.0
+from satchel.types import DAY_SECONDS, Failure
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""

@@ -13,7 +13,7 @@ import math
 from satchel.sources.peripheral import is_routine_commit
 from satchel.store.records import Bundle
 from satchel.types import Kind, Signal
-from satchel.vocabulary import tier_weight
+from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS
 
 TIER_WEIGHT = 0.12
 """Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
@@ -35,6 +35,8 @@ HALF_LIFE_SECONDS = 30 * 86_400.0
 
 DAY_SECONDS = 86_400
 
+_TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
+
 
 def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
     """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
@@ -46,7 +48,7 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
     """What speaks for a record of a kind: its tier, its importance, and when it was written, as far as they count."""
     signals = []
     if kind is Kind.EXPERIENCE:
-        signals.append(Signal("tier", tier_weight(tier), TIER_WEIGHT))
+        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
     if kind is Kind.MEMORY and importance is not None:
         signals.append(Signal("importance", importance, IMPORTANCE_WEIGHT))
     if now > 0:
@@ -63,7 +65,7 @@ def routine(bundle: Bundle) -> Signal | None:
 
 def tier_share(bundle: Bundle) -> float:
     """How far an experience can be relied on, 0 to 1."""
-    return tier_weight(bundle.fields.get("confidence_tier"))
+    return _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
 
 
 def recency(moment: float, now: float) -> float:

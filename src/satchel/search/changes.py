@@ -19,9 +19,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.redact import redact
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
-from satchel.types import Kind
-
-DAY_SECONDS = 86_400
+from satchel.types import DAY_SECONDS, Kind
 
 NEAR_NAMES = 3
 """Paths offered when one is unknown."""
