@@ -106,8 +106,8 @@ class Space:
     def select(self, ids: Sequence[str]) -> tuple[Matrix, list[Entry]]:
         """The vectors and entries of those of these ids that are here, in their order."""
         places = {entry.id: place for place, entry in enumerate(self.entries)}
-        found = [places[identity] for identity in ids if identity in places]
-        return self.vectors[found], [self.entries[place] for place in found]
+        rows = [places[identity] for identity in ids if identity in places]
+        return self.vectors[rows], [self.entries[place] for place in rows]
 
 
 def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
@@ -116,11 +116,11 @@ def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
     rows = [row for bundle in bundles.values() for row in range(bundle.first_document, bundle.last_document + 1)]
     owners = {row: part.bundle for row, part in store.parts(rows).items() if part.name == axis}
     texts = document_texts(store, [*owners], max_tokens)
-    found = [
+    entries = [
         Entry(bundles[owners[entry.row]].key, entry.row, entry.text, bundles[owners[entry.row]].fields)
         for entry in texts
     ]
-    return tuple(sorted(found, key=lambda entry: entry.id))
+    return tuple(sorted(entries, key=lambda entry: entry.id))
 
 
 def make_space(store: Store, axis: str, embedder: Embedder | None) -> Space:
@@ -175,8 +175,8 @@ def _space_of_words(entries: tuple[Entry, ...]) -> Space:
 def _by_terms(terms: Any, topics: Any) -> Callable[[Sequence[str]], Matrix]:
     def embed(texts: Sequence[str]) -> Matrix:
         weights = terms.transform(texts)
-        found = topics.transform(weights) if topics is not None else weights.toarray()
-        return normalised(found.astype("float32"))
+        rows = topics.transform(weights) if topics is not None else weights.toarray()
+        return normalised(rows.astype("float32"))
 
     return embed
 
@@ -194,11 +194,11 @@ def group(vectors: Matrix) -> list[list[int]]:
     """
     if len(vectors) < LEAST_ENTRIES:
         return []
-    found = [positions for positions in _groups(vectors) if _is_no_chance(vectors, positions)]
+    groups = [positions for positions in _groups(vectors) if _is_no_chance(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
-    if not found and float(nearness.mean()) >= ALIKE:
-        found = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
-    return sorted(found, key=lambda positions: (-len(positions), positions))
+    if not groups and float(nearness.mean()) >= ALIKE:
+        groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
+    return sorted(groups, key=lambda positions: (-len(positions), positions))
 
 
 def _groups(vectors: Matrix) -> list[list[int]]:

@@ -46,10 +46,10 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
     """
     bundles = {bundle.key: bundle for bundle in (exchange_bundle(row, notebook, origin) for row in exchanges)}
     store = notebook.store
-    known = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
+    stored = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
     same = {
         row.key
-        for row in known.values()
+        for row in stored.values()
         if (row.content_hash, row.workspace) == (bundles[row.key].content_hash, bundles[row.key].workspace)
     }
     news = [bundle for key, bundle in sorted(bundles.items()) if key not in same]
@@ -57,7 +57,7 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
         with store.write() as writer:
             writer.put(news)
             writer.merge(never_stop)
-    updated = len(known) - len(same)
+    updated = len(stored) - len(same)
     return ImportReport(len(news) - updated, updated, len(same))
 
 
@@ -99,14 +99,14 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:
     """The files themselves, and every `*.jsonl` below the folders, in order. Raises UsageError where there is none."""
-    found: list[Path] = []
+    files_below: list[Path] = []
     for path in paths:
         below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
         if not below:
             what = "holds no *.jsonl file" if path.is_dir() else "does not exist"
             raise UsageError(f"{path} {what}: Claude Code keeps its transcripts below ~/.claude/projects")
-        found += below
-    return list(dict.fromkeys(found))
+        files_below += below
+    return list(dict.fromkeys(files_below))
 
 
 def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportReport:
@@ -124,7 +124,7 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
 
 def _folders(raw: bytes) -> list[str]:
     """The folders that the lines of a transcript name, each once."""
-    return [json.loads(found.decode("utf-8", "replace")) for found in dict.fromkeys(_FOLDER.findall(raw))]
+    return [json.loads(folder.decode("utf-8", "replace")) for folder in dict.fromkeys(_FOLDER.findall(raw))]
 
 
 def _is_below(folder: str, root: Path) -> bool:

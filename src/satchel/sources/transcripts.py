@@ -35,8 +35,8 @@ _NOT_SAID = re.compile(
 )
 _COMMAND = re.compile(r"<command-(?:name|args)>(.*?)</command-(?:name|args)>", re.DOTALL)
 _INTERRUPTED = "[Request interrupted by user"
-_TOLD_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
-"""What of a tool's input tells most, in this order."""
+_TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
+"""Arguments of a tool that tell most, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
 _SESSION_CHARACTERS = 64
@@ -227,12 +227,14 @@ def _said(blocks: Iterable[Line]) -> str:
     return "\n".join(piece.strip() for piece in pieces if piece.strip())
 
 
-def _argument(given: object) -> str:
-    """What a tool was called with, in short: what tells most of its input, else all of it."""
-    if not isinstance(given, Mapping):
+def _argument(arguments: object) -> str:
+    """The arguments of a tool call in short: the most telling one, else all of them."""
+    if not isinstance(arguments, Mapping) or not arguments:
         return ""
-    told = next((given[name] for name in _TOLD_ARGUMENTS if isinstance(given.get(name), str) and given[name]), None)
-    text = told if told is not None else json.dumps(given, ensure_ascii=False, sort_keys=True) if given else ""
+    telling = (
+        arguments[name] for name in _TELLING_ARGUMENTS if isinstance(arguments.get(name), str) and arguments[name]
+    )
+    text = next(telling, None) or json.dumps(arguments, ensure_ascii=False, sort_keys=True)
     return " ".join(text.split())
 
 
