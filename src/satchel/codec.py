@@ -21,6 +21,8 @@ from satchel.vocabulary import parse_choice
 MILLISECONDS = 3
 """Decimal digits of a second that JSON keeps."""
 
+DAY_SECONDS = 86_400
+
 CHOICE_CHARACTERS = 100
 """Longest text that is compared with the values of a choice."""
 

@@ -37,12 +37,6 @@ class Kind(StrEnum):
         return self.plural.capitalize()
 
 
-MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
-"""Kinds in the durable memory file; all others are derived from files and kept in the index."""
-
-DAY_SECONDS = 86_400
-
-
 _PLURALS = {
     Kind.MEMORY: "memories",
     Kind.CODE: "code",

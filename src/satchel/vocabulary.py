@@ -130,6 +130,9 @@ class ImportFormat(StrEnum):
     CLAUDE_CODE = "claude-code"
 
 
+MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
+"""Kinds in the durable memory file; all others are derived from files and kept in the index."""
+
 _RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
 
 FILTER_KINDS: Mapping[str, frozenset[Kind]] = {

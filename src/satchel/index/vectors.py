@@ -16,7 +16,8 @@ from satchel.embed.protocol import Embedder
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.sqlite.store import SqliteStore
-from satchel.types import MEMORY_KINDS, Failure, Kind
+from satchel.types import Failure, Kind
+from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
     from satchel.index.report import Progress, VectorReport

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from satchel import outside
+from satchel.codec import DAY_SECONDS
 from satchel.errors import ContextFileError, UnsafePathError
 from satchel.rules.applies import Applied, applied, near, to_judge
 from satchel.rules.document import CONTEXTS, file_of
@@ -19,7 +20,7 @@ from satchel.rules.registry import Registry
 from satchel.rules.rule import InjectionRule, Target
 from satchel.rules.situation import Situation
 from satchel.rules.tree import ContextTree, MissingContextError, ResolvedContext
-from satchel.types import DAY_SECONDS, Failure
+from satchel.types import Failure
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
