@@ -89,9 +89,8 @@ REPORTS = frozenset(
         "satchel.index.status",
         "satchel.search.changes",
         "satchel.learn.entries",
-        "satchel.rules.applies",
+        "satchel.rules.instructions",
         "satchel.rules.check",
-        "satchel.rules.lines",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""
