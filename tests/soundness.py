@@ -1,6 +1,6 @@
-"""Whether a store file keeps its own rules, and what it says apart from the numbers that it gave to its rows.
+"""Checks of a store file: whether it keeps its own rules, and its contents without the numbers of its rows.
 
-Looking takes a second or more for a large index, so this is for checks, tests and benchmarks.
+A check takes a second or more for a large index.
 """
 
 from __future__ import annotations

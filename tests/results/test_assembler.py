@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel
-from satchel.assemble.render.parse import parse
 from satchel.errors import UsageError
+from satchel.testing import parse
 from satchel.types import Format, View
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE
 from tests.oracle import o200k

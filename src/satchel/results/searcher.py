@@ -6,18 +6,27 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from satchel import logs
+from satchel import logs, outside
+from satchel.assemble.items import record_metadata
 from satchel.errors import UsageError
-from satchel.types import CONTEXT_TYPES
+from satchel.results.shapes import Finding
+from satchel.sources.experiences import shown_record
+from satchel.types import CONTEXT_TYPES, Hit, Role
 from satchel.vocabulary import Axis, parse_choice
 
 if TYPE_CHECKING:
-    from satchel.assemble.findings import Finding
     from satchel.engine import Satchel
 
 
+SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
+"""Context type -> the method of a searcher that answers for it."""
+
+MORE_CODE = 8
+"""Results that are searched for each one wanted where language or type leave some out."""
+
+
 class SearchMode(StrEnum):
-    """What a search goes by: meaning, words, or both."""
+    """Whether a search compares meaning, words, or both."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -31,27 +40,30 @@ _STRATEGIES: Mapping[SearchMode, tuple[str, ...]] = {
 }
 
 _BY_WORDS_ALONE = frozenset({"code", "commits", "docs"})
-"""Types that have no vectors: measured, they add nothing there. A semantic search of them goes by words."""
+"""Types without vectors: measured, they add nothing there. A semantic search of them compares words."""
+
+_VAGUE = frozenset({Role.RECORD, Role.TEXT, Role.GAP})
+"""Roles that say less than the kind does."""
 
 
 class Searcher:
-    """Searches what one `Satchel` knows; without one, what the current folder knows.
+    """Searches one `Satchel`; without one, that of the current folder.
 
-    An empty query finds nothing. Results come best first. Filters that are None admit everything; times are seconds
+    An empty query has no results. Results come best first. Filters that are None admit everything; times are seconds
     since the epoch. Raises UsageError for impossible values; the message lists the possible ones.
     """
 
     def __init__(self, satchel: Satchel | None = None, *, now: float | None = None) -> None:
-        """`now` (seconds) is what recency is measured from; default: the start of the day (UTC) of each search."""
-        self._given = satchel
+        """Recency is measured from `now` (seconds); default: the start of the day (UTC) of each search."""
+        self._satchel = satchel
         self._opened: Satchel | None = None
         self._now = now
 
     @property
     def satchel(self) -> Satchel:
         """The engine that is searched, opened for the current folder when it is first needed."""
-        if self._given is not None:
-            return self._given
+        if self._satchel is not None:
+            return self._satchel
         if self._opened is None:
             from satchel.engine import Satchel
 
@@ -89,10 +101,9 @@ class Searcher:
         unit_type: str | None = None,
     ) -> list[Finding]:
         """Parts of code files, in one language and of one type (`function`, `method`, `class`) if given."""
-        wanted = {"language": language, "type": unit_type}
-        filtered = any(wanted.values())
-        found = await self._search("code", query, limit * _MORE_CODE if filtered else limit, search_mode)
-        chosen = [row for row in found if unit_type in (None, row.type)]
+        more = MORE_CODE if language or unit_type else 1
+        results = await self._search("code", query, limit * more, search_mode)
+        chosen = [row for row in results if unit_type in (None, row.type)]
         return [row for row in chosen if language in (None, row.metadata["language"])][:limit]
 
     async def search_experiences(
@@ -169,11 +180,11 @@ class Searcher:
         if not query.strip():
             return []
         wanted = {name: value for name, value in filters.items() if value is not None}
-        return await asyncio.to_thread(self._find, type_, query, limit, mode, wanted)
+        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, wanted)
 
-    def _find(self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]) -> list[Finding]:
-        from satchel.assemble.findings import finding
-
+    def _search_now(
+        self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]
+    ) -> list[Finding]:
         satchel = self.satchel
         if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.embedder is None):
             logs.warning("no vectors to search by: the words answer", type=type_)
@@ -181,11 +192,39 @@ class Searcher:
         hits = satchel.search(
             query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode], min_score=0.0
         )
-        return [finding(hit, satchel.store_of, satchel.settings.redact_allow) for hit in hits]
+        return [_finding(hit, satchel) for hit in hits]
 
 
-_MORE_CODE = 8
-"""Results that are looked at for each one wanted where language or type leave some out."""
-
-SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
-"""Context type -> the method of a searcher that answers for it."""
+def _finding(hit: Hit, satchel: Satchel) -> Finding:
+    """A hit with its content as it was indexed; an experience shows all of its sides."""
+    document, location = hit.document, hit.document.location
+    kind, allow = document.kind.value, satchel.settings.redact_allow
+    text = satchel.store_of(document.kind).text(int(document.fields["bundle"]))
+    if location is None:
+        content = outside.text(shown_record(document.kind, document.fields, text), allow)
+        metadata = record_metadata(document.id, document.fields, document.created)
+        return Finding(
+            document.id, kind, kind, document.title, content, hit.relevance, metadata=metadata, signals=hit.signals
+        )
+    place: dict[str, Any] = {
+        "file_path": location.path,
+        "start_line": location.start_line,
+        "end_line": location.end_line,
+    }
+    metadata = {
+        **place,
+        "language": document.fields.get("language", ""),
+        "qualified_name": document.title,
+        "signature": document.signature,
+    }
+    return Finding(
+        document.id,
+        kind,
+        kind if document.role in _VAGUE else document.role.value,
+        document.title,
+        outside.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
+        hit.relevance,
+        metadata=metadata,
+        signals=hit.signals,
+        **place,
+    )

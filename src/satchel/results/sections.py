@@ -1,4 +1,4 @@
-"""Contexts of what somebody else's searcher found: its results by section, through the door of given results.
+"""Contexts of the results of somebody else's searcher, section by section.
 
 A result is a mapping or an object with the names of the first specification (`content`, `category`, `importance`;
 `goal`, `hypothesis` ... of an experience; `sha`, `author`, `message` of a commit), there or in its `metadata`, or one
@@ -11,25 +11,24 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from satchel import outside
-from satchel.assemble.given import Entity, read_results, value_of
-from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import Filling, Marking, answer, fit
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.read import FileLines
-from satchel.assemble.render.layout import group_of
+from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
-from satchel.assemble.section import Section
-from satchel.assemble.supply import supply
+from satchel.results.candidates import supply
+from satchel.results.entities import Entity, read_results, value_of
 from satchel.search.adjust import beside_words
 from satchel.sources.experiences import shown_text
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
 _CONTENT = ("content", "text", "message", "body", "code", "signature")
-"""Where the text of a result may stand, by the first specification and by those who built it."""
+"""Where the text of a result may be, by the first specification and by those who built it."""
 
 _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     Kind.MEMORY: ("category", "importance", "created_at", "tags"),
@@ -61,39 +60,34 @@ def searched_context(
     request: AssembleRequest,
     plan: Plan,
     rows: Rows,
-    options: AssemblyOptions,
     marking: Marking,
+    root: Path,
     files: FileLines,
-    problems: Sequence[Failure] = (),
+    failures: Sequence[Failure] = (),
 ) -> Context:
     """The context of results by section, best first in each; what is wrong with one becomes a note.
 
-    In a plan of records that stand once, one that several sections were given stands in the first of them.
+    In a plan that shows each record once, a record that several sections got is in the first of them.
     """
-    sections, notes = [], [*problems]
+    sections, notes = [], [*failures]
     seen: set[str] = set()
     for planned, results in rows:
-        entities, found = _entities(planned.kind, results, marking.allow, request.now)
-        notes += found
+        entities, problems = _entities(planned.kind, results, marking.allow, request.now)
+        notes += problems
         if plan.once:
             entities = [entity for entity in entities if entity.id not in seen]
             seen |= {entity.id for entity in entities}
-        supplied = supply(entities, options, files)
+        supplied = supply(entities, request, root, files)
         notes += supplied.notes
         supplied.candidates += supplied.whole_files
-        whole = supplied.section((), imports=options.include_imports)
+        whole = supplied.section((), imports=request.imports)
         if whole.candidates:
-            sections.append(_section(whole, planned))
+            sections.append(
+                replace(whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title)
+            )
     token_counter = counter(request.tokenizer)
     fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True, is_strict=False))
     return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
-
-
-def _section(whole: Section, planned: PlannedSection) -> Section:
-    return replace(
-        whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title, shown=set(),
-        groups={}, left={}, tokens=0,
-    )  # fmt: skip
 
 
 def _entities(
@@ -101,16 +95,16 @@ def _entities(
 ) -> tuple[list[Entity], list[Failure]]:
     """The results of a kind as entities of that kind, best first, with what the kind defines."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
-    given = read_results([_given(kind, identity, result) for identity, result in named], allow)
+    read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
-    entities = [replace(entity, fields=defined.get(entity.id, {})) for entity in given.entities]
+    entities = [replace(entity, fields=defined.get(entity.id, {})) for entity in read]
     moment = now or start_of_day()
-    entities.sort(key=lambda entity: -_worth(kind, entity, moment))
-    return entities, [replace(note, source=kind.plural) for note in given.notes]
+    entities.sort(key=lambda entity: -_rank(kind, entity, moment))
+    return entities, [replace(note, source=kind.plural) for note in notes]
 
 
-def _worth(kind: Kind, entity: Entity, now: float) -> float:
-    """The rank of somebody else's result: its score, and what speaks for a record beside it, as for ours (log)."""
+def _rank(kind: Kind, entity: Entity, now: float) -> float:
+    """The rank of a result (log): its score, and what speaks for a record beside it, as for ours."""
     fields = entity.fields
     importance = fields.get("importance")
     is_number = isinstance(importance, int | float) and math.isfinite(importance)
@@ -132,13 +126,13 @@ def seconds(moment: object) -> float:
 
 def _identity(kind: Kind, result: object, number: int) -> str:
     """The id of a result as ours are written: `commit:1a2b3c`; numbered where it has none."""
-    found = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
-    written = str(found).partition("::")[0] if kind is Kind.EXPERIENCE else str(found)
+    identity = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
+    written = str(identity).partition("::")[0] if kind is Kind.EXPERIENCE else str(identity)
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
-def _given(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
-    """A result under the names that the door of given results reads."""
+def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
+    """A result under the names that `read_results` reads."""
     content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
     if kind is Kind.EXPERIENCE and value_of(result, "goal"):
         content = shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})
@@ -158,15 +152,15 @@ def _given(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
 
 
 def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]:
-    found = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
+    fields = {name: value for name in _FIELDS.get(kind, ()) if (value := value_of(result, name)) is not None}
     if kind is Kind.COMMIT:
-        found["files"] = list(value_of(result, "files_changed", "files") or ())
+        fields["files"] = list(value_of(result, "files_changed", "files") or ())
     if kind in _FIELDS:
-        found["timestamp"] = seconds(
+        fields["timestamp"] = seconds(
             next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
         )
-    fit_to_show: dict[str, Any] = outside.value({name: _plain(value) for name, value in found.items()}, allow)
-    return fit_to_show
+    cleaned: dict[str, Any] = outside.value({name: _plain(value) for name, value in fields.items()}, allow)
+    return cleaned
 
 
 def _plain(value: Any) -> Any:
@@ -178,5 +172,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(inner) for inner in value]
     parts = {name: value_of(value, name) for name in ("category", "description", "what_worked", "takeaway")}
-    known = {name: _plain(inner) for name, inner in parts.items() if inner is not None}
-    return known or str(value)
+    values = {name: _plain(inner) for name, inner in parts.items() if inner is not None}
+    return values or str(value)
