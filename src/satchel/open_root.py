@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
 from satchel.errors import LockedError, StoreError
-from satchel.index.vectors import MEMORY_KINDS, Vectors, shelves
+from satchel.index.vectors import Vectors, shelves
 from satchel.keys import load_key
 from satchel.roots import Places, locate
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Failure, Kind
+from satchel.vocabulary import MEMORY_KINDS
 from satchel.workspaces import Registry, WorkspaceType
 
 if TYPE_CHECKING:
