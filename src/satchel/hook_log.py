@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: a line written while the file is cut may be lost
-    fcntl = None  # type: ignore[assignment]
+from satchel import state_files
 
 MOST_BYTES = 1_000_000
 """Beyond this size the older half is forgotten: about two thousand events, some weeks of work."""
@@ -42,19 +37,9 @@ def log_file(state: Path) -> Path:
 
 def record(state: Path, entry: Entry) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
-    path = log_file(state)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
-    with _locked(path.parent):
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(path, flags, 0o600)
-        try:
-            os.write(descriptor, line.encode("ascii"))
-            size = os.fstat(descriptor).st_size
-        finally:
-            os.close(descriptor)
-        if size > MOST_BYTES:
-            _forget(path)
+    raw = line.encode("ascii")
+    state_files.append(log_file(state), raw, most=MOST_BYTES, kept=KEPT_BYTES, wait_seconds=LOCK_SECONDS)
 
 
 def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
@@ -77,37 +62,3 @@ def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
 def failures(state: Path, most: int) -> list[dict[str, Any]]:
     """The newest `most` entries of events that broke, the oldest of them first."""
     return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]
-
-
-def _forget(path: Path) -> None:
-    """Keep the newest half, whole lines."""
-    kept = path.read_bytes()[-KEPT_BYTES:].partition(b"\n")[2]
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        os.write(descriptor, kept)
-    finally:
-        os.close(descriptor)
-    unfinished.replace(path)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, or go on without it after a while: a line that is lost is better than a late prompt."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        until = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() >= until:
-                    break
-                time.sleep(LOCK_SECONDS / 20)
-        yield
-    finally:
-        os.close(descriptor)

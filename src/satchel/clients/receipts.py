@@ -13,6 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from satchel import state_files
 from satchel.clients.json_edits import Edit
 from satchel.clients.targets import Target
 
@@ -60,7 +61,7 @@ def load(target: Target, state: Path) -> Receipt | None:
 def save(target: Target, state: Path, receipt: Receipt) -> None:
     """Keep the receipt, readable for the user alone. Raises OSError."""
     file = _file(target, state)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state_files.make_folder(file.parent)
     data: Mapping[str, Any] = {
         "file": str(target.file),
         "name": target.name,
@@ -71,11 +72,7 @@ def save(target: Target, state: Path, receipt: Receipt) -> None:
         "after": receipt.after,
         "undo": None if receipt.undo is None else [(edit.offset, edit.added) for edit in receipt.undo],
     }
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-        json.dump(data, stream)
-    unfinished.replace(file)
+    state_files.replace(file, json.dumps(data).encode())
 
 
 def forget(target: Target, state: Path) -> None:

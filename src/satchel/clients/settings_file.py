@@ -8,10 +8,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from satchel import state_files
 from satchel.errors import ClientFileError
 
 MAX_BYTES = 50_000_000
@@ -62,23 +62,11 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
         mode = stat.S_IMODE(target.stat().st_mode)
         if not mode & stat.S_IWUSR:
             raise ClientFileError(f"{path} is read-only: allow writing (chmod u+w) and try again")
+    check_unchanged(path, before)
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        state_files.replace(target, after, mode=_new_mode() if mode is None else mode, durable=True)
     except OSError as error:
         raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
-    unfinished = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(after)
-            stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.chmod(_new_mode() if mode is None else mode)
-        check_unchanged(path, before)
-        unfinished.replace(target)
-    except OSError as error:
-        raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def remove(path: Path, before: bytes) -> None:

@@ -7,6 +7,7 @@ import platform
 import re
 import sys
 
+from satchel import state_files
 from satchel.doctor.check import Check, fail, ok, warn
 from satchel.tokens import counter
 
@@ -74,19 +75,11 @@ def guards() -> Check:
     """Whether the system can open a file without following links, and lock an index."""
     missing = [name for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_CLOEXEC") if not hasattr(os, name)]
     missing += [] if os.open in os.supports_dir_fd else ["openat"]
-    missing += [] if _has_flock() else ["flock"]
+    missing += [] if state_files.HAS_LOCKS else ["flock"]
     if missing:
         message = f"this system lacks {', '.join(missing)}: links are resolved and checked instead, which is weaker"
         return warn("guards", message, "index only folders that you trust")
     return ok("guards", "files are opened without following links")
-
-
-def _has_flock() -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    return hasattr(fcntl, "flock")
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -6,13 +6,12 @@ Only measures are kept, under the id of the fix: no message, no path and no line
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel import __version__
+from satchel import __version__, state_files
 from satchel.evaluate.fixes import Fix
 from satchel.search.query import analyse
 from satchel.settings import Settings
@@ -108,10 +107,7 @@ class Kept:
 
     def add(self, answer: Answer) -> None:
         """Keep one more. Raises OSError."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(answer)) + "\n")
+        state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
         self._answers[answer.sha] = answer
 
     def _read(self) -> list[Answer]:

@@ -6,16 +6,13 @@ session. One at a time for each root; whoever comes meanwhile leaves a mark, and
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: the index lock alone keeps two runs apart
-    fcntl = None  # type: ignore[assignment]
+from satchel import state_files
 
 REFRESH, CAPTURE = "refresh", "capture"
 
@@ -36,7 +33,7 @@ def start(words: Sequence[str], state: Path) -> None:
     # Neither the current folder nor that of a script may bring in modules of its own: both belong to whoever wrote
     # the repository.
     command = [sys.executable, "-P", "-m", "satchel.hooks.background", *words]
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state_files.make_folder(state)
     subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -54,7 +51,7 @@ def refresh(root: Path, state: Path, name: str) -> bool:
     `name` is that of the index. Where one is at work already, it will look once more.
     """
     mark = _mark(state, name)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state_files.make_folder(mark.parent)
     mark.touch()
     with _alone(mark) as is_alone:
         if not is_alone:
@@ -72,25 +69,9 @@ def _mark(state: Path, name: str) -> Path:
     return state / "hooks" / "refresh" / name
 
 
-@contextlib.contextmanager
-def _alone(mark: Path) -> Iterator[bool]:
-    """Whether no other process works for this root; until the block ends, none begins."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(mark.with_name(f"{mark.name}.lock"), flags, 0o600)
-    try:
-        yield _is_taken(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _is_taken(descriptor: int) -> bool:
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _alone(mark: Path) -> AbstractContextManager[bool]:
+    """Tell whether no other process works for this root; until the block ends, none begins."""
+    return state_files.locked(mark.with_name(f"{mark.name}.lock"), 0.0)
 
 
 def run(words: Sequence[str]) -> int:

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: two hooks of one session at the same moment may both answer
-    fcntl = None  # type: ignore[assignment]
+from satchel import state_files
 
 MOST_PROMPTS = 12
 MOST_FILES = 40
@@ -49,8 +45,7 @@ class SessionState:
     """The file of one session. Methods raise OSError where the state folder cannot be used."""
 
     def __init__(self, state: Path, session: str) -> None:
-        self._folder = state / "hooks" / "sessions"
-        self._path = self._folder / f"{session_mark(session)}.json"
+        self._path = state / "hooks" / "sessions" / f"{session_mark(session)}.json"
 
     def claim(self, what: str, seconds: float | None = None) -> bool:
         """Whether nobody has answered this in this session yet, or not for so many seconds. Now somebody has."""
@@ -104,59 +99,24 @@ class SessionState:
 
     def prune(self) -> None:
         """Remove the files of sessions that are long over."""
-        oldest = time.time() - KEPT_SECONDS
-        with contextlib.suppress(FileNotFoundError):
-            for path in self._folder.iterdir():
-                with contextlib.suppress(FileNotFoundError):
-                    if path.stat().st_mtime < oldest:
-                        path.unlink()
+        state_files.prune_older(self._path.parent, KEPT_SECONDS)
 
     def _change(self, change: Callable[[State], Result]) -> Result:
         """Read, change and write the state, alone."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._locked():
+        state_files.make_folder(self._path.parent)
+        with state_files.locked(self._path.with_suffix(".lock"), LOCK_SECONDS) as is_ours:
+            if not is_ours:
+                raise BusyError("another hook of this session is at work")
             state = _usable(self._read())
             result = change(state)
-            unfinished = self._path.with_suffix(f".{os.getpid()}")
-            descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-            try:
-                os.write(descriptor, json.dumps(state, separators=(",", ":")).encode())
-            finally:
-                os.close(descriptor)
-            unfinished.replace(self._path)
+            state_files.replace(self._path, json.dumps(state, separators=(",", ":")).encode())
         return result
 
     def _read(self) -> object:
-        """What the file holds; a damaged one is as good as none."""
-        with contextlib.suppress(FileNotFoundError, ValueError, RecursionError):
-            return json.loads(self._path.read_bytes())
+        """Return the contents of the file; those of a damaged one are as good as none."""
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(state_files.read(self._path) or b"null")
         return None
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        if fcntl is None:
-            yield
-            return
-        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        descriptor = os.open(self._path.with_suffix(".lock"), flags, 0o600)
-        try:
-            until = time.monotonic() + LOCK_SECONDS
-            while not _is_taken(descriptor):
-                if time.monotonic() >= until:
-                    raise BusyError("another hook of this session is at work")
-                time.sleep(LOCK_SECONDS / 60)
-            yield
-        finally:
-            os.close(descriptor)
-
-
-def _is_taken(descriptor: int) -> bool:
-    """Take the lock if nobody has it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _usable(found: object) -> State:

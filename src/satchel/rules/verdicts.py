@@ -7,11 +7,11 @@ have other names. A file that cannot be read is as good as none.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
+from satchel import state_files
 from satchel.files import Skipped, read_bytes
 from satchel.rules.situation import Situation
 
@@ -50,18 +50,11 @@ class VerdictFiles:
         known |= {self._hash(condition): verdict for condition, verdict in verdicts.items()}
         name = self._name(judge, situation)
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._make_room()
-            unfinished = self._folder / f".{name}.{os.getpid()}"
-            unfinished.write_text(json.dumps(known, sort_keys=True), encoding="ascii")
-            unfinished.replace(self._folder / name)
+            state_files.make_folder(self._folder)
+            state_files.prune_surplus(self._folder, "*.json", MOST_FILES)
+            state_files.replace(self._folder / name, json.dumps(known, sort_keys=True).encode("ascii"))
         except OSError:
             return
-
-    def _make_room(self) -> None:
-        listed = sorted(self._folder.glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-        for path in listed[: len(listed) - MOST_FILES // 2] if len(listed) >= MOST_FILES else ():
-            path.unlink(missing_ok=True)
 
     def _name(self, judge: str, situation: Situation) -> str:
         return f"{self._hash(f'{judge}/{situation.digest()}')}.json"

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel import logs
-from satchel.assemble.receipts.line_file import LineFile
+from satchel import logs, state_files
 from satchel.types import Context, Kind
 
 MOST_BYTES = 4_000_000
@@ -66,7 +65,7 @@ class HandleLedger:
     """The file of one root. Several processes may write and read it at once."""
 
     def __init__(self, path: Path) -> None:
-        self._file = LineFile(path)
+        self._path = path
 
     def record(self, given: Sequence[Given]) -> None:
         """Remember these handles. Where the folder cannot be written, a line in the log says so, and nothing fails."""
@@ -74,9 +73,9 @@ class HandleLedger:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in Given.__slots__])}\n" for row in given)
         try:
-            self._file.append(lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
+            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
         except OSError as error:
-            logs.warning("handles not remembered", path=str(self._file.path), reason=error.strerror or str(error))
+            logs.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
 
     def find(self, handles: Iterable[str]) -> Mapping[str, Given]:
         """What these handles were last given for; unknown ones are left out."""
@@ -89,7 +88,7 @@ class HandleLedger:
 
     def _rows(self) -> Iterator[Given]:
         """All rows, oldest first. A line that a crash cut in two is passed over."""
-        for line in self._file.read().split(b"\n"):
+        for line in (state_files.read(self._path) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, TypeError):
                 handle, kind, identity, path, name, content_hash, ranges = json.loads(line)
                 spans = tuple((int(start), int(end)) for start, end in ranges)

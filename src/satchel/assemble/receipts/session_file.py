@@ -16,8 +16,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel import logs
-from satchel.assemble.receipts.line_file import LineFile
+from satchel import logs, state_files
 
 MOST_BYTES = 200_000
 """Beyond this size the older half is forgotten, and what it names may be shown again: about 100 answers. Reading that
@@ -70,30 +69,27 @@ class SessionFile:
 
     def __init__(self, folder: Path, root_name: str, session: str) -> None:
         name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=16, person=b"satchel session").hexdigest()
-        self._file = LineFile(folder / f"{root_name}-{name}.jsonl")
-
-    @property
-    def path(self) -> Path:
-        """Where it lies."""
-        return self._file.path
+        self.path = folder / f"{root_name}-{name}.jsonl"
 
     def read(self, state: str = "") -> Ledger:
         """All of it, or what it was in a former `state` if that can still be told; a damaged ledger has no rows."""
-        raw = self._file.read()
+        raw = state_files.read(self.path) or b""
         known = _prefix(raw, state) if state else None
         return _parsed(raw if known is None else known)
 
     def check_writable(self) -> None:
         """See that rows can be added, before an answer is made that counts on it."""
-        self._file.check_writable()
+        state_files.append(self.path, b"")
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add what one answer showed."""
-        self._file.append(_line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
+        state_files.append(self.path, _line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
 
     def restart(self, rows: Sequence[Row]) -> None:
         """Hold what one answer showed, and nothing from before."""
-        self._file.replace(_line(rows))
+        state_files.make_folder(self.path.parent)
+        with state_files.locked(self.path.parent):
+            state_files.replace(self.path, _line(rows))
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""
