@@ -143,10 +143,22 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         folders = config.Folders.from_environment(variables)
         places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        index, key = places.index / INDEX_NAME, load_key(folders.state, variables)
-        vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
+        return cls.open_at(places, loaded, folders, variables, embedder)
+
+    @classmethod
+    def open_at(
+        cls,
+        places: Places,
+        loaded: config.LoadedSettings,
+        folders: config.Folders,
+        environ: Mapping[str, str],
+        embedder: Embedder | None = None,
+    ) -> Self:
+        """Open a root that was located before, with settings that were loaded before. Raises what `open` raises."""
+        index, key = places.index / INDEX_NAME, load_key(folders.state, environ)
+        vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, environ, embedder)
         opened = cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
-        opened._environ = variables
+        opened._environ = environ
         opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
 

@@ -10,7 +10,7 @@ from satchel.errors import ConfigError
 TABLE, KEY = "hooks", "enabled"
 
 
-def switch(path: Path, *, is_on: bool) -> Path:
+def toggle(path: Path, *, is_on: bool) -> Path:
     """Write `enabled` in the table `hooks` of the settings file; returns the file that was written.
 
     A file that is a link is written where it leads. Raises ConfigError for a file that cannot be understood, OSError
