@@ -24,8 +24,7 @@ from satchel.mcp.process import Parent
 from satchel.mcp.proxy_pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, lines
 from satchel.mcp.relay import Relay, Request, with_context
 from satchel.settings import SETTINGS
-from satchel.tools.situation import call_situation
-from satchel.tools.used import SITUATION_ITEM, context_used
+from satchel.tools.calls import SITUATION_ITEM, call_situation, context_used
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
