@@ -82,13 +82,24 @@ class OpenRoot:
         """Open a root as `Satchel.open` describes it."""
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)
-        registry = Registry(folders)
-        places = locate(path, root if workspace is None else registry.get(workspace).path, folders)
+        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        opened = cls(places, loaded, load_key(folders.state, variables), variables)
+        return cls.open_at(places, loaded, folders, variables, embedder)
+
+    @classmethod
+    def open_at(
+        cls,
+        places: Places,
+        loaded: config.LoadedSettings,
+        folders: config.Folders,
+        environ: Mapping[str, str],
+        embedder: Embedder | None = None,
+    ) -> Self:
+        """Open a root that was located, with settings that were loaded before. Raises what `Satchel.open` raises."""
+        opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
-        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, variables, embedder)
-        opened.is_vault = registry.type_of(places.root) is WorkspaceType.VAULT
+        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
+        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
 
     @property

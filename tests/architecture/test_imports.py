@@ -28,6 +28,7 @@ LEAF_FILES = (
     "files",
     "file_contents",
     "outside",
+    "state_files",
     "keys",
     "git",
     "setting",

@@ -1,7 +1,7 @@
-"""A few threads for the work that blocks, with a queue that has an end.
+"""A few threads for blocking work, with a bounded queue.
 
-The engine is synchronous: its work runs here, never on the event loop, which goes on answering others. A client that
-goes away takes its request along: what waits is dropped, what runs is asked to stop.
+The engine is synchronous: its work runs here, never on the event loop, which continues to answer other requests. When a
+client disconnects, its waiting request is dropped, and its running one is asked to stop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-from satchel.web.refusals import BUSY, STOPPING, Refusal
+from satchel.web.error_responses import BUSY, STOPPING, Refusal
 
 Result = TypeVar("Result")
 
@@ -35,7 +35,7 @@ class ClientGoneError(Exception):
     """Nobody waits for the answer any more."""
 
 
-class Turns:
+class RequestQueue:
     """Up to `threads` requests at work and `waiting` more in the queue, until it is closed."""
 
     def __init__(self, threads: int, waiting: int, name: str) -> None:

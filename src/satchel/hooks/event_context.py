@@ -1,4 +1,4 @@
-"""What the handlers of one event work with, and what they give back."""
+"""What the handlers of an event share: its root, settings, session and engine, and the answers that they return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from satchel.config import PROJECT_FILE, Folders, LoadedSettings
 from satchel.errors import LockedError, StoreError
 from satchel.git import find_repository
 from satchel.hooks import background, hosts
-from satchel.hooks.events import Happening
+from satchel.hooks.hosts import HookEvent
 from satchel.hooks.session_state import SessionState
 from satchel.roots import Places
 from satchel.types import Context
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from satchel.learn.entries import Experience
 
 MOST_CHARACTERS = 9_000
-"""Of all that is written: hosts cut or put aside what is longer than 10,000."""
+"""Length limit of what is written for the host: hosts cut or put aside more than 10,000 characters."""
 
 SHRINK = 0.7
 MOST_TRIES = 5
@@ -34,16 +34,16 @@ MOST_TRIES = 5
 INDEX_NAME = "index.db"
 
 SESSION_CHARACTERS = 100
-"""Of a session's id, as experiences know it."""
+"""Length of a session id in an experience."""
 
 TITLE_CHARACTERS = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an event. `reason` says why nothing did, or what was done; `contexts` are what the text holds.
+    """What came of an event. `reason` says why nothing did, or what was done; `contexts` are the parts of the text.
 
-    `notice` is a line for the person. `deliver` is done once the text is certain to be sent: a session has it then.
+    `notice` is a line for the person. `deliver` is called once the text is certain to be sent.
     """
 
     outcome: str
@@ -55,7 +55,7 @@ class Answer:
     deliver: tuple[Callable[[], object], ...] = ()
 
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """The ids and titles of what was injected."""
+        """Return the ids and titles of what was injected."""
         return [
             {"id": outside.line(item.id, allow=allow), "title": outside.line(item.title, TITLE_CHARACTERS, allow),
              "tokens": item.tokens}
@@ -65,7 +65,7 @@ class Answer:
 
 
 def nothing(reason: str, notice: str = "") -> Answer:
-    """No context, and why."""
+    """Return an answer without context, and the reason."""
     return Answer(hook_log.NOTHING, reason, notice=notice)
 
 
@@ -74,29 +74,28 @@ def counted(items: int) -> str:
     return f"{items} item" if items == 1 else f"{items} items"
 
 
-class Desk:
+class EventContext:
     """The root that an event is about, its settings, what its session has had, and the engine once it is needed."""
 
     def __init__(
-        self, happening: Happening, folders: Folders, loaded: LoadedSettings, places: Places, environ: Mapping[str, str]
+        self, event: HookEvent, folders: Folders, loaded: LoadedSettings, places: Places, environ: Mapping[str, str]
     ) -> None:
-        self.happening = happening
+        self.event = event
         self.places = places
         self.settings = loaded.settings
-        self.state = folders.state
-        self.session = SessionState(folders.state, happening.session) if happening.session else None
-        self.folder = Path(happening.folder) if happening.folder else places.root
+        self.folders, self._loaded = folders, loaded
+        self.session = SessionState(folders.state, event.session) if event.session else None
+        self.folder = Path(event.folder) if event.folder else places.root
         self._environ = environ
         self._engine: Satchel | None = None
 
     @property
     def engine(self) -> Satchel:
-        """The engine, opened now. It compares words alone: a model would take longer to load than a prompt may wait."""
+        """The engine, opened on first use."""
         if self._engine is None:
             from satchel.engine import Satchel
 
-            root = self.places.root
-            self._engine = Satchel.open(root, root=root, settings={"embed.provider": "off"}, environ=self._environ)
+            self._engine = Satchel.open_at(self.places, self._loaded, self.folders, self._environ)
         return self._engine
 
     def close(self) -> None:
@@ -106,19 +105,19 @@ class Desk:
 
     @cached_property
     def is_project(self) -> bool:
-        """Whether the root is one that may be indexed unasked: a repository, or marked by a settings file."""
+        """True if the root may be indexed unasked: it is a repository, or has a settings file."""
         root = self.places.root
         return find_repository(root) is not None or (root / PROJECT_FILE).is_file()
 
     @cached_property
     def active(self) -> Experience | None:
-        """The active experience of the session, or of those who name none.
+        """The active experience of the session, else that of no session.
 
-        None also where the memory cannot be read: what is packed beside it says so.
+        None also if the memory cannot be read: the context that is packed beside it says so.
         """
         if not self.places.memory.exists():
             return None
-        journal, session = self.engine.experiences, self.happening.session[:SESSION_CHARACTERS]
+        journal, session = self.engine.experiences, self.event.session[:SESSION_CHARACTERS]
         try:
             return (journal.active(session) if session else None) or journal.active()
         except (LockedError, StoreError):
@@ -126,34 +125,34 @@ class Desk:
 
     @property
     def has_index(self) -> bool:
-        """Whether there is an index to answer from."""
+        """True if there is an index to answer from."""
         return (self.places.index / INDEX_NAME).exists()
 
     def refresh(self) -> bool:
-        """Have the index brought up to date by another process; returns whether one was started."""
-        return background.refresh(self.places.root, self.state, self.places.index.name)
+        """Update the index in another process; returns whether one was started."""
+        return background.refresh(self.places.root, self.folders.state, self.places.index.name)
 
     def claim(self, what: str, seconds: float | None = None) -> bool:
-        """Whether this session has not had this yet (or not for so long). A session without a name has had nothing."""
+        """Return true once per session (or once in so many seconds); always for a session without a name."""
         return self.session is None or self.session.claim(what, seconds)
 
     def options(self, **options: Any) -> dict[str, Any]:
-        """Options of a request, with the session that it is for."""
-        return {**options, "session": self.happening.session} if self.happening.session else options
+        """Add the session to the options of a request."""
+        return {**options, "session": self.event.session} if self.event.session else options
 
     def safe_line(self, text: str, most: int) -> str:
-        """The first line of a text that says something, fit to be kept."""
+        """Return the first line of a text that is not blank, cleaned and redacted."""
         first = next((line for line in text.splitlines() if line.strip()), "")
         return outside.line(first, most, self.settings.redact_allow)
 
     def relative(self, path: str) -> str:
-        """A path as the root names it, fit to be kept; one outside of it as it is."""
+        """Return a path relative to the root, or as it is outside the root; cleaned and redacted."""
         absolute = os.path.normpath(self.folder / path)
         below = os.path.relpath(absolute, self.places.root)
         return outside.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
 
     def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
-        """What `pack` makes of a budget, or of a smaller one: what is written has at most `MOST_CHARACTERS`."""
+        """Pack with this budget, or with a smaller one until at most `MOST_CHARACTERS` are written."""
         for _ in range(MOST_TRIES):
             answer = pack(tokens)
             if self.size(answer) <= MOST_CHARACTERS:
@@ -164,11 +163,11 @@ class Desk:
         return nothing(f"it would not fit into {MOST_CHARACTERS:,} characters")
 
     def size(self, answer: Answer) -> int:
-        """Characters that the answer takes as the host gets it."""
-        return len(written(self.happening, answer))
+        """Return the number of characters that are written for the answer."""
+        return len(written(self.event, answer))
 
 
-def written(happening: Happening, answer: Answer) -> str:
-    """The one JSON object for the host, empty where there is nothing to say."""
-    told = hosts.answer(happening, answer.text if happening.injects else "", answer.notice)
-    return json_text(told) if told else ""
+def written(event: HookEvent, answer: Answer) -> str:
+    """Return the JSON object for the host, or an empty text if there is nothing to say."""
+    output = hosts.answer(event, answer.text if event.injects else "", answer.notice)
+    return json_text(output) if output else ""

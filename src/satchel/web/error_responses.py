@@ -1,11 +1,13 @@
-"""What is said to a request that gets no answer, in one shape: `{"error": {"type", "message", "hint"}}`."""
+"""Error responses of one shape: `{"error": {"type", "message", "hint"}}`, and the status codes of engine errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from satchel.calls.faults import fault_text
+from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.wire import json_text
 
 
@@ -77,3 +79,31 @@ def wrong_method(methods: Iterable[str]) -> Refusal:
     """The route exists and is asked in another way."""
     allowed = ", ".join(sorted(methods))
     return Refusal(405, "WrongMethod", f"this route takes {allowed}", f"use {allowed}", {"Allow": allowed})
+
+
+STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
+    (UsageError, 400),
+    (UnsafePathError, 400),
+    (LockedError, 409),
+    (NoIndexError, 409),
+    (MissingExtraError, 501),
+)
+"""The first that fits counts; everything else is 500."""
+
+HINTS: Sequence[tuple[type[SatchelError], str]] = (
+    (UsageError, "GET /openapi.json describes the arguments of every operation"),
+    (UnsafePathError, "name files from the root on, as the answers do"),
+    (LockedError, "ask again when the other process is done"),
+    (MissingExtraError, "install the extra and start `satchel serve` again"),
+)
+
+INTERNAL_ERROR = 500
+
+
+def refusal_of(error: SatchelError | OSError) -> Refusal:
+    """The answer that stands for an error."""
+    status = next((code for kind, code in STATUS_CODES if isinstance(error, kind)), INTERNAL_ERROR)
+    hint = next((text for kind, text in HINTS if isinstance(error, kind)), "`satchel doctor` says more")
+    headers = {"Retry-After": "1"} if isinstance(error, LockedError) else {}
+    name = type(error).__name__ if isinstance(error, SatchelError) else "OSError"
+    return Refusal(status, name, fault_text(error), hint, headers)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from satchel import state_files
 from satchel.errors import ConfigError
 
 TABLE, KEY = "hooks", "enabled"
 
 
-def switch(path: Path, *, is_on: bool) -> Path:
+def toggle(path: Path, *, is_on: bool) -> Path:
     """Write `enabled` in the table `hooks` of the settings file; returns the file that was written.
 
     A file that is a link is written where it leads. Raises ConfigError for a file that cannot be understood, OSError
@@ -33,18 +33,7 @@ def switch(path: Path, *, is_on: bool) -> Path:
     table[KEY] = is_on
     after = tomlkit.dumps(document)
     if after != before:
-        _write(target, after.encode("utf-8"))
+        state_files.make_folder(target.parent)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        state_files.replace(target, after.encode("utf-8"), mode=mode)
     return target
-
-
-def _write(target: Path, raw: bytes) -> None:
-    """Put the new file in the place of the old one at once, with its mode."""
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    unfinished = target.with_name(f"{target.name}.{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), mode)
-    try:
-        os.write(descriptor, raw)
-    finally:
-        os.close(descriptor)
-    unfinished.replace(target)

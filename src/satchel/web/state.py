@@ -1,18 +1,21 @@
-"""The index while a server stays: brought up to date once at the start, watched whenever that happens again.
+"""State that all routes share: the engine, the queues of requests, and the index that is updated when a server starts.
 
-The first index of a large folder takes seconds. The page is there at once, says how far it is, and questions wait.
+The first index of a large folder takes seconds. The page is there at once, shows the progress, and questions wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from satchel import logs
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
+from satchel.web.request_queue import RequestQueue
 
 
 class Indexing:
@@ -88,3 +91,46 @@ class Indexing:
             return True
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+
+END_SECONDS = 0.5
+"""For what runs to end. It was asked to when connections were, a second ago: indexing looks many times in that."""
+
+LOOKING_THREADS = 2
+"""For what needs no index, so that the state can be looked at while every other thread waits for one."""
+
+
+@dataclass(slots=True)
+class ServerState:
+    """Made once for a server; `close` it before the engine."""
+
+    engine: Satchel
+    asking: RequestQueue
+    looking: RequestQueue
+    indexing: Indexing = field(default_factory=Indexing)
+    first: asyncio.Future[None] | None = None
+
+    def start(self) -> None:
+        """Begin to bring the index up to date; questions wait for it from now on."""
+        self.first = self.indexing.start(self.engine, self.asking.should_stop)
+
+    def stop(self) -> None:
+        """Ask everything to stop, and let nobody in."""
+        self.asking.stop()
+        self.looking.stop()
+
+    def close(self) -> bool:
+        """Stop, and wait for what runs; returns whether all of it ended in time."""
+        deadline = time.monotonic() + END_SECONDS
+        self.stop()
+        ends = (self.asking.close, self.looking.close, self.indexing.join)
+        ended = [end(max(0.0, deadline - time.monotonic())) for end in ends]
+        return all(ended)
+
+
+def server_state(engine: Satchel) -> ServerState:
+    """The state for a server around this engine, within the limits of its settings."""
+    threads, waiting = engine.settings.serve_threads, engine.settings.serve_waiting
+    return ServerState(
+        engine, RequestQueue(threads, waiting, "asking"), RequestQueue(LOOKING_THREADS, waiting, "looking")
+    )

@@ -1,8 +1,8 @@
-"""The one door: every request passes here before any route sees it, and every answer on its way out.
+"""Middleware that every request passes before a route sees it, and every response on its way out.
 
-In this order, each with its own answer: the target, the Host, the Origin, who asks, what is sent, how much of it. A
-request that is refused has no effect, and no route is reachable another way: unknown paths, the page and `/mcp`
-included.
+It checks in this order, each with a response of its own: the target, the Host, the Origin, the credentials, the content
+type and the size. A refused request has no effect, and no route is reachable another way, unknown paths, the page and
+`/mcp` included.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from satchel.web.access import Access
-from satchel.web.origins import Origins
-from satchel.web.refusals import (
+from satchel.web.access import Access, Origins
+from satchel.web.error_responses import (
     NOT_SIGNED_IN,
     SLOW_BODY,
     WRONG_CONTENT,
@@ -54,7 +53,7 @@ SAFE_HEADERS: Mapping[str, str] = {
 """On every answer, refusals included: nothing of it runs elsewhere, is framed, or stays in a cache."""
 
 
-class Guard:
+class Middleware:
     """Wraps the application; made once for a server."""
 
     def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int) -> None:
