@@ -6,7 +6,7 @@ import json
 from satchel import __version__
 from satchel.assemble.receipts.replay import request_data
 from satchel.assemble.request import AssembleRequest
-from satchel.envelope import context_envelope, search_envelope
+from satchel.operations.json import context_envelope, search_envelope
 from satchel.types import (
     Context,
     ContextItem,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from satchel import Satchel
 from satchel.assemble.render.layout import NOTICE
-from satchel.envelope import context_envelope
+from satchel.operations.json import context_envelope
 from satchel.file_contents import is_generated, is_minified, is_saved_answer, unwanted
 from satchel.files import (
     Skipped,

@@ -86,7 +86,7 @@ class Chronicle:
         from satchel.search.changes import read_changes, relative_path
 
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self.places.root, self.loaded.settings.redact_allow
         below = relative_path(path, root)
         if refresh:

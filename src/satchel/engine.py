@@ -297,7 +297,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         check_question(question)
         kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if refresh:
             self.refresh()
         query = analyse(safe_question(question, self.settings.redact_allow))

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import satchel
-from satchel.calls.registry import TOOLS
+from satchel.operations.registry import TOOLS
 from satchel.cli.application import COMMANDS
-from satchel.cli.clients import CLIENTS
+from satchel.cli.commands.setup import CLIENTS
 from satchel.clients.launch import UVX, Launch
 from satchel.clients.targets import SCOPES, Places, targets
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
-from satchel.envelope import context_envelope
+from satchel.operations.json import context_envelope
 from satchel.learn.bundles import memory_bundle
 from satchel.learn.entries import Memory
 from satchel.learn.lessons import Value, value_bundle

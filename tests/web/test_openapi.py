@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from satchel.calls.registry import OPERATIONS
+from satchel.operations.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.web.application import routes
 from satchel.web.openapi import REFUSALS, openapi

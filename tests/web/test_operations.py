@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from satchel.calls.faults import without_home
-from satchel.calls.operation import Operation
-from satchel.calls.registry import OPERATIONS
+from satchel.operations.operation import without_home
+from satchel.operations.operation import Operation
+from satchel.operations.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError
 from satchel.web.faults import refusal_of

@@ -149,7 +149,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         session=check_session(given.pop("session", "")),
     )
     if request.limit < 1:
-        raise UsageError(f"limit is {request.limit}: give at least 1")
+        raise UsageError(f"limit is {request.limit}: give at least 1", "limit")
     return replace(request, **given)
 
 
@@ -181,7 +181,7 @@ def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
 def check_context_lines(count: int) -> int:
     """A usable number of lines around what is shown. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
-        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines")
+        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines", "context_lines")
     return count
 
 
@@ -207,28 +207,30 @@ def check_strategy(name: str) -> str:
 def check_budget(max_tokens: int) -> int:
     """A usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
-        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens")
+        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens", "max_tokens")
     if not 0 < max_tokens <= LARGEST_BUDGET:
-        raise UsageError(f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)")
+        raise UsageError(
+            f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)", "max_tokens"
+        )
     return max_tokens
 
 
 def check_stale(choice: str) -> str:
     """What becomes of text that its file has no more. Raises UsageError that lists the choices."""
     if choice not in STALE_CHOICES:
-        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}")
+        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}", "stale")
     return choice
 
 
 def check_session(session: str) -> str:
     """The id of a session without hidden characters; empty for none. Raises UsageError for one that is too long."""
     if not isinstance(session, str):
-        raise UsageError(f"session is {session!r}: give the id of a session as text")
+        raise UsageError(f"session is {session!r}: give the id of a session as text", "session")
     cleaned = clean_field(session, len(session) + 1)
     if len(session) > LONGEST_SESSION:
         raise UsageError(f"the session id has {len(session):,} characters: give at most {LONGEST_SESSION}")
     if session.strip() and not cleaned:
-        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session")
+        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session", "session")
     return cleaned
 
 
@@ -246,5 +248,5 @@ def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
 def check_score(min_score: float | None) -> float | None:
     """A usable floor. Raises UsageError outside 0 to 1."""
     if min_score is not None and not 0 <= min_score <= 1:
-        raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1")
+        raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1", "min_score")
     return min_score

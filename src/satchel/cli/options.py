@@ -1,19 +1,30 @@
-"""Options that every command takes, and what they say of this run."""
+"""Commands of the terminal: what all of them take, and options that are made from the parameters of an operation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from satchel.cli.streams import read_question
 from satchel.errors import UsageError
+from satchel.operations.operation import Operation, Parameter, Shape
 
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
+CHECKED_BY_PARSER = frozenset({"format", "view", "purpose", "tokenizer"})
+"""Arguments whose choices the parser checks; other choices are checked by the engine, which says what was meant."""
+
+_METAVARS = {Shape.COUNT: "N", Shape.NUMBER: "X", Shape.MOMENT: "TIME", Shape.OBJECT: "JSON", Shape.COUNTS: "TYPE=N"}
+_TYPES: Mapping[Shape, Any] = {Shape.COUNT: int, Shape.NUMBER: float}
+
 Function = TypeVar("Function", bound=Callable[..., Any])
+Run = Callable[..., "int | None"]
 
 
 @dataclass(slots=True)
@@ -39,25 +50,35 @@ class Invocation:
         return self.workspaces[0] if self.workspaces else self.given_root
 
 
+class Command(click.Command):
+    """A command whose errors name an argument as it is written on the command line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises UsageError in the spelling of the options."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            error.args = (error.spelled(self.spelling),)
+            raise
+
+    def spelling(self, name: str) -> str:
+        """`--max-tokens` for `max_tokens`; an argument without an option is written as the help does."""
+        for parameter in self.params:
+            if parameter.name == name and isinstance(parameter, click.Argument):
+                return parameter.metavar or name
+            if parameter.name == name:
+                return max(parameter.opts, key=len)
+        return f"--{name.replace('_', '-')}"
+
+
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Remember the option for the whole run; one that stands behind the command wins."""
     if value is not None and parameter.name is not None:
         setattr(context.ensure_object(Invocation), parameter.name, value)
 
 
-_ROOT = click.option(
-    "--root",
-    "given_root",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    expose_value=False,
-    callback=_keep,
-    help="The folder to work on; by default the git work tree around the current folder.",
-)
-
-
 def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Remember the roots that these names stand for, as `--root` does."""
+    """Remember the roots that these names mean, as `--root` does."""
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
@@ -65,43 +86,175 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
 
     registry = Registry(Folders.from_environment())
     names = list(dict.fromkeys(name.strip() for name in value.split(",")))
-    invocation = context.ensure_object(Invocation)
-    invocation.workspaces = tuple(registry.get(name).path for name in names)
+    context.ensure_object(Invocation).workspaces = tuple(registry.get(name).path for name in names)
     _keep(context, parameter, value)
 
 
-_WORKSPACE = click.option(
-    "--workspace",
-    metavar="NAME[,NAME]",
-    expose_value=False,
-    callback=_keep_workspace,
-    help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
+def common_options() -> list[click.Parameter]:
+    """The options that work everywhere."""
+    return [
+        click.Option(
+            ["--root", "given_root"], type=click.Path(path_type=Path), metavar="PATH", expose_value=False,
+            callback=_keep, help="The folder to work on; by default the git work tree around the current folder.",
+        ),
+        click.Option(
+            ["--workspace"], metavar="NAME[,NAME]", expose_value=False, callback=_keep_workspace,
+            help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
+        ),
+        click.Option(
+            ["--color"], type=click.Choice(["auto", "always", "never"]), expose_value=False, callback=_keep,
+            help="Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+        ),
+    ]  # fmt: skip
+
+
+def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
+    """A command that only has others below it."""
+    settings = {"context_settings": HELP_OPTIONS, **settings}
+    return click.group(name, params=common_options(), **settings)
+
+
+def command(
+    name: str,
+    parent: click.Group | None = None,
+    *,
+    shows: str = "",
+    params: Sequence[click.Parameter] = (),
+    **settings: Any,
+) -> Callable[[Run], Command]:
+    """A command, below `parent` if there is one. It is called with the `Invocation` and its own options.
+
+    `shows` is what `--json` prints; without it there is no such option. `params` come before those of the function.
+    """
+
+    def made(function: Run) -> Command:
+        own = list(reversed(getattr(function, "__click_params__", ())))
+        shown = click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_keep,
+                             help=f"Print {shows} as one JSON object.")  # fmt: skip
+        every = [*params, *own, *([shown] if shows else ()), *common_options()]
+        context_settings = {**HELP_OPTIONS, **settings.pop("context_settings", {})}
+
+        def called(**options: Any) -> Any:
+            return function(click.get_current_context().ensure_object(Invocation), **options)
+
+        made = Command(name, context_settings=context_settings, callback=called, params=every,
+                       help=inspect.cleandoc(function.__doc__ or ""), **settings)  # fmt: skip
+        if parent is not None:
+            parent.add_command(made)
+        return made
+
+    return made
+
+
+def operation_command(
+    operation: Operation,
+    name: str,
+    parent: click.Group | None = None,
+    *,
+    shows: str,
+    positional: Mapping[str, str] | None = None,
+    only: Sequence[str] | None = None,
+    without: Sequence[str] = (),
+    needed: Sequence[str] = (),
+    flags: Mapping[str, Sequence[str]] | None = None,
+) -> Callable[[Run], Command]:
+    """A command with an option for each parameter of an operation: for `only` these names, and not for `without`.
+
+    The function gets the arguments that were given, as `operation.run` takes them, and the options of its own.
+    `positional` are name -> how the help writes it: words up to `|-` become one text, which `-` reads from standard
+    input; brackets make it optional. `needed` names further parameters that must be given, `flags` other spellings.
+    """
+    places, flags = positional or {}, flags or {}
+    offered = [one for one in operation.parameters if one.name not in without and (only is None or one.name in only)]
+    arguments = [_argument(one, places[one.name]) for one in sorted(
+        (one for one in offered if one.name in places), key=lambda one: [*places].index(one.name))]  # fmt: skip
+    options = [
+        _option(one, flags.get(one.name, one.flags), is_needed=one.name in needed or one.is_required)
+        for one in offered
+        if one.name not in places
+    ]
+
+    def decorate(function: Run) -> Command:
+        def run(invocation: Invocation, **values: Any) -> int | None:
+            texts = {one.name for one in offered if places.get(one.name, "").rstrip("]").endswith("|-")}
+            given = {one.name: values.pop(one.name) for one in offered}
+            taken = {
+                one.name: read_question(given[one.name], color=invocation.color)
+                if one.name in texts
+                else _value(one, given[one.name], is_listed=not flags.get(one.name, one.flags))
+                for one in offered
+                if given[one.name] not in (None, ())
+            }
+            return function(invocation, taken, **values)
+
+        run.__doc__ = function.__doc__
+        run.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
+        return command(name, parent, shows=shows, params=[*arguments, *options])(run)
+
+    return decorate
+
+
+def _argument(parameter: Parameter, metavar: str) -> click.Argument:
+    is_list = parameter.shape is Shape.TEXTS or metavar.rstrip("]").endswith("|-")
+    return click.Argument(
+        [parameter.name], nargs=-1 if is_list else 1, required=not metavar.startswith("["), metavar=metavar
+    )
+
+
+def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> click.Option:
+    shape, written = parameter.shape, list(flags) or [f"--{parameter.name.replace('_', '-')}"]
+    help_text = _help(parameter)
+    if shape is Shape.SWITCH:
+        is_pair = parameter.default is not False
+        spelled = [f"{flag}/--no-{flag[2:]}" for flag in written] if is_pair else written
+        shown = f"{help_text[:-1]} (the default)." if parameter.default is True else help_text
+        return click.Option([*spelled, parameter.name], is_flag=True, default=None, help=shown)
+    is_chosen = bool(parameter.choices) and parameter.name in CHECKED_BY_PARSER
+    kind = click.Choice(parameter.choices) if is_chosen else _TYPES.get(shape, str)
+    metavar = _METAVARS.get(shape, "TEXT,..." if shape is Shape.TEXTS and not flags else "TEXT")
+    bare: dict[str, Any] = {} if parameter.bare is None else {"is_flag": False, "flag_value": parameter.bare}
+    return click.Option(
+        [*written, parameter.name], type=kind, required=is_needed, help=help_text,
+        metavar=None if is_chosen else f"[{metavar}]" if bare else metavar,
+        multiple=shape in (Shape.TEXTS, Shape.COUNTS), **bare,
+    )  # fmt: skip
+
+
+def _help(parameter: Parameter) -> str:
+    """The meaning, without the action that it is for, and the choices unless the parser lists them."""
+    head, _, rest = parameter.meaning.partition(": ")
+    is_of_action = bool(rest) and head.split(", ")[0].islower() and parameter.meaning[0].islower()
+    meaning = f"{rest[0].upper()}{rest[1:]}" if is_of_action else parameter.meaning
+    if not parameter.choices or parameter.name in CHECKED_BY_PARSER:
+        return meaning
+    return f"{meaning} One of {', '.join(parameter.choices)}."
+
+
+def _value(parameter: Parameter, value: Any, *, is_listed: bool) -> Any:
+    """What the operation takes for an option as it was written."""
+    if parameter.shape is Shape.TEXTS:
+        return [name for text in value for name in text.split(",")] if is_listed else list(value)
+    if parameter.shape is Shape.COUNTS:
+        return dict(_count(parameter.name, text) for text in value)
+    if parameter.shape is not Shape.OBJECT:
+        return value
+    try:
+        return json.loads(value)
+    except ValueError as error:
+        example = '{"path": "src/a.py"}'
+        raise UsageError(f"{parameter.name} is no JSON ({error}): write it as '{example}'", parameter.name) from None
+
+
+def _count(option: str, text: str) -> tuple[str, int]:
+    name, _, count = text.partition("=")
+    if not count.strip().isdecimal():
+        raise UsageError(f"{option} {text!r} says no number of tokens: write it as memories=300", option)
+    return name.strip(), int(count)
+
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed."
 )
-_COLOR = click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    expose_value=False,
-    callback=_keep,
-    help="Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+refresh_option = click.option(
+    "--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default)."
 )
-
-
-def common_options(function: Function) -> Function:
-    """Add the options that work everywhere."""
-    return _ROOT(_WORKSPACE(_COLOR(function)))
-
-
-def json_option(what: str) -> Callable[[Function], Function]:
-    """`--json` for a command that shows something; it arrives as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as one JSON object.")
-
-
-session_option = click.option(
-    "--session",
-    metavar="ID",
-    help="For whom: what this session received before is only named, unless it changed.",
-)
-"""For whom an answer is, as an agent's host names the session."""
-
-pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
-"""Gives a command the `Invocation` as its first argument."""

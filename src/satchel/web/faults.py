@@ -1,11 +1,11 @@
-"""What an error of the engine becomes: a status code, and what `satchel.calls` says of it."""
+"""What an error of the engine becomes: a status code, and what `satchel.operations` says of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.calls.faults import fault_text
 from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
+from satchel.operations.operation import fault_text
 from satchel.web.refusals import Refusal
 
 STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
