@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.cli import tables
-from satchel.cli.tables import budget, explain, item_place, item_rows, omission_place, why
-from satchel.cli.tables import Column, plain_lines
+from satchel.cli.tables import Column, budget, explain, item_place, item_rows, omission_place, plain_lines, why
 from satchel.types import Context, ContextItem, Detail, Format, Location, Omission, Signal, Usage
 
 FILE = ContextItem(

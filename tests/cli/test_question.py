@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from satchel.operations.operation import parse_moment
 from satchel.cli.streams import MOST_BYTES, read_question
 from satchel.errors import UsageError
+from satchel.operations.operation import parse_moment
 
 
 def standard_input(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:

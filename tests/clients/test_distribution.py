@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 import satchel
-from satchel.operations.registry import TOOLS
 from satchel.cli.application import COMMANDS
 from satchel.cli.commands.setup import CLIENTS
 from satchel.clients.launch import UVX, Launch
 from satchel.clients.targets import SCOPES, Places, targets
+from satchel.operations.registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 

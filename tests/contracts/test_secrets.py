@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
-from satchel.operations.json import context_envelope
 from satchel.learn.bundles import memory_bundle
 from satchel.learn.entries import Memory
 from satchel.learn.lessons import Value, value_bundle
+from satchel.operations.json import context_envelope
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import Format

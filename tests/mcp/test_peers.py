@@ -12,8 +12,8 @@ import pytest
 
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
-from tests.operations.conftest import FILES
 from tests.mcp.serving import PATIENCE_SECONDS, command
+from tests.operations.conftest import FILES
 
 INSPECTOR = Path(__file__).parents[1] / "peers" / "node_modules" / ".bin" / "mcp-inspector"
 

@@ -20,8 +20,8 @@ import pytest
 
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
-from tests.operations.conftest import FILES
 from tests.mcp.serving import ERAS, EVERY_TOOL, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
+from tests.operations.conftest import FILES
 
 QUESTION = "where are orders sent again?"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from satchel.operations.operation import Answered
-from satchel.operations.registry import OPERATIONS
 from satchel.cli.application import run
 from satchel.engine import Satchel
+from satchel.operations.operation import Answered
+from satchel.operations.registry import OPERATIONS
 from satchel.testing import TinyRepository
 
 FILES = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.operations.operation import Parameter, Shape, checked_arguments, object_schema
 from satchel.errors import UsageError
+from satchel.operations.operation import Parameter, Shape, checked_arguments, object_schema
 
 PARAMETERS = (
     Parameter("question", Shape.TEXT, "What to look for.", is_required=True, aliases=("query",)),

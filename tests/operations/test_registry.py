@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from satchel.operations.operation import Caller, Operation, StoppedError
-from satchel.operations.operation import Parameter, Shape
-from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.engine import Satchel
 from satchel.errors import UsageError
+from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError
+from satchel.operations.registry import OPERATIONS, TOOLS
 from tests.operations.conftest import Ask, stable
 from tests.operations.test_foreseeing import FAILED
 

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from satchel.operations.operation import without_home
-from satchel.operations.operation import Operation
-from satchel.operations.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError
+from satchel.operations.operation import Operation, without_home
+from satchel.operations.registry import OPERATIONS
 from satchel.web.faults import refusal_of
 from tests.e2e.command import Satchel as Command
 from tests.web.asking import client_of
