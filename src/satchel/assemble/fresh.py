@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.read import FileLines, Lines, Unreadable
-from satchel.assemble.request import STALE_CHOICES
 from satchel.assemble.strategies import Strategy
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Span
+from satchel.vocabulary import STALE_CHOICES
 
 if TYPE_CHECKING:
     from satchel.assemble.relocate import Place

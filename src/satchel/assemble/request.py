@@ -17,6 +17,7 @@ from satchel.search.filters import NO_FILTERS, Filters, parse_filters
 from satchel.search.strategies import SearchStrategy, parse_strategies
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+from satchel.vocabulary import LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -37,21 +38,13 @@ DEFAULT_WEIGHTS: Mapping[Kind, float] = {
 WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 """A function up to this size is shown whole. Finding wants many places, editing wants whole functions."""
 
-LARGEST_BUDGET = 10_000_000
-
 TOKENS_PER_ITEM = 200
 """A large budget has room for more items than the usual limit where nobody gave one: one for so many tokens."""
 
 SECONDS_A_DAY = 86_400
 
-MOST_CONTEXT_LINES = 100
-"""Lines around a shown range; whoever wants more wants the file, which a pin shows."""
-
 LONGEST_SESSION = 500
 """Characters of a session id: hosts give 36, and no honest one is near this."""
-
-STALE_CHOICES = ("mark", "withhold")
-"""What becomes of text that its file has no more: it is shown and marked, or left out with a note."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from satchel.assemble.context_query import ENTITY_TYPES, types_of
 from satchel.assemble.graph.lenses import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
-from satchel.assemble.graph.request import FORMATS
-from satchel.assemble.request import LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES, WHOLE_ITEM_TOKENS
 from satchel.assemble.strategies import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
@@ -21,8 +18,21 @@ from satchel.operations.operation import Answered, Call, Operation, Parameter, S
 from satchel.operations.prose import hit_line, no_answer, no_walk
 from satchel.search.strategies import SearchStrategy
 from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Format, View
-from satchel.vocabulary import ACTIVE, FILTER_KINDS, Axis, Domain, MemoryCategory, OutcomeStatus, Strategy, choices
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
+from satchel.vocabulary import (
+    ACTIVE,
+    FILTER_KINDS,
+    LARGEST_BUDGET,
+    MOST_CONTEXT_LINES,
+    PURPOSES,
+    STALE_CHOICES,
+    Axis,
+    Domain,
+    MemoryCategory,
+    OutcomeStatus,
+    Strategy,
+    choices,
+)
 
 HEAD = "HEAD"
 
@@ -87,7 +97,7 @@ _REQUEST = (
     Parameter("include", Shape.TEXTS, "PATH or PATH:a-b to show in any case.", flags=("--include",)),
     EXCLUDE,
     PATHS,
-    text("purpose", "Many places, or whole functions.", tuple(WHOLE_ITEM_TOKENS), default="find", flags=("--for",)),
+    text("purpose", "Many places, or whole functions.", PURPOSES, default="find", flags=("--for",)),
     Parameter("context_lines", Shape.COUNT, "Lines more around what answers.", least=0, most=MOST_CONTEXT_LINES,
               default=0, aliases=("contextLines",)),
     Parameter("imports", Shape.SWITCH, "Show import lines that shown code needs.", default=True,
@@ -109,6 +119,8 @@ _REQUEST = (
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
     """The context types among these and those of the entities among them, and these entities as roles."""
+    from satchel.assemble.context_query import types_of  # here, because help and completion pack nothing
+
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return {"types": types_of(types)} | ({"roles": roles} if roles else {})
 
@@ -240,7 +252,7 @@ GRAPH_CONTEXT = Operation(
              is_open=True),
         Parameter("include_fields", Shape.SWITCH, "Show the fields of nodes.", default=True,
                   aliases=("includeFields",)),
-        text("format", "How the text is written.", FORMATS, default=str(FORMATS[0])),
+        text("format", "How the text is written.", (Format.MARKDOWN, Format.JSON), default=str(Format.MARKDOWN)),
         text("workspace", "A registered workspace by its alias; this root by default."),
         SESSION,
         TOKENIZER,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from satchel import __version__, outside
+from satchel import __version__
 from satchel.types import Context, Failure, Hit, Location, Omission
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def one_of(*records: Field) -> Json:
 
 def safe(text: str) -> str:
     """A stored text as it may be shown: no secret, no hidden character, even if it came into the file another way."""
+    from satchel import outside  # here, as all that only an answer needs: help and lists of tools load this module
+
     return outside.text(text)
 
 
@@ -224,6 +226,8 @@ def context_envelope(context: Context, request: AssembleRequest) -> Json:
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:
     """A graph context and the request that it answers."""
+    from satchel import outside
+
     session = outside.line(request.session, len(request.session) + 1)
     return _answer(context, request.now, asdict(request) | {"session": session})
 

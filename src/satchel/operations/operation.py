@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.clean import clean_field
 from satchel.errors import SatchelError, UsageError
-from satchel.types import Failure
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.index.report import Progress
+    from satchel.types import Failure
 
 SHOWN_CHARACTERS = 60
 """Length of a wrong value in a message."""

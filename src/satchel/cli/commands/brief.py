@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import Invocation, operation_command, strict_option
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, strict_option
 from satchel.cli.session import ask, show, strict_code
 from satchel.operations.situations import AFTER_FAILURE, BRIEF, PREMORTEM, PREMORTEM_OPERATION
 

@@ -12,7 +12,8 @@ import click
 
 from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.options import Invocation, operation_command, strict_option
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, strict_option
 from satchel.cli.session import NOTHING_FOUND, ask, show, strict_code
 from satchel.cli.tables import REASONS, explain
 from satchel.errors import UsageError

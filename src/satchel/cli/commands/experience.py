@@ -11,7 +11,8 @@ from typing import IO, Any, TextIO
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Invocation, command, group, operation_command
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import HELP_OPTIONS, Invocation, command, group
 from satchel.cli.session import Interrupt, ask, opened, show
 from satchel.operations.operation import Parameter
 from satchel.operations.remember import EXPERIENCE, EXPERIENCE_ACTIONS, LIST, NEEDED, NOTE, RESOLVE, SHOW, START, UPDATE

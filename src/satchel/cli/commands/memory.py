@@ -10,7 +10,8 @@ import click
 
 from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.options import Command, Invocation, command, group, operation_command
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Command, Invocation, command, group
 from satchel.cli.session import ask, opened, show
 from satchel.operations.json import memory_json
 from satchel.operations.operation import Answered

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import Invocation, command, group, operation_command, refresh_option, strict_option
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command, group, refresh_option, strict_option
 from satchel.cli.session import ask, asking, opened, show, strict_code
 from satchel.errors import UsageError
 from satchel.files import escape_name

@@ -14,7 +14,8 @@ import click
 
 from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.options import Invocation, command, operation_command
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command
 from satchel.cli.session import ask, asking, say_failures
 from satchel.cli.streams import age_text, size_text
 from satchel.cli.tables import Column, plain_lines

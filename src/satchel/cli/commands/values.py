@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import Invocation, command, group, operation_command
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
 from satchel.cli.session import Interrupt, ask, opened
 from satchel.operations.inspect import PROPOSALS, VALUES
