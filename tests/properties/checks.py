@@ -19,11 +19,11 @@ from satchel.assemble import pack, stream
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.packer import BUDGET, CLEARLY_LESS
 from satchel.assemble.render import RenderRequest, render_with_usage
-from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
 from satchel.clean import clean_text
 from satchel.redact import redact
+from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
 from tests.oracle import cl100k, o200k

@@ -21,13 +21,12 @@ from markdown_it import MarkdownIt
 
 from satchel import Satchel
 from satchel.assemble import dedupe
-from satchel.assemble.render import RenderRequest, render, sections
-from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.parse import parse
-from satchel.assemble.render.records import heading, heading_name, kind_label, record_body, record_name
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render.entities import sections
+from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
 from satchel.learn.lessons import Value, value_bundle
 from satchel.sources.conversations import Exchange
-from satchel.testing import TinyRepository
+from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View
 from tests.evaluation import data_file
 
@@ -116,7 +115,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
         origin="import",
     )
     workspace = satchel.notebook.workspace
-    with satchel.memory.write() as writer:
+    with satchel.memory_store.write() as writer:
         writer.put([value_bundle(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)
 

@@ -16,7 +16,7 @@ from satchel.assemble.question import safe_question
 from satchel.assemble.receipt import omissions
 from satchel.assemble.references import references_alone, with_references
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
-from satchel.assemble.render.opening import LIST_SHARE
+from satchel.assemble.render.frame import LIST_SHARE
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised

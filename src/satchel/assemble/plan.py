@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satchel.assemble.render.request import DEFAULT_TITLE
+from satchel.assemble.render.frame import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest
 from satchel.search.filters import Filters
 from satchel.types import CONTEXT_TYPES, Kind, Role

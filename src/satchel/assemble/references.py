@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.layout import shown_before_entry
+from satchel.assemble.render.frame import shown_before_entry
 from satchel.tokens import TokenCounter
 from satchel.types import Format, ShownBefore
 

@@ -77,7 +77,7 @@ def _status(call: Call) -> Answered:
 
 
 def _doctor(call: Call) -> Answered:
-    from satchel.doctor.examine import examine
+    from satchel.doctor import examine
 
     root = call.engine.places.root
     return Answered("", {"checks": [json.CHECK.data(check) for check in examine(root, root)]})

@@ -21,9 +21,8 @@ from satchel.operations.situations import SITUATION_CONTEXT
 from satchel.types import Context
 
 if TYPE_CHECKING:
-    from satchel.rules.applies import Applied
-    from satchel.rules.check import Report
-    from satchel.rules.lines import Finding
+    from satchel.rules.check import Finding, Report
+    from satchel.rules.instructions import Applied
     from satchel.trust import TrustMark
 
 

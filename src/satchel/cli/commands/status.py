@@ -23,7 +23,7 @@ from satchel.operations.inspect import HISTORY, STATUS
 from satchel.operations.json import CHECK
 
 if TYPE_CHECKING:
-    from satchel.doctor.check import Check
+    from satchel.doctor import Check
     from satchel.index.report import VectorReport
     from satchel.index.status import Freshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
@@ -207,7 +207,7 @@ def doctor_command(invocation: Invocation) -> int:
 
     Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
     """
-    from satchel.doctor.examine import examine
+    from satchel.doctor import examine
 
     checks = []
     for check in examine(Path(), invocation.root):
