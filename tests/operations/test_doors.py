@@ -47,27 +47,27 @@ TERMINAL_ONLY = frozenset({"as_json", "color", "explained", "given_root", "stric
 SPELLED_BY_THE_TERMINAL = {"action": "command", "mode": "command", "saved": "file", "failure": "failed"}
 """An argument that is a sub-command there, or the text of a file."""
 
-REQUEST, WALK = Satchel.request, Satchel.graph_request
+REQUEST, WALK = "request", "graph_request"
 
-METHODS: Mapping[str, tuple[Callable[..., Any], ...]] = {
-    "context_query": (Satchel.assemble, REQUEST),
-    "graph_context": (Satchel.graph, WALK),
-    "premortem": (Satchel.premortem, Satchel.brief, REQUEST),
-    "situation_context": (Satchel.situation, REQUEST),
-    "search": (Satchel.search,),
-    "expand": (Satchel.expand,),
-    "document": (Satchel.document, Satchel.expand, Satchel.assemble),
+METHODS: Mapping[str, tuple[Callable[..., Any] | str, ...]] = {
+    "context_query": ("assemble", REQUEST),
+    "graph_context": ("graph", WALK),
+    "premortem": ("premortem", "brief", REQUEST),
+    "situation_context": ("situation", REQUEST),
+    "search": ("search",),
+    "expand": ("expand",),
+    "document": ("document", "expand", "assemble"),
     "remember": (Memories.add, Memories.supersede, Memories.search, Memories.listed),
     "experience": (Journal.start, Journal.update, Journal.note, Journal.resolve, Journal.listed, Journal.get),
-    "why": (Satchel.why, REQUEST),
+    "why": ("why", REQUEST),
     "memories": (Memories.search, Memories.listed),
     "experiences": (Journal.listed, Journal.orphans),
     "values": (Values.listed,),
     "proposals": (Values.propose,),
-    "history": (Satchel.file_history, Satchel.churn, Satchel.authors),
-    "replay": (Satchel.replay,),
+    "history": ("file_history", "churn", "authors"),
+    "replay": ("replay",),
 }
-"""Operation -> the methods that do the same; what they pass on to a request is asked of the request."""
+"""Operation -> the methods that do the same, those of the engine by name; a request takes what they pass on to it."""
 
 SPELLED_IN_PYTHON: Mapping[str, Mapping[str, str]] = {
     "context_query": {"diff": "change", "staged": "change"},
@@ -139,7 +139,8 @@ def test_mcp_lists_the_options_of_an_operation_unless_they_are_rare(operation: O
 @pytest.mark.parametrize("name", [*METHODS])
 def test_python_takes_the_options_of_an_operation_under_the_same_names(engine: Satchel, name: str) -> None:
     operation, spelled = OPERATIONS[name], SPELLED_IN_PYTHON.get(name, {})
-    explicit = {one for method in METHODS[name] for one in inspect.signature(method).parameters}
+    methods = [getattr(engine, one) if isinstance(one, str) else one for one in METHODS[name]]
+    explicit = {one for method in methods for one in inspect.signature(method).parameters}
     for one in operation.parameters:
         if one.name in explicit or one.name in spelled:
             continue
