@@ -118,7 +118,7 @@ def memory_page() -> str:
 
 def tool_tables() -> str:
     """Every tool with what it does and a table of its arguments."""
-    from satchel.calls.registry import TOOLS
+    from satchel.operations.registry import TOOLS
 
     parts = []
     for tool in TOOLS:

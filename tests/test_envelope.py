@@ -5,7 +5,7 @@ import json
 
 from satchel import __version__
 from satchel.assemble.request import AssembleRequest, request_data
-from satchel.envelope import context_envelope, search_envelope
+from satchel.operations.json import context_envelope, search_envelope
 from satchel.types import (
     Context,
     ContextItem,

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from satchel import Satchel
 from satchel.assemble.render.frame import NOTICE
-from satchel.envelope import context_envelope
 from satchel.file_contents import is_generated, is_minified, is_saved_answer, unwanted
 from satchel.files import (
     Skipped,
@@ -23,6 +22,7 @@ from satchel.files import (
     is_secret_file,
     read_text,
 )
+from satchel.operations.json import context_envelope
 from satchel.testing import TinyRepository
 
 TEXT = "eins\nzwei é 漢\n\nvier\f\x85\u2028fünf\n"

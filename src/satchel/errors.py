@@ -19,6 +19,8 @@ SatchelError                          carries the exit code of the command line
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class SatchelError(Exception):
     """Base of all errors of this package."""
@@ -27,9 +29,22 @@ class SatchelError(Exception):
 
 
 class UsageError(SatchelError):
-    """An argument or a setting has an impossible value."""
+    """An argument or a setting has an impossible value. `arguments` are those that the message names, in its order."""
 
     exit_code = 2
+
+    def __init__(self, message: str = "", *arguments: str) -> None:
+        super().__init__(message)
+        self.arguments = arguments
+
+    def spelled(self, spelling: Callable[[str], str]) -> str:
+        """The message with each argument that it names as `spelling` writes it."""
+        done, rest = "", str(self)
+        for name in self.arguments:
+            before, written, after = rest.partition(name)
+            if written:
+                done, rest = f"{done}{before}{spelling(name)}", after
+        return done + rest
 
 
 class ContextAssemblyError(SatchelError):

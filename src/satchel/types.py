@@ -80,6 +80,15 @@ class Role(StrEnum):
     RECORD = "record"
 
 
+ENTITY_TYPES: Mapping[str, Role] = {
+    "function": Role.FUNCTION,
+    "method": Role.METHOD,
+    "class": Role.CLASS,
+    "section": Role.SECTION,
+}
+"""Name of an entity type, as a query asks for it, -> its role."""
+
+
 class Format(StrEnum):
     """How a context is written."""
 

@@ -184,3 +184,16 @@ def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
     near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=1)
     meant = f" (did you mean {near[0]}?)" if near else ""
     raise UsageError(f"unknown {what} {value!r}{meant}: choose from {', '.join(known)}")
+
+
+LARGEST_BUDGET = 10_000_000
+"""Tokens of one answer: more than any model takes."""
+
+MOST_CONTEXT_LINES = 100
+"""Lines around a shown range; whoever wants more wants the file, which a pin shows."""
+
+PURPOSES = ("find", "edit")
+"""What an answer is for: finding wants many places, editing wants whole functions."""
+
+STALE_CHOICES = ("mark", "withhold")
+"""What becomes of text that its file has no more: it is shown and marked, or left out with a note."""

@@ -79,18 +79,17 @@ ROOMS: Mapping[str, frozenset[str]] = {
     SERVICES: STAGES | {"open_root"},
     "engine": STAGES | {"open_root", SERVICES},
     "results": LEAVES | {"assemble", "engine", "rules", "search", "sources"},
-    "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
-    "calls": LEAVES | {"assemble", "doctor", "engine", "envelope", "search"},
+    "operations": LEAVES | {"assemble", "doctor", "engine", "search"},
     "clients": LEAVES,
     "evaluate": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
     "adapters": LEAVES | {"engine"},
-    **dict.fromkeys(EDGES, LEAVES | {"calls", "clients", "engine", "envelope", "evaluate", "doctor", "tools"}),
+    **dict.fromkeys(EDGES, LEAVES | {"operations", "clients", "engine", "evaluate", "doctor", "tools"}),
     # HTTP carries MCP as well.
-    "web": LEAVES | {"calls", "engine", "mcp"},
+    "web": LEAVES | {"operations", "engine", "mcp"},
     # The commands of the command line start the other edges.
-    "cli": LEAVES | {"calls", "clients", "engine", "envelope", "evaluate", "doctor", "tools", *EDGES},
+    "cli": LEAVES | {"operations", "clients", "engine", "evaluate", "doctor", "tools", *EDGES},
 }
 """Room -> what it may import beside itself. A room is a folder or a file directly below the package."""
 
@@ -121,7 +120,7 @@ def allowed(module: str, target: str) -> bool:
         return True
     if here in LEAVES:
         return there in LEAF_FILES[: LEAF_FILES.index(here)]
-    return there in ROOMS[here] or (here in {*EDGES, "calls"} and target in REPORTS)
+    return there in ROOMS[here] or (here in {*EDGES, "operations"} and target in REPORTS)
 
 
 def wrong_imports(found: tuple[Module, ...]) -> list[str]:

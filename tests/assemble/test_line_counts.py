@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.envelope import search_envelope
+from satchel.operations.json import search_envelope
 from satchel.testing import TinyRepository
 
 QUESTION = "backoff between attempts"

@@ -153,7 +153,7 @@ def test_with_strict_a_failure_ends_with_3(satchel: Satchel, monkeypatch: pytest
 def test_an_impossible_budget_is_wrong_usage(budget: str, satchel: Satchel) -> None:
     ran = satchel("context", QUESTION, "--max-tokens", budget)
     assert (ran.code, ran.out) == (2, "")
-    assert f"max_tokens is {budget}" in ran.err
+    assert f"--max-tokens is {budget}" in ran.err
 
 
 def test_a_small_budget_holds_or_says_what_it_would_take(satchel: Satchel) -> None:
@@ -170,7 +170,7 @@ def test_a_small_budget_holds_or_says_what_it_would_take(satchel: Satchel) -> No
     [
         (["--types", "cod"], "unknown context type 'cod': choose from memories, code"),
         (["--limit", "0"], "limit is 0"),
-        (["--min-score", "2"], "min_score is 2.0"),
+        (["--min-score", "2"], "--min-score is 2.0"),
     ],
 )
 def test_impossible_options_are_wrong_usage(arguments: list[str], said: str, satchel: Satchel) -> None:

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from satchel.cli.interrupt import Interrupt
+from satchel.cli.session import Interrupt
 from tests.cli.conftest import Ran, Satchel
 
 pytestmark = pytest.mark.usefixtures("shop")

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli import table
-from satchel.cli.explain import budget, explain, item_place, item_rows, omission_place, why
-from satchel.cli.table import Column, plain_lines
+from satchel.cli import tables
+from satchel.cli.tables import Column, budget, explain, item_place, item_rows, omission_place, plain_lines, why
 from satchel.types import Context, ContextItem, Detail, Format, Location, Omission, Signal, Usage
 
 FILE = ContextItem(
@@ -108,7 +107,7 @@ def test_what_would_come_in_next_stands_first_and_the_list_ends(capsys: pytest.C
 def test_on_a_terminal_the_table_is_drawn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("satchel.cli.streams.can_redraw", lambda _: True)
     monkeypatch.setenv("COLUMNS", "200")
-    table.show((Column("item"),), [["[bold]src/a.py"]], title="What is in", color="never")
+    tables.show((Column("item"),), [["[bold]src/a.py"]], title="What is in", color="never")
     shown = capsys.readouterr().err
     assert "[bold]src/a.py" in shown
     assert "─" in shown

@@ -60,7 +60,7 @@ def test_experiences_and_commits_have_filters_of_their_own(satchel: Satchel) -> 
         (("--strategy", "x"), "choose from systematic-elimination"),
         (("--outcome", "x"), "choose from confirmed, falsified, abandoned, active"),
         (("--axis", "x"), "choose from full, strategy, surprise, root_cause"),
-        (("--min-importance", "7"), "min_importance is 7.0: give 0 to 1"),
+        (("--min-importance", "7"), "--min-importance is 7.0: give 0 to 1"),
         (("--since", "yesterday"), "--since is 'yesterday': give a date"),
         (("--since", "2024-01-02", "--until", "2024-01-01"), "nothing lies between them"),
     ],

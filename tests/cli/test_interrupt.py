@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from satchel.cli.interrupt import Interrupt
+from satchel.cli.session import Interrupt
 from satchel.errors import LockedError, StoreError
 
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from satchel.cli.moment import parse_moment
-from satchel.cli.question import MOST_BYTES, read_question
+from satchel.cli.streams import MOST_BYTES, read_question
 from satchel.errors import UsageError
+from satchel.operations.operation import parse_moment
 
 
 def standard_input(monkeypatch: pytest.MonkeyPatch, raw: bytes) -> None:
@@ -71,5 +71,5 @@ def test_a_moment_is_a_date_or_epoch_seconds(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "yesterday", "nan", "inf", "-5", "2024-13-01", "999999999999999"])
 def test_any_other_moment_is_wrong_usage(text: str) -> None:
-    with pytest.raises(UsageError, match="--now"):
+    with pytest.raises(UsageError, match="now is"):
         parse_moment(text)

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.calls.lines import hit_line
 from satchel.cli.commands.index import report_data, summary
 from satchel.cli.commands.status import freshness_text
-from satchel.cli.sizes import age_text, size_text
+from satchel.cli.streams import age_text, size_text
 from satchel.index.report import IndexReport
 from satchel.index.status import Freshness
+from satchel.operations.prose import hit_line
 from satchel.types import Document, Failure, Hit, Kind, Location
 
 

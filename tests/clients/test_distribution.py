@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 import satchel
-from satchel.calls.registry import TOOLS
 from satchel.cli.application import COMMANDS
-from satchel.cli.clients import CLIENTS
+from satchel.cli.commands.setup import CLIENTS
 from satchel.clients.targets import SCOPES, UVX, Launch, Places, targets
+from satchel.operations.registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
 

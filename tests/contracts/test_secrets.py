@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
-from satchel.envelope import context_envelope
 from satchel.learn.entries import Memory, Value
 from satchel.learn.records import memory_bundle, value_bundle
+from satchel.operations.json import context_envelope
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import Format

@@ -13,12 +13,12 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from satchel.calls.registry import TOOLS
 from satchel.engine import Satchel
 from satchel.mcp.http import Mounted, mcp_app
+from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
-from tests.calls.conftest import FILES
 from tests.mcp.serving import ERAS, PATIENCE_SECONDS
+from tests.operations.conftest import FILES
 
 META = {
     "io.modelcontextprotocol/protocolVersion": ERAS[1],

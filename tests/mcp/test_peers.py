@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from satchel.calls.registry import TOOLS
+from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
-from tests.calls.conftest import FILES
 from tests.mcp.serving import PATIENCE_SECONDS, command
+from tests.operations.conftest import FILES
 
 INSPECTOR = Path(__file__).parents[1] / "peers" / "node_modules" / ".bin" / "mcp-inspector"
 

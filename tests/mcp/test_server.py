@@ -16,20 +16,20 @@ from mcp import types
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from satchel.calls.operation import Answered
-from satchel.calls.registry import TOOLS
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import Desk
 from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, bounded, build
 from satchel.mcp.summary import MOST_TOKENS, cost, structured
 from satchel.mcp.tools import listed
+from satchel.operations.operation import Answered
+from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
 from satchel.tokens import counter
-from tests.calls.conftest import FILES
 from tests.mcp.serving import ERAS, EVERY_TOOL, PATIENCE_SECONDS
+from tests.operations.conftest import FILES
 
-TOOLS_HASH = "ecdc58e111fb5a814d57ee89cd2d6d5126af1a7b208f40e6c64e58f007020e97"
+TOOLS_HASH = "e96ec168a8561526c6e0479292b1dde6fa1fd9ecf4e394d4a0288c9a0ef5225e"
 """Of `tools/list`: what tools say of themselves is read by models, so whoever changes it does so on purpose."""
 
 MOST_LIST_TOKENS = 5_000

@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from satchel.calls.registry import TOOLS
+from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
-from tests.calls.conftest import FILES
 from tests.mcp.serving import ERAS, EVERY_TOOL, HELLO, PATIENCE_SECONDS, Spoken, command, connected, spoken
+from tests.operations.conftest import FILES
 
 QUESTION = "where are orders sent again?"
 

@@ -18,7 +18,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
 
-from satchel.calls.registry import TOOLS
+from satchel.operations.registry import TOOLS
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, serving

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from satchel.calls.registry import OPERATIONS
 from satchel.engine import Satchel
+from satchel.operations.registry import OPERATIONS
 from satchel.web.application import routes
 from satchel.web.openapi import REFUSALS, openapi
 from tests.architecture.tree import ROOT

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from satchel.calls.faults import without_home
-from satchel.calls.operation import Operation
-from satchel.calls.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError
+from satchel.operations.operation import Operation, without_home
+from satchel.operations.registry import OPERATIONS
 from satchel.web.error_responses import refusal_of
 from tests.e2e.command import Satchel as Command
 from tests.web.asking import client_of

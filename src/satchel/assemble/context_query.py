@@ -9,7 +9,7 @@ from typing import Any
 from satchel.assemble.plans import ROLE_KINDS
 from satchel.assemble.views import BlockEntity, BlockSummary, as_blocks
 from satchel.errors import UsageError
-from satchel.types import CONTEXT_TYPES, Context, Failure, Location, Role
+from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Context, Failure, Location
 
 PREVIEW_CHARACTERS = 200
 """Of a preview, as the specification has it."""
@@ -21,8 +21,6 @@ CONFIDENT_RESULTS = 5
 
 CONTEXT_LINES = 3
 """Lines before and after each entity, as the specification has it."""
-
-ENTITY_TYPES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
 
 
 @dataclass(frozen=True, slots=True)

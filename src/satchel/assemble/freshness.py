@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
-from satchel.assemble.request import STALE_CHOICES
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.assemble.truncation import Strategy
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, Span
+from satchel.vocabulary import STALE_CHOICES
 
 STALE_GROUP = "~stale"
 """Ends the key of the item that shows the stale parts of a file of which other parts are shown as they are now."""

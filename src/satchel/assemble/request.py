@@ -22,6 +22,7 @@ from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filt
 from satchel.search.strategies import SearchStrategy, parse_strategies
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
+from satchel.vocabulary import LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -42,21 +43,13 @@ DEFAULT_WEIGHTS: Mapping[Kind, float] = {
 WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 """A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
 
-LARGEST_BUDGET = 10_000_000
-
 TOKENS_PER_ITEM = 200
 """A large budget has room for more items than the usual limit where no limit is set: one for so many tokens."""
 
 SECONDS_A_DAY = 86_400
 
-MOST_CONTEXT_LINES = 100
-"""Lines around a shown range; whoever wants more wants the file, which a pin shows."""
-
 LONGEST_SESSION = 500
 """Characters of a session id: hosts use 36, and no honest one is near this."""
-
-STALE_CHOICES = ("mark", "withhold")
-"""What becomes of text that its file no longer contains: it is shown and marked, or left out with a note."""
 
 
 def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
@@ -99,7 +92,7 @@ def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
 def check_context_lines(count: int) -> int:
     """A usable number of lines around what is shown. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
-        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines")
+        raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines", "context_lines")
     return count
 
 
@@ -112,28 +105,30 @@ def check_strategy(name: str) -> str:
 def check_budget(max_tokens: int) -> int:
     """A usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
-        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens")
+        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens", "max_tokens")
     if not 0 < max_tokens <= LARGEST_BUDGET:
-        raise UsageError(f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)")
+        raise UsageError(
+            f"max_tokens is {max_tokens}: give 1 to {LARGEST_BUDGET:,} tokens (4000 is the default)", "max_tokens"
+        )
     return max_tokens
 
 
 def check_stale(choice: str) -> str:
     """What becomes of text that its file no longer contains. Raises UsageError that lists the choices."""
     if choice not in STALE_CHOICES:
-        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}")
+        raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}", "stale")
     return choice
 
 
 def check_session(session: str) -> str:
     """The id of a session without hidden characters; empty for none. Raises UsageError for one that is too long."""
     if not isinstance(session, str):
-        raise UsageError(f"session is {session!r}: give the id of a session as text")
+        raise UsageError(f"session is {session!r}: give the id of a session as text", "session")
     cleaned = clean_field(session, len(session) + 1)
     if len(session) > LONGEST_SESSION:
         raise UsageError(f"the session id has {len(session):,} characters: give at most {LONGEST_SESSION}")
     if session.strip() and not cleaned:
-        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session")
+        raise UsageError(f"session is {session!r}, which has no visible character: give the id of a session", "session")
     return cleaned
 
 
@@ -149,7 +144,7 @@ def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
 def check_score(min_score: float | None) -> float | None:
     """A usable floor. Raises UsageError outside 0 to 1."""
     if min_score is not None and not 0 <= min_score <= 1:
-        raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1")
+        raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1", "min_score")
     return min_score
 
 

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import click
@@ -62,8 +61,22 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Serve the page, the HTTP API and MCP at /mcp, for this machine.",
     "completion": "Print the script that completes commands in a shell.",
 }
-"""Sub-command -> its summary, which is also the first line of its own help. The module has the name of the command,
-with an underscore behind a word of Python."""
+"""Sub-command -> its summary, which is also the first line of its own help."""
+
+MODULES: Mapping[str, tuple[str, ...]] = {
+    "context": ("search", "graph", "expand", "why", "replay"),
+    "brief": ("premortem",),
+    "memory": ("remember",),
+    "status": ("history", "doctor"),
+    "situation": ("rules", "trust"),
+    "index": ("clean", "export", "import", "workspace"),
+    "config": ("completion",),
+    "setup": ("remove",),
+    "serve": ("mcp", "proxy", "hook"),
+}
+"""Module -> the commands in it beside the one of its own name."""
+
+_MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
 EPILOG = (
     "The first question in a folder builds its index; nothing is downloaded and nothing is sent. "
@@ -82,8 +95,8 @@ class LazyGroup(click.Group):
         """The command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = import_module(f"satchel.cli.commands.{module}").command
+        module = import_module(f"satchel.cli.commands.{_MODULE_OF.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(
@@ -120,8 +133,13 @@ def unknown_command(name: str) -> str:
     return f"there is no command {name!r}: the commands are {', '.join(COMMANDS)}"
 
 
-@click.group(PROGRAM, cls=LazyGroup, context_settings={**HELP_OPTIONS, "max_content_width": 100}, epilog=EPILOG)
-@common_options
+@click.group(
+    PROGRAM,
+    cls=LazyGroup,
+    params=common_options(),
+    context_settings={**HELP_OPTIONS, "max_content_width": 100},
+    epilog=EPILOG,
+)
 @click.version_option(__version__, "--version", prog_name=PROGRAM)
 def application() -> None:
     """Everything your agent should know, packed to fit.

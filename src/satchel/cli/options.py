@@ -1,8 +1,9 @@
-"""Options that every command takes, and what they say of this run."""
+"""Commands of the terminal, and what all of them take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from satchel.errors import UsageError
 HELP_OPTIONS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Run = Callable[..., "int | None"]
 
 
 @dataclass(slots=True)
@@ -39,25 +41,35 @@ class Invocation:
         return self.workspaces[0] if self.workspaces else self.given_root
 
 
+class Command(click.Command):
+    """A command whose errors name an argument as it is written on the command line."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. Raises UsageError in the spelling of the options."""
+        try:
+            return super().invoke(ctx)
+        except UsageError as error:
+            error.args = (error.spelled(self.spelling),)
+            raise
+
+    def spelling(self, name: str) -> str:
+        """`--max-tokens` for `max_tokens`; an argument without an option is written as the help does."""
+        for parameter in self.params:
+            if parameter.name == name and isinstance(parameter, click.Argument):
+                return parameter.metavar or name
+            if parameter.name == name:
+                return max(parameter.opts, key=len)
+        return f"--{name.replace('_', '-')}"
+
+
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Remember the option for the whole run; one that stands behind the command wins."""
     if value is not None and parameter.name is not None:
         setattr(context.ensure_object(Invocation), parameter.name, value)
 
 
-_ROOT = click.option(
-    "--root",
-    "given_root",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
-    expose_value=False,
-    callback=_keep,
-    help="The folder to work on; by default the git work tree around the current folder.",
-)
-
-
 def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Remember the roots that these names stand for, as `--root` does."""
+    """Remember the roots that these names mean, as `--root` does."""
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
@@ -65,43 +77,69 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
 
     registry = Registry(Folders.from_environment())
     names = list(dict.fromkeys(name.strip() for name in value.split(",")))
-    invocation = context.ensure_object(Invocation)
-    invocation.workspaces = tuple(registry.get(name).path for name in names)
+    context.ensure_object(Invocation).workspaces = tuple(registry.get(name).path for name in names)
     _keep(context, parameter, value)
 
 
-_WORKSPACE = click.option(
-    "--workspace",
-    metavar="NAME[,NAME]",
-    expose_value=False,
-    callback=_keep_workspace,
-    help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
+def common_options() -> list[click.Parameter]:
+    """The options that work everywhere."""
+    return [
+        click.Option(
+            ["--root", "given_root"], type=click.Path(path_type=Path), metavar="PATH", expose_value=False,
+            callback=_keep, help="The folder to work on; by default the git work tree around the current folder.",
+        ),
+        click.Option(
+            ["--workspace"], metavar="NAME[,NAME]", expose_value=False, callback=_keep_workspace,
+            help="A workspace by its name, in place of --root; `satchel workspace list` shows them.",
+        ),
+        click.Option(
+            ["--color"], type=click.Choice(["auto", "always", "never"]), expose_value=False, callback=_keep,
+            help="Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+        ),
+    ]  # fmt: skip
+
+
+def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
+    """A command that only has others below it."""
+    settings = {"context_settings": HELP_OPTIONS, **settings}
+    return click.group(name, params=common_options(), **settings)
+
+
+def command(
+    name: str,
+    parent: click.Group | None = None,
+    *,
+    shows: str = "",
+    params: Sequence[click.Parameter] = (),
+    **settings: Any,
+) -> Callable[[Run], Command]:
+    """A command, below `parent` if there is one. It is called with the `Invocation` and its own options.
+
+    `shows` is what `--json` prints; without it there is no such option. `params` come before those of the function.
+    """
+
+    def made(function: Run) -> Command:
+        own = list(reversed(getattr(function, "__click_params__", ())))
+        shown = click.Option(["--json", "as_json"], is_flag=True, expose_value=False, callback=_keep,
+                             help=f"Print {shows} as one JSON object.")  # fmt: skip
+        every = [*params, *own, *([shown] if shows else ()), *common_options()]
+        context_settings = {**HELP_OPTIONS, **settings.pop("context_settings", {})}
+
+        def called(**options: Any) -> Any:
+            return function(click.get_current_context().ensure_object(Invocation), **options)
+
+        made = Command(name, context_settings=context_settings, callback=called, params=every,
+                       help=inspect.cleandoc(function.__doc__ or ""), **settings)  # fmt: skip
+        if parent is not None:
+            parent.add_command(made)
+        return made
+
+    return made
+
+
+strict_option = click.option(
+    "--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed."
 )
-_COLOR = click.option(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    expose_value=False,
-    callback=_keep,
-    help="Colours: auto (on a terminal, unless NO_COLOR is set), always, never.",
+refresh_option = click.option(
+    "--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default)."
 )
-
-
-def common_options(function: Function) -> Function:
-    """Add the options that work everywhere."""
-    return _ROOT(_WORKSPACE(_COLOR(function)))
-
-
-def json_option(what: str) -> Callable[[Function], Function]:
-    """`--json` for a command that shows something; it arrives as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as one JSON object.")
-
-
-session_option = click.option(
-    "--session",
-    metavar="ID",
-    help="For whom: what this session received before is only named, unless it changed.",
-)
-"""For whom an answer is, as an agent's host names the session."""
-
-pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
-"""Gives a command the `Invocation` as its first argument."""

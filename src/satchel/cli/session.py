@@ -1,18 +1,114 @@
-"""Opening the engine for one command."""
+"""One command with the engine: opened, asked with a sign of life where that takes a while, and its answer shown."""
 
 from __future__ import annotations
 
 import gc
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation
+from satchel.cli.progress import PATIENCE_SECONDS, watch
+from satchel.errors import LockedError
+from satchel.operations.operation import Answered, Caller, Operation, Spelling, StoppedError
+from satchel.types import Failure
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
+
+NOTHING_FOUND = 1
+PARTLY_DONE = 3
+
+SPELLING = Spelling(
+    min_score="--min-score 0",
+    max_tokens="--max-tokens",
+    expand="`satchel expand HANDLE`",
+    remember="`satchel remember TEXT`",
+    experience="`satchel experience start`",
+    resolve="`satchel experience resolve --session {session} ...`",
+)
+"""How options and commands are written on the command line."""
+
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_FIRST_EXIT_CODE = 128
+
+
+class Interrupt:
+    """While the block runs, SIGINT, SIGTERM and SIGHUP set a flag; a second one raises KeyboardInterrupt.
+
+    The first asks the work to stop and keep what is done. A signal that the process was started to ignore (nohup)
+    stays ignored. Outside the main thread it does nothing, because only that one may handle signals.
+    """
+
+    def __init__(self) -> None:
+        self._received = 0
+        self._previous: dict[int, Any] = {}
+
+    def requested(self) -> bool:
+        """Whether to stop. Cheap, and safe to call from any thread."""
+        return self._received != 0
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal: 130 for Ctrl-C. 0 while there was none."""
+        return _FIRST_EXIT_CODE + self._received if self._received else 0
+
+    def end(self) -> None:
+        """End the command if that was asked for. Raises click's Exit."""
+        if self._received:
+            raise click.exceptions.Exit(self.exit_code)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._received:
+            raise KeyboardInterrupt
+        self._received = number
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()
+        if self._received and isinstance(value, LockedError):  # it was waiting for the lock when it was stopped
+            raise KeyboardInterrupt from value
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal(Caller):
+    """The command line as a caller: a refresh is watched, and ends with the first Ctrl-C."""
+
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    color: str = ""
+
+    def refresh(self, engine: Satchel) -> list[Failure]:
+        """Bring the index up to date; returns what the answer must note. Raises click's Exit when interrupted."""
+        started = time.monotonic()
+        with watch(color=self.color) as progress:
+            notes = engine.refresh(progress=progress, should_stop=self.interrupt.requested)
+        seconds = time.monotonic() - started
+        if seconds > PATIENCE_SECONDS:
+            done = (
+                "stopped updating the index after" if self.interrupt.requested() else "brought the index up to date in"
+            )
+            streams.say(f"{done} {seconds:.1f} s", color=self.color, dim=True)
+        self.interrupt.end()
+        return notes
 
 
 @contextmanager
@@ -44,3 +140,62 @@ def _engine() -> type[Satchel]:
             gc.freeze()
             gc.enable()
     return Satchel
+
+
+@contextmanager
+def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
+    """The engine, and this terminal as the caller of its operations; the first Ctrl-C ends what can be continued."""
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        try:
+            yield satchel, Terminal(None, interrupt.requested, SPELLING, interrupt, invocation.color)
+        except StoppedError:
+            interrupt.end()
+            raise
+
+
+def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
+    """The answer of an operation for the root of this command. Arguments are checked before anything is opened."""
+    checked = operation.checked(arguments)
+    if not operation.reads_tree:
+        with opened(invocation) as satchel:
+            return operation.run(satchel, checked, Caller(spelling=SPELLING))
+    with asking(invocation) as (satchel, terminal):
+        return operation.run(satchel, checked, terminal)
+
+
+def show(invocation: Invocation, answered: Answered) -> None:
+    """Print the answer, or its envelope; say on standard error why there is none, and what failed unless that is in it.
+
+    A counted text has exactly its bytes and names its failures itself.
+    """
+    envelope, text = answered.envelope, answered.text
+    is_counted = "usage" in envelope and "handles" not in envelope
+    if invocation.as_json:
+        streams.write_json(envelope)
+    elif "usage" in envelope:
+        streams.write_text(text)
+    elif text:
+        streams.write(text if text.endswith("\n") else f"{text}\n")
+    say_notes(invocation, *answered.notes)
+    if not invocation.as_json and not (is_counted and text):
+        say_failures(invocation, envelope)
+
+
+def say_notes(invocation: Invocation, *notes: str) -> None:
+    """Say notes on standard error."""
+    for note in notes:
+        streams.note(note, color=invocation.color)
+
+
+def say_failures(invocation: Invocation, envelope: Mapping[str, Any]) -> None:
+    """Say on standard error what failed."""
+    for row in envelope.get("failures", ()):
+        streams.failure(Failure(**row), color=invocation.color)
+
+
+def strict_code(envelope: Mapping[str, Any]) -> int:
+    """The exit code of `--strict`: 3 if something failed, 1 if nothing was found, else 0."""
+    if envelope["failures"]:
+        return PARTLY_DONE
+    is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")
+    return 0 if is_something else NOTHING_FOUND

@@ -1,4 +1,4 @@
-"""The two streams: text to standard output, byte for byte, everything else to standard error.
+"""The three streams: text to standard output, byte for byte, everything else to standard error; `-` is the input.
 
 What cannot be written to standard output is an error; what cannot be written to standard error is lost, because
 there is nobody left to tell.
@@ -10,18 +10,24 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from satchel.errors import SatchelError
+from satchel.errors import SatchelError, UsageError
 from satchel.wire import json_text as json_text
 
 if TYPE_CHECKING:
     from satchel.types import Failure
 
 _JSON_INDENT = 2
+
+STANDARD_INPUT = "-"
+
+MOST_BYTES = 1_000_000
+"""Read of standard input: a pasted log of 10,000 lines fits, a file that was piped in by mistake ends here."""
 
 
 class OutputError(SatchelError):
@@ -137,3 +143,52 @@ def wants_color(stream: IO[str] | None, choice: str = "") -> bool:
     if os.environ.get("FORCE_COLOR", "0") not in {"", "0"}:
         return True
     return can_redraw(stream)
+
+
+def read_question(words: Sequence[str], *, color: str = "") -> str:
+    """The text that these arguments name. Raises UsageError where standard input is closed."""
+    if list(words) == [STANDARD_INPUT]:
+        return _standard_input(color)
+    # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
+    return " ".join(words).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def read_file(name: str, *, color: str = "") -> str:
+    """The text of a file; its end where it is longer than is read, because a failure is told at the end of its log."""
+    with Path(name).open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - MOST_BYTES, 0))
+        raw = file.read(MOST_BYTES)
+    if size > MOST_BYTES:
+        note(f"{name} is long: only its last {MOST_BYTES:,} bytes are read", color=color)
+    return raw.decode("utf-8", "replace")
+
+
+def _standard_input(color: str) -> str:
+    if sys.stdin is None:
+        raise UsageError("the question should come from standard input (-), which is closed")
+    if is_terminal(sys.stdin):
+        note("type the question, then end it with Ctrl-D", color=color)
+    raw = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        note(f"the question is cut after {MOST_BYTES:,} bytes", color=color)
+    return raw[:MOST_BYTES].decode("utf-8", "replace")
+
+
+def size_text(size: int) -> str:
+    """Bytes in the largest unit that gives at least one: `12.3 MB`."""
+    amount = float(size)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def age_text(seconds: float) -> str:
+    """A span of time in its largest whole unit: `3 minutes`."""
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    return "a moment"

@@ -100,7 +100,7 @@ def mine(
 ) -> Mined:
     """The newest usable fixes of the history before HEAD. Raises GitError, and UsageError for an impossible limit."""
     if limit < 1:
-        raise UsageError(f"limit is {limit}: give at least 1")
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
     mined = Mined()
     parents = _parents(repository)
     for commit in read_commits(repository, limit=COMMITS_READ, merges=True, should_stop=should_stop):

@@ -242,7 +242,7 @@ def checked_importance(importance: float) -> float:
 def checked_limit(limit: int) -> int:
     """A usable limit. Raises UsageError below 1."""
     if limit < 1:
-        raise UsageError(f"limit is {limit}: give at least 1")
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
     return limit
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from mcp import types
 
-from satchel.calls.asking import CONTEXT_QUERY
-from satchel.calls.foreseeing import AFTER_FAILURE, PREMORTEM, PREMORTEM_OPERATION
-from satchel.calls.operation import Answered, Operation
 from satchel.errors import UsageError
+from satchel.operations.ask import CONTEXT_QUERY
+from satchel.operations.operation import Answered, Operation
+from satchel.operations.situations import AFTER_FAILURE, PREMORTEM, PREMORTEM_OPERATION
 from satchel.vocabulary import Domain, Strategy, choices
 
 

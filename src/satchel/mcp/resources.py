@@ -9,8 +9,8 @@ from urllib.parse import unquote
 
 from mcp import types
 
-from satchel.calls.asking import DOCUMENT, EXPAND
-from satchel.calls.operation import Operation
+from satchel.operations.ask import DOCUMENT, EXPAND
+from satchel.operations.operation import Operation
 
 MIME_TYPE = "text/markdown"
 

@@ -14,7 +14,7 @@ import anyio
 from anyio import to_thread
 from mcp.server.context import ServerRequestContext
 
-from satchel.calls.operation import Answered, Operation
+from satchel.operations.operation import Answered, Caller, Operation
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -54,7 +54,7 @@ class Desk:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
-                answered = operation.run(engine, arguments, reporter, should_stop)
+                answered = operation.run(engine, arguments, Caller(reporter, should_stop))
                 self._embed(engine)
                 return answered
 

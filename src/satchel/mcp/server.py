@@ -11,14 +11,13 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from satchel import __version__, logs
-from satchel.calls.faults import fault_text, without_home
-from satchel.calls.operation import Answered
-from satchel.calls.packing import SESSION
 from satchel.clean import clean_field
 from satchel.errors import SatchelError
 from satchel.mcp import prompts, resources, tools
 from satchel.mcp.running import Context, Desk
 from satchel.mcp.summary import structured
+from satchel.operations.ask import SESSION
+from satchel.operations.operation import Answered, fault_text, without_home
 from satchel.tokens import counter
 
 NAME = "satchel"

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from satchel.calls.faults import without_home
-from satchel.calls.operation import Answered
+from satchel.operations.operation import Answered, without_home
 from satchel.tokens import counter
 
 MOST_TOKENS = 300

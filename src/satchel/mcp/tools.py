@@ -7,8 +7,8 @@ from typing import Any
 
 from mcp import types
 
-from satchel.calls.operation import Operation
-from satchel.calls.registry import TOOLS
+from satchel.operations.operation import Operation
+from satchel.operations.registry import TOOLS
 
 TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
 

@@ -250,7 +250,7 @@ class ContextAssembler:
 
     def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         return replace(self.options.request(), query=query, limit=limit, max_tokens=check_budget(max_tokens), **more)
 
     def _can_search(self, kind: Kind) -> bool:

@@ -176,7 +176,7 @@ class Searcher:
 
         mode = parse_choice(SearchMode, search_mode, "search mode")
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if not query.strip():
             return []
         wanted = {name: value for name, value in filters.items() if value is not None}

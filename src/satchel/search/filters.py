@@ -122,7 +122,7 @@ def make_filters(
     asked = {"category": category, "domain": domain, "strategy": strategy, "outcome": outcome, "axis": axis}
     checked: dict[str, Any] = {name: _choice(name, value) for name, value in asked.items()}
     if min_importance is not None and not 0 <= min_importance <= 1:
-        raise UsageError(f"min_importance is {min_importance}: give 0 to 1")
+        raise UsageError(f"min_importance is {min_importance}: give 0 to 1", "min_importance")
     if since is not None and until is not None and until <= since:
         raise UsageError(f"since ({since:g}) is not before until ({until:g}): nothing lies between them")
     if isinstance(tags, str):

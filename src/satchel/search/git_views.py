@@ -48,7 +48,7 @@ class GitViews:
 
     def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self._root.places.root, self._root.settings.redact_allow
         below = relative_path(path, root)
         if refresh:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel import __version__
-from satchel.calls.operation import Operation
-from satchel.calls.registry import OPERATIONS
+from satchel.operations.operation import Operation
+from satchel.operations.registry import OPERATIONS
 from satchel.web.views import VIEWS
 
 Json = dict[str, Any]

@@ -10,10 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from satchel import logs
-from satchel.calls.faults import without_home
-from satchel.calls.operation import Operation, StoppedError
-from satchel.calls.registry import OPERATIONS
 from satchel.errors import SatchelError, UsageError
+from satchel.operations.operation import Caller, Operation, StoppedError, without_home
+from satchel.operations.registry import OPERATIONS
 from satchel.web.error_responses import INTERNAL, STOPPING, Refusal, refusal_of
 from satchel.web.middleware import JSON, answer
 from satchel.web.request_queue import ClientGoneError, RefusedError, ShouldStop
@@ -55,7 +54,7 @@ async def performed(
     turns = shared.looking if is_looking else shared.asking
 
     def work(should_stop: ShouldStop) -> bytes:
-        answered = operation.run(shared.engine, arguments(), shared.indexing, should_stop)
+        answered = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
         found = {**answered.envelope, **more()}
         return f"{json_text(_without_places(found) if operation.name in PLACES else found)}\n".encode()
 

@@ -11,12 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from satchel import __version__, hook_log, outside
-from satchel.calls.faults import without_home
-from satchel.calls.operation import Operation
-from satchel.calls.parameters import Parameter, Shape
-from satchel.calls.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.errors import UsageError
+from satchel.operations.operation import Operation, Parameter, Shape, without_home
+from satchel.operations.registry import OPERATIONS
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, View
 from satchel.vocabulary import (

@@ -11,8 +11,8 @@ from satchel import Satchel
 from satchel.assemble.pins import Pin
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.request import AssembleRequest, request_data, request_from
-from satchel.envelope import context_envelope, replayed_envelope
 from satchel.errors import UsageError
+from satchel.operations.json import context_envelope, replayed_envelope
 from satchel.settings import Settings
 from satchel.sources.change import Change, ChangedFile
 from satchel.testing import TinyRepository

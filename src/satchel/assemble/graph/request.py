@@ -95,7 +95,7 @@ def _depth(depth: Any) -> int | None:
     if depth is None:
         return None
     if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
-        raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps")
+        raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps", "depth")
     return depth
 
 

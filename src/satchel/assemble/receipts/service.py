@@ -84,7 +84,7 @@ class ReceiptService:
         check_question(question)
         kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()

@@ -1,4 +1,4 @@
-"""`satchel brief`: what to know when a session starts, or after a failure."""
+"""What to know before and after: `satchel premortem` and `satchel brief`."""
 
 from __future__ import annotations
 
@@ -7,50 +7,56 @@ from typing import Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
-from satchel.cli.question import STANDARD_INPUT, read_file, read_question
-from satchel.cli.refresh import refresh_first
-from satchel.cli.session import opened
-from satchel.cli.unasked import given, packing_options, show
-
-NOTHING_KEPT = "nothing is remembered here yet: `satchel remember TEXT` keeps what should be known"
-NOTHING_ALIKE = "nothing here failed like this before, and the failure names no code of this folder"
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, strict_option
+from satchel.cli.session import ask, show, strict_code
+from satchel.operations.situations import AFTER_FAILURE, BRIEF, PREMORTEM, PREMORTEM_OPERATION
 
 
-@click.command("brief", context_settings=HELP_OPTIONS)
+@operation_command(
+    PREMORTEM_OPERATION,
+    "premortem",
+    shows="the premortem with its items, signals, overflow and usage",
+    without=("mode", "failure", "refresh"),
+    needed=("domain",),
+)
+@strict_option
+def premortem_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+    """Show what went wrong before in this kind of work.
+
+    Past failures, how the strategy went, surprises, root causes and principles, from the experiences that are
+    remembered here; each is shown once. The budget is 1,500 tokens.
+    """
+    return _answer(invocation, {**arguments, "mode": PREMORTEM}, strict=strict)
+
+
+@operation_command(
+    PREMORTEM_OPERATION,
+    "brief",
+    shows="the brief with its items, signals, overflow and usage",
+    without=("mode", "domain", "strategy", "failure"),
+)
 @click.option("--after-failure", "failed", metavar="FILE|-", help="The output of the command that failed.")
-@packing_options
-@click.option("--refresh/--no-refresh", default=True, help="After a failure, bring the index up to date first.")
-@json_option("the brief with its items, signals, overflow and usage")
-@common_options
-@pass_invocation
-def command(
-    invocation: Invocation, /, *, failed: str | None, refresh: bool, as_json: bool, strict: bool, **options: Any
-) -> int:
+@strict_option
+def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: str | None, strict: bool) -> int:
     """Show what to know when a session starts, or after a failure.
 
     At a start: the values that experience taught, recent events and the memories that matter most, in 1,000 tokens.
     With --after-failure: what failed like this before, and where in the code it happened, in 2,000 tokens. The
     failure's error, names and files are taken from its output.
     """
-    text = None if failed is None else read_failure(failed, invocation.color)
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        request = satchel.brief_request(text, **given(options))
-        notes = refresh_first(satchel, interrupt, invocation.color) if refresh and failed is not None else []
-        if interrupt.requested():
-            return interrupt.exit_code
-        context = satchel.answer(request, notes)
-    if as_json:
-        from satchel.envelope import context_envelope
-
-        streams.write_json(context_envelope(context, request))
-    else:
-        streams.write_text(context.text)
-    nothing = NOTHING_KEPT if failed is None else NOTHING_ALIKE
-    return show(context, nothing, color=invocation.color, strict=strict)
+    if failed is None:
+        return _answer(invocation, {**arguments, "mode": BRIEF}, strict=strict)
+    read = _read_failure(failed, invocation.color)
+    return _answer(invocation, {**arguments, "mode": AFTER_FAILURE, "failure": read}, strict=strict)
 
 
-def read_failure(name: str, color: str) -> str:
-    """The output of a failed command, from a file or from standard input."""
-    return read_question([STANDARD_INPUT], color=color) if name == STANDARD_INPUT else read_file(name, color=color)
+def _answer(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+    answered = ask(invocation, PREMORTEM_OPERATION, arguments)
+    show(invocation, answered)
+    return strict_code(answered.envelope) if strict else 0
+
+
+def _read_failure(name: str, color: str) -> str:
+    is_input = name == streams.STANDARD_INPUT
+    return streams.read_question([name], color=color) if is_input else streams.read_file(name, color=color)

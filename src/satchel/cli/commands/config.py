@@ -1,21 +1,21 @@
-"""`satchel config`: the settings in force, where each comes from, and where they are written."""
+"""`satchel config` and `satchel completion`."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import Invocation, command, group
 
 if TYPE_CHECKING:
     from satchel.config import Folders, LoadedSettings
 
 
-@click.group("config", context_settings=HELP_OPTIONS)
-@common_options
-def command() -> None:
+@group("config")
+def config_command() -> None:
     """Show the settings in force and where they come from.
 
     Later wins: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings only), SATCHEL_...
@@ -23,17 +23,14 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@command("show", config_command, shows="the settings")
 @click.option("--origin", is_flag=True, help="Say where each value comes from.")
-@json_option("the settings")
-@common_options
-@pass_invocation
-def show(invocation: Invocation, *, origin: bool, as_json: bool) -> int:
+def show(invocation: Invocation, *, origin: bool) -> int:
     """Show the value of every setting."""
     from satchel.settings import SETTINGS
 
     loaded, _ = _load(invocation)
-    if as_json:
+    if invocation.as_json:
         streams.write_json(
             {
                 "settings": {
@@ -54,11 +51,8 @@ def show(invocation: Invocation, *, origin: bool, as_json: bool) -> int:
     return 0
 
 
-@command.command("path")
-@json_option("the folders")
-@common_options
-@pass_invocation
-def path(invocation: Invocation, *, as_json: bool) -> int:
+@command("path", config_command, shows="the folders")
+def path(invocation: Invocation) -> int:
     """Show where your settings, memories, marks and indexes lie."""
     _, folders = _load(invocation)
     from satchel.config import user_file
@@ -70,7 +64,7 @@ def path(invocation: Invocation, *, as_json: bool) -> int:
         "state": folders.state,
         "cache": folders.cache,
     }
-    if as_json:
+    if invocation.as_json:
         streams.write_json({name: str(place) for name, place in named.items()})
     else:
         streams.write_line("\n".join(f"{name:<9} {place}" for name, place in named.items()))
@@ -119,3 +113,26 @@ def written(value: Any) -> str:
 def plain(value: Any) -> Any:
     """A value as JSON has it."""
     return list(value) if isinstance(value, tuple) else value
+
+
+INSTALL_HINTS = {
+    "bash": 'add to ~/.bashrc:  eval "$(satchel completion bash)"',
+    "zsh": 'add to ~/.zshrc:  eval "$(satchel completion zsh)"',
+    "fish": "run once:  satchel completion fish > ~/.config/fish/completions/satchel.fish",
+}
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice([*INSTALL_HINTS]))
+def completion_command(invocation: Invocation, shell: str) -> int:
+    """Print the script that completes commands in a shell."""
+    from click.shell_completion import get_completion_class
+
+    from satchel.cli.application import COMPLETE_VARIABLE, PROGRAM, application
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    streams.write(completion(application, {}, PROGRAM, COMPLETE_VARIABLE).source())
+    if streams.is_terminal(sys.stdout):
+        streams.note(INSTALL_HINTS[shell], color=invocation.color)
+    return 0

@@ -1,138 +1,178 @@
-"""`satchel context`: the packed context for a question."""
+"""Questions: `satchel context`, `search`, `graph`, `expand`, `why` and `replay`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from satchel.calls.empty import no_answer
+from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.change import UNASKED, change_options, separated
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.moment import parse_moment
-from satchel.cli.options import (
-    HELP_OPTIONS,
-    Invocation,
-    common_options,
-    json_option,
-    pass_invocation,
-    session_option,
-)
-from satchel.cli.question import read_question
-from satchel.cli.refresh import refresh_first
-from satchel.cli.session import opened
-from satchel.cli.spelling import SPELLING
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, strict_option
+from satchel.cli.session import NOTHING_FOUND, ask, show, strict_code
+from satchel.cli.tables import REASONS, explain
 from satchel.errors import UsageError
-from satchel.tokens import TOKENIZERS
-from satchel.types import CONTEXT_TYPES, Context, Format, View
+from satchel.operations.ask import CONTEXT_QUERY, EXPAND, GRAPH_CONTEXT, HEAD, REPLAY, SEARCH, WHY
 
-NOTHING_FOUND = 1
-PARTLY_DONE = 3
+DIFFERS = 1
+
+MOST_BYTES = 200_000_000
+"""Read of a saved answer: the largest budget there is gives less."""
 
 
-@click.command("context", context_settings=HELP_OPTIONS)
-@click.argument("question", nargs=-1, metavar="QUESTION|-")
-@click.option("--types", metavar="TYPE,...", multiple=True, help=f"Only these of {', '.join(CONTEXT_TYPES)}.")
-@click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
-@click.option("--limit", type=int, metavar="N", help="At most so many items, over all types.")
-@click.option(
-    "--format", "format_", type=click.Choice([format_.value for format_ in Format]), help="How the context is written."
+@operation_command(
+    CONTEXT_QUERY,
+    "context",
+    shows="the context with its items, signals, overflow and usage",
+    positional={"question": "[QUESTION|-]"},
 )
-@json_option("the context with its items, signals, overflow and usage")
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
-@change_options
-@click.option("--handles", "show_handles", is_flag=True, help="List at the end the handles of what is shown in part.")
-@click.option("--group-by-type", is_flag=True, help="One section for code, one for docs, one for the rest.")
-@click.option("--sources/--no-sources", "show_sources", default=None, help="List the sources at the end.")
-@click.option("--code/--no-code", "show_code", default=None, help="Show the lines, or only where they are.")
-@click.option("--strategy", metavar="NAME", help="How to shorten: ladder, signature-first or bookend.")
-@click.option("--view", type=click.Choice([view.value for view in View]), help="By file, by entity, or in blocks.")
-@click.option("--meta", "show_meta", is_flag=True, default=None, help="Say at the end how it was counted and cut.")
-@click.option("--path", "paths", metavar="GLOB", multiple=True, help="Only files whose path matches.")
-@click.option("--include", metavar="PATH[:a-b]", multiple=True, help="Show this in any case, before what is found.")
-@click.option("--exclude", metavar="GLOB", multiple=True, help="No files whose path matches.")
-@click.option("--for", "purpose", type=click.Choice(["find", "edit"]), help="Many places, or whole functions.")
-@click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
-@click.option("--context-lines", type=int, metavar="N", help="Show N lines more around what answers (0).")
-@click.option("--imports/--no-imports", default=None, help="Show the import lines that shown code needs (the default).")
-@click.option("--fill", is_flag=True, default=None, help="Spend the whole budget, also on what is hardly worth it.")
-@click.option("--reserve", "reserves", metavar="TYPE=N", multiple=True, help="Tokens that a type gets in any case.")
-@click.option("--min-score", type=float, metavar="X", help="Least relevance of an item, 0 to 1.")
-@session_option
-@click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
-@click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
-@click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed.")
-@common_options
-@pass_invocation
-def command(
-    invocation: Invocation,
-    /,
-    question: Sequence[str],
-    *,
-    as_json: bool,
-    explained: bool,
-    revision: str | None,
-    staged: bool,
-    refresh: bool,
-    strict: bool,
-    **options: Any,
-) -> int:
+@strict_option
+def context_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
     """Pack what matters for a question into a token budget.
 
-    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input.
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. With --diff
+    [REV] the answer is what your changes since REV (HEAD by default) concern: callers, tests, commits.
     """
-    asked = engine_options(options)
-    words_given, since = separated([*question], revision, staged=staged)
-    text = read_question(words_given, color=invocation.color) if words_given else UNASKED
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        request = satchel.request(text, **asked)
-        notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
-        if interrupt.requested():
-            return interrupt.exit_code
-        if since is not None:
-            request, found = satchel.about_change(request, since, staged=staged, is_asked=bool(words_given))
-            notes = [*notes, *found]
-        context = satchel.answer(request, notes)
-        if as_json:
-            from satchel.envelope import context_envelope
-
-            streams.write_json(context_envelope(context, request))
-        else:
-            streams.write_text(context.text)
-    if not context.items:
-        streams.note(no_answer(context, SPELLING), color=invocation.color)
-    if not as_json and not context.text:
-        for failure in context.failures:
-            streams.failure(failure, color=invocation.color)
+    revision = arguments.get("diff", "")
+    if " " in revision.strip():  # revisions contain no blanks: it is the question, and the option has no value
+        arguments |= {"diff": HEAD, "question": " ".join(filter(None, (revision, arguments.get("question"))))}
+    if not {"question", "diff", "staged"} & arguments.keys():
+        raise click.UsageError("Missing argument 'QUESTION|-'.")
+    answered = ask(invocation, CONTEXT_QUERY, arguments)
+    show(invocation, answered)
     if explained:
-        from satchel.cli.explain import explain
-
-        explain(context, color=invocation.color)
-    return _strict_code(context) if strict else 0
+        explain(answered.subject, color=invocation.color)
+    return strict_code(answered.envelope) if strict else 0
 
 
-def engine_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as the engine names them; settings decide the others."""
-    renamed = dict(options) | {
-        "format": options["format_"],
-        "types": [name for listed in options["types"] for name in listed.split(",")],
-        "reserves": dict(_reserve(text) for text in options["reserves"]) or None,
-        "now": parse_moment(options["now"]) if options["now"] is not None else None,
-    }
-    del renamed["format_"]
-    return {name: value for name, value in renamed.items() if value is not None}
+@operation_command(SEARCH, "search", shows="the matches with their signals", positional={"question": "QUESTION|-"})
+def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """List the best matches for a question.
+
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
+    says nothing of (the category of a commit) it lets through.
+    """
+    show(invocation, ask(invocation, SEARCH, arguments))
 
 
-def _reserve(text: str) -> tuple[str, int]:
-    name, _, tokens = text.partition("=")
-    if not tokens.strip().isdecimal():
-        raise UsageError(f"--reserve {text!r} says no number of tokens: write it as memories=300")
-    return name.strip(), int(tokens)
+@operation_command(
+    GRAPH_CONTEXT,
+    "graph",
+    shows="the context with its nodes, signals, overflow and usage",
+    positional={"query": "QUERY|ID|-"},
+    without=("workspace",),
+)
+@strict_option
+def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+    """Walk from a topic or a node to what it is related to.
+
+    QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
+    """
+    if invocation.workspace:
+        arguments["workspace"] = invocation.workspace
+    answered = ask(invocation, GRAPH_CONTEXT, arguments)
+    show(invocation, answered)
+    return strict_code(answered.envelope) if strict else 0
 
 
-def _strict_code(context: Context) -> int:
-    if context.failures:
-        return PARTLY_DONE
-    return 0 if context.items or context.shown_before else NOTHING_FOUND
+@operation_command(
+    EXPAND,
+    "expand",
+    shows="what was found, with the handles of what did not fit,",
+    positional={"handles": "HANDLE..."},
+)
+def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
+    """Show all of what a handle stands for.
+
+    HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
+    that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
+    Ends with 1 if nothing can be shown.
+    """
+    answered = ask(invocation, EXPAND, arguments)
+    show(invocation, answered)
+    return 0 if answered.envelope["items"] else NOTHING_FOUND
+
+
+@operation_command(
+    WHY,
+    "why",
+    shows="rank, signals and reason",
+    positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"},
+)
+def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Say how a file or a definition stands for a question, and why it is in or out.
+
+    PATH|SYMBOL may also be the end of a path, a qualified name such as `Client.send`, or the hash of a commit.
+    """
+    answered = ask(invocation, WHY, arguments)
+    if invocation.as_json:
+        streams.write_json(answered.envelope)
+        return
+    streams.write("\n".join(f"{line}\n" for line in map(described, answered.envelope["standings"])))
+    for failure in answered.subject:
+        streams.failure(failure, color=invocation.color)
+
+
+def described(row: Mapping[str, Any]) -> str:
+    """A few lines about one standing: what it is, whether it is in, its rank, and one line a signal."""
+    noun = "files" if row["path"] else "records"
+    lines = [clean_field(row["id"])]
+    if row["is_shown"]:
+        spans = ", ".join(f"{start}-{end}" for start, end in row["shown"])
+        lines.append(f"  shown: lines {spans}" if spans else "  shown")
+    else:
+        lines.append(f"  not shown, {row['reason']}: {row['detail']}")
+    if row["rank"]:
+        place = f", {row['place']} of {row['documents']} places" if row["place"] and row["path"] else ""
+        lines.append(f"  rank {row['rank']} of {row['of']} {noun} that match{place}; relevance {row['relevance']:.2f}")
+    for signal in row["signals"]:
+        meaning = f"  {REASONS[signal['name']]}" if signal["name"] in REASONS else ""
+        lines.append(f"  {signal['name']:<16} {signal['value']:>8g} x {signal['weight']:g}{meaning}".rstrip())
+    return "\n".join(lines)
+
+
+@operation_command(REPLAY, "replay", shows="the whole answer as it was saved", without=("saved",))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|-")
+def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: Path) -> int:
+    """Ask a saved question again and name what differs.
+
+    FILE is what `satchel context QUESTION --json` printed; a situation, a brief and a premortem are replayed as well.
+    Prints the text of the answer, which is the same byte for byte unless something differs: the version, the index, a
+    setting, a file. Ends with 1 if so.
+    """
+    saved, indent = read_saved(file)
+    answered = ask(invocation, REPLAY, {**arguments, "saved": saved})
+    if invocation.as_json:
+        streams.write_line(streams.json_text(answered.envelope, indent))
+    else:
+        streams.write_text(answered.text)
+    for note in answered.notes:
+        streams.note(note, color=invocation.color)
+    return DIFFERS if answered.notes else 0
+
+
+def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
+    """The object in a file, and how it is indented. Raises UsageError where there is none."""
+    try:
+        raw = sys.stdin.buffer.read(MOST_BYTES) if str(file) == "-" else _bytes(file)
+        saved = json.loads(raw)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(
+            f"{file} is no JSON ({error}): save an answer with `satchel context QUESTION --json`"
+        ) from None
+    if not isinstance(saved, dict):
+        raise UsageError(f"{file} holds no saved context: save one with `satchel context QUESTION --json`")
+    return saved, 2 if raw.startswith(b"{\n") else None
+
+
+def _bytes(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(MOST_BYTES)

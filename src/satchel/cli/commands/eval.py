@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.moment import parse_moment
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import Invocation, command
 from satchel.cli.progress import watch
-from satchel.cli.session import opened
-from satchel.cli.table import Column, plain_lines
+from satchel.cli.session import NOTHING_FOUND, Interrupt, opened
+from satchel.cli.tables import Column, plain_lines
 from satchel.errors import UsageError
+from satchel.operations.operation import parse_moment
 
 if TYPE_CHECKING:
     from satchel.evaluate.run import Outcome
     from satchel.evaluate.tune import Proposal
 
-NOTHING_FOUND = 1
 
-
-@click.command("eval", context_settings=HELP_OPTIONS)
+@command("eval", shows="the measures, the fixes and the proposed weights")
 @click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many fixes.")
 @click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default the usual one.")
 @click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
@@ -32,10 +29,7 @@ NOTHING_FOUND = 1
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML report."
 )
-@json_option("the measures, the fixes and the proposed weights")
-@common_options
-@pass_invocation
-def command(
+def eval_command(
     invocation: Invocation,
     /,
     *,
@@ -45,7 +39,6 @@ def command(
     tune: bool,
     fresh: bool,
     page: Path | None,
-    as_json: bool,
 ) -> int:
     """Measure satchel on the fixes of this repository's own history.
 
@@ -60,7 +53,7 @@ def command(
 
     if page is not None and not page.absolute().parent.is_dir():
         raise UsageError(f"--html {page}: there is no folder {page.parent}")
-    moment = parse_moment(since, "--since") if since is not None else 0.0
+    moment = parse_moment(since, "since") if since is not None else 0.0
     with Interrupt() as interrupt, opened(invocation) as satchel:
         with watch(color=invocation.color) as progress:
             outcome = evaluate(
@@ -69,7 +62,7 @@ def command(
             )  # fmt: skip
         proposal = propose(outcome.answers, dict(satchel.settings.search_weights)) if tune else None
         name = satchel.places.root.name
-    if as_json:
+    if invocation.as_json:
         streams.write_json(report_data(outcome, proposal, is_tuned=tune))
     elif outcome.answers:
         streams.write_line("\n".join(report_lines(outcome, proposal, is_tuned=tune)))

@@ -1,32 +1,38 @@
-"""`satchel index`: bring the index up to date and say what changed."""
+"""What is stored: `satchel index`, `clean`, `export`, `import` and `workspace`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel import state_files
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
-from satchel.cli.session import opened
+from satchel.cli.session import PARTLY_DONE, Interrupt, opened
+from satchel.cli.streams import STANDARD_INPUT, size_text
+from satchel.errors import UsageError
+from satchel.operations.json import FAILURES
+from satchel.vocabulary import ImportFormat, choices
 
 if TYPE_CHECKING:
+    from satchel.engine import Satchel
     from satchel.index.report import IndexReport, VectorReport
+    from satchel.learn.entries import ImportReport
+    from satchel.workspaces import Registry, Workspace
 
-PARTLY_DONE = 3
 
-
-@click.command("index", context_settings=HELP_OPTIONS)
+@command("index", shows="what was done")
 @click.argument("path", default=".")
 @click.option("--vectors/--no-vectors", default=True, help="Give documents their vectors too (the default).")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
-@json_option("what was done")
-@common_options
-@pass_invocation
-def command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool, as_json: bool) -> int:
+def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool) -> int:
     """Bring the index of a folder up to date.
 
     PATH is any place in the folder to index; its root is the git work tree around it. Only what changed is read.
@@ -38,7 +44,7 @@ def command(invocation: Invocation, path: str, *, vectors: bool, quiet: bool, as
             report = satchel.index(progress=progress, should_stop=interrupt.requested)
             wants_vectors = vectors and not interrupt.requested()
             filled = satchel.embed(progress=progress, should_stop=interrupt.requested) if wants_vectors else None
-        if as_json:
+        if invocation.as_json:
             streams.write_json({**report_data(report), "vectors": vector_data(filled)})
         elif not quiet:
             streams.say(summary(report) + vector_summary(filled))
@@ -64,7 +70,7 @@ def report_data(report: IndexReport) -> Mapping[str, Any]:
         "redacted": report.redacted,
         "cleaned": report.cleaned,
         "interrupted": report.interrupted,
-        "notes": [{"source": n.source, "message": n.message, "hint": n.hint} for n in report.notes],
+        "notes": FAILURES.data(report.notes),
         "seconds": round(report.seconds, 3),
     }
 
@@ -111,3 +117,236 @@ def summary(report: IndexReport) -> str:
     if report.redacted:
         line += f"; redacted {report.redacted:,} secrets"
     return line
+
+
+@command("clean", shows="what was removed")
+@click.option("--all", "everything", is_flag=True, help="Remove the indexes of all folders, and what they share.")
+def clean_command(invocation: Invocation, *, everything: bool) -> int:
+    """Remove the index of a folder; it is built again when needed.
+
+    Memories, settings and keys are never removed.
+    """
+    from satchel.engine import clean
+
+    removed = clean(root=invocation.root, everything=everything)
+    if invocation.as_json:
+        streams.write_json({"removed": str(removed.folder), "bytes": removed.size})
+    elif removed.size:
+        streams.say(f"removed {size_text(removed.size)} from {removed.folder}", color=invocation.color)
+    else:
+        streams.say(f"there is nothing in {removed.folder}", color=invocation.color)
+    return 0
+
+
+STANDARD_OUTPUT = "-"
+
+
+@command("export")
+@click.argument("target", metavar="[FILE|-]", default=STANDARD_OUTPUT)
+@click.option("--force", is_flag=True, help="Write over a FILE that exists.")
+def export_command(invocation: Invocation, target: str, *, force: bool) -> int:
+    """Write everything that is remembered as JSON Lines.
+
+    Memories, experiences, values and conversations of all repositories, replaced and active ones too: enough to bring
+    everything back with `satchel import`. FILE is written whole or not at all.
+    """
+    path = Path(target)
+    if target != STANDARD_OUTPUT and path.exists() and not force:
+        raise UsageError(f"{target} exists: name another file, or write over it with --force")
+    with opened(invocation) as satchel:
+        lines = list(satchel.export_memory())
+    text = "".join(f"{line}\n" for line in lines)
+    if target == STANDARD_OUTPUT:
+        streams.write(text)
+        return 0
+    state_files.replace(path, text.encode())
+    streams.say(f"wrote {len(lines) - 1} records to {target}", color=invocation.color)
+    return 0
+
+
+PROBLEMS_SHOWN = 20
+"""Broken lines that are named; the rest is a number, because a file of another kind has only such lines."""
+
+TRANSCRIPTS = "~/.claude/projects"
+"""Where Claude Code keeps its transcripts."""
+
+
+@command("import", shows="what was imported")
+@click.argument("sources", nargs=-1, metavar="[FILE|-]...")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(choices(ImportFormat)),
+    default=ImportFormat.SATCHEL.value,
+    show_default=True,
+    help="Who wrote it: satchel export, CALM or CLAMS (the journal of experiences), Claude Code (transcripts).",
+)
+@click.option("--here", is_flag=True, help="All of it belongs to this repository.")
+@click.option("--everywhere", is_flag=True, help="All of it belongs to every folder.")
+def import_command(invocation: Invocation, sources: Sequence[str], *, form: str, here: bool, everywhere: bool) -> int:
+    """Import memories, experiences and conversations from JSON Lines.
+
+    A line that cannot be used is named with its number, and all others are imported (exit code 3). What is here
+    already is replaced only by a later state of it, so the same file can be imported again.
+
+    Of Claude Code, a FILE may be a folder, by default ~/.claude/projects: what was said while working in this
+    repository is taken from it.
+    """
+    if here and everywhere:
+        raise UsageError("--here and --everywhere exclude each other: choose one")
+    with opened(invocation) as satchel:
+        if form == ImportFormat.CLAUDE_CODE:
+            reports = _transcripts(satchel, sources, everywhere=everywhere)
+        elif not sources:
+            raise UsageError("there is nothing to import: name a FILE, or - for standard input")
+        else:
+            options = {"form": form, "here": here, "everywhere": everywhere}
+            reports = {source: _imported(satchel, source, options) for source in sources}
+    data = _import_data(reports)
+    if invocation.as_json:
+        streams.write_json(data)
+    else:
+        _say(data, invocation.color)
+    return PARTLY_DONE if data["problems"] else 0
+
+
+def _transcripts(satchel: Satchel, sources: Sequence[str], *, everywhere: bool) -> dict[str, ImportReport]:
+    paths = [source for source in sources if source != STANDARD_INPUT]
+    options = {"form": ImportFormat.CLAUDE_CODE, "everywhere": everywhere}
+    reports = {STANDARD_INPUT: _imported(satchel, STANDARD_INPUT, options)} if STANDARD_INPUT in sources else {}
+    if paths or not sources:
+        if everywhere:
+            raise UsageError("--everywhere: conversations belong to a repository; leave it out")
+        reports[""] = satchel.import_transcripts(paths or [TRANSCRIPTS])
+    return reports
+
+
+def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> ImportReport:
+    if source == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise UsageError("the lines should come from standard input (-), which is closed")
+        return satchel.import_memory(sys.stdin.buffer, **options)
+    with Path(source).open("rb") as file:
+        return satchel.import_memory(file, **options)
+
+
+def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:
+    """Reports by source as plain JSON values; a problem names its source where there are several."""
+    rows = reports.items()
+    return {
+        "added": sum(report.added for report in reports.values()),
+        "updated": sum(report.updated for report in reports.values()),
+        "unchanged": sum(report.unchanged for report in reports.values()),
+        "problems": [
+            {"source": source if len(reports) > 1 else "", "line": problem.line, "message": problem.message}
+            for source, report in rows
+            for problem in report.problems
+        ],
+        "passed_over": _passed_over(reports.values()),
+    }
+
+
+def _passed_over(reports: Iterable[ImportReport]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report.passed_over)
+    return dict(sorted(counts.items()))
+
+
+def _say(data: Mapping[str, Any], color: str) -> None:
+    streams.say(f"imported: {data['added']} new, {data['updated']} updated, {data['unchanged']} unchanged", color=color)
+    if data["passed_over"]:
+        counts = ", ".join(f"{number} {reason}" for reason, number in data["passed_over"].items())
+        streams.say(f"passed over: {counts}", color=color, dim=True)
+    for problem in data["problems"][:PROBLEMS_SHOWN]:
+        place = f"line {problem['line']}" if problem["line"] else "a file"
+        streams.note(f"{problem['source']} {place}: {problem['message']}".lstrip(), color=color)
+    more = len(data["problems"]) - PROBLEMS_SHOWN
+    if more > 0:
+        streams.note(f"and {more} more lines that cannot be used", color=color)
+
+
+TYPES = ("repository", "vault", "tana")
+
+
+@group("workspace")
+def workspace_command() -> None:
+    """Name repositories, vaults and exports of notes, to ask them from anywhere.
+
+    `satchel context QUESTION --workspace NAME` then answers from the one of that name. A vault is a folder of Markdown
+    notes (Obsidian and the like); its files are then notes, with their links, fields and tags. The file of a Tana
+    export (.json) is a workspace too.
+    """
+
+
+def _registry() -> Registry:
+    from satchel.config import Folders
+    from satchel.workspaces import Registry
+
+    return Registry(Folders.from_environment(os.environ))
+
+
+@command("add", workspace_command, shows="the workspace")
+@click.argument("name")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--type", "kind", type=click.Choice(TYPES), help="What it is; guessed if not given.")
+def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> int:
+    """Give the root at PATH a name.
+
+    A folder with `.obsidian` is a vault, a .json file a Tana export, any other folder a repository, unless --type says
+    otherwise. Nothing is read yet: the first question does it, or `satchel index --workspace NAME`.
+    """
+    from satchel.workspaces import WorkspaceType
+
+    added = _registry().add(name, path, WorkspaceType(kind) if kind is not None else None)
+    if invocation.as_json:
+        streams.write_json({"workspace": workspace_data(added)})
+    else:
+        streams.say(f"{added.name} is the {added.type} {_place(added)}", color=invocation.color)
+    return 0
+
+
+@command("list", workspace_command, shows="the workspaces")
+def listed(invocation: Invocation) -> int:
+    """List the workspaces by name."""
+    found = _registry().all()
+    if invocation.as_json:
+        streams.write_json({"workspaces": [workspace_data(one) for one in found]})
+    elif found:
+        width = max(len(one.name) for one in found)
+        streams.write_line("\n".join(f"{one.name:<{width}}  {one.type:<10}  {_line(one)}" for one in found))
+    else:
+        streams.say("there is no workspace: `satchel workspace add NAME PATH` adds one", color=invocation.color)
+    return 0
+
+
+@command("remove", workspace_command, shows="the workspace")
+@click.argument("name")
+def remove(invocation: Invocation, *, name: str) -> int:
+    """Forget a name. Its files and its index stay; `satchel clean --root PATH` removes the index."""
+    gone = _registry().remove(name)
+    if invocation.as_json:
+        streams.write_json({"removed": workspace_data(gone)})
+    else:
+        streams.say(f"{gone.name} was the {gone.type} {_place(gone)}", color=invocation.color)
+    return 0
+
+
+def workspace_data(workspace: Workspace) -> dict[str, Any]:
+    """A workspace as plain JSON values; `exists` says whether its root is there."""
+    return {
+        "name": workspace.name,
+        "path": _place(workspace),
+        "type": workspace.type.value,
+        "exists": workspace.path.exists(),
+    }
+
+
+def _line(workspace: Workspace) -> str:
+    return _place(workspace) + ("" if workspace.path.exists() else "  (gone)")
+
+
+def _place(workspace: Workspace) -> str:
+    from satchel.files import escape_name
+
+    return escape_name(str(workspace.path))

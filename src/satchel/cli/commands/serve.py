@@ -1,23 +1,131 @@
-"""`satchel serve`: the page, the HTTP API and MCP over HTTP, for this machine."""
+"""Servers and hooks: `satchel mcp`, `proxy`, `serve` and `hook`."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, pass_invocation
-from satchel.cli.session import opened
+from satchel.cli.options import HELP_OPTIONS, Invocation, command, group
+from satchel.cli.session import Interrupt, opened
 from satchel.errors import MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
+"""Set by the host for the servers that it starts: the folder that its user works in."""
+
+MISSING = "the MCP server needs the extra mcp: pip install 'satchel[mcp]'"
+
+EPILOG = """\b
+Set-up in clients (`satchel setup CLIENT` does it for you):
+  Claude Code  claude mcp add satchel -- satchel mcp
+  Cursor       .cursor/mcp.json    {"mcpServers": {"satchel": {"command": "satchel", "args": ["mcp"]}}}
+  VS Code      .vscode/mcp.json    {"servers": {"satchel": {"command": "satchel", "args": ["mcp"]}}}
+  Codex        ~/.codex/config.toml
+                 [mcp_servers.satchel]
+                 command = "satchel"
+                 args = ["mcp", "--root", "/path/to/project"]
+"""
+
+
+@command("mcp", context_settings={"max_content_width": 120}, epilog=EPILOG)
+def mcp_command(invocation: Invocation) -> int:
+    """Serve a folder to an MCP client over standard input and output.
+
+    A client starts this command and ends it. The folder is that of --root, else of CLAUDE_PROJECT_DIR, else the git
+    work tree around the current folder. Tools: context_query, graph_context, premortem, situation_context, search,
+    expand, remember, experience.
+    """
+    import gc
+
+    from satchel.mcp.process import take_pipes
+
+    pipes = take_pipes()
+    gc.disable()  # until the SDK is loaded: it makes hundreds of thousands of objects that all stay
+    root = invocation.root
+    try:
+        from satchel.mcp.stdio import run
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("satchel"):
+            raise
+        raise MissingExtraError(MISSING) from error
+
+    around = os.environ.get(PROJECT_VARIABLE) or "."
+    is_closed = run(lambda: _opened(Path(around), root), pipes)
+    if not is_closed:  # a thread is still at work, which would keep the process; the store outlives that
+        streams.note("ended while a call was at work", color=invocation.color)
+        os._exit(0)
+    return 0
+
+
+def _opened(around: Path, root: Path | None) -> Satchel:
+    """The engine, loaded when the first question comes: a client waits for the list of tools, not for this."""
+    from satchel.engine import Satchel
+
+    return Satchel.open(around, root=root)
+
+
+MAX_TOKENS = 1_000
+"""Of one context: it comes with every result of the chosen tools, so it is a quarter of what a question gets."""
+
+LEAST_TOKENS = 50
+"""Below this not even the frame of a context fits."""
+
+
+@command("proxy", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--tools", "globs", metavar="GLOB", multiple=True, help="Tools whose results get context, as in 'edit_*'."
+)
+@click.option(
+    "--max-tokens", type=int, default=MAX_TOKENS, show_default=True, metavar="N", help="The budget of one context."
+)
+@click.option(
+    "--session", metavar="ID", help="For whom: what this session received before is only named, unless it changed."
+)
+@click.argument("server", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def proxy_command(
+    invocation: Invocation, /, server: Sequence[str], *, globs: Sequence[str], max_tokens: int, session: str | None
+) -> int:
+    """Run another MCP server, with context in the results of the tools you choose.
+
+    COMMAND starts a server that speaks over standard input and output. Everything passes as it is, in both directions
+    and in every version of the protocol; only a successful result of a tool that --tools names gets one more item of
+    text: what guides this call and what history knows of it, as `satchel situation` packs it. Where no context can be
+    assembled in time, the result passes unchanged. Ends with the exit code of the server.
+    """
+    chosen = [glob for given in globs for glob in given.split(",") if glob]
+    if not chosen:
+        raise UsageError("no tool is chosen: name some with --tools 'edit_*' (repeat it), or all with --tools '*'")
+    if not server:
+        raise UsageError("there is no command: write it behind `--`, as in `satchel proxy --tools '*' -- npx SERVER`")
+    if max_tokens < LEAST_TOKENS:
+        raise UsageError(f"--max-tokens is {max_tokens}: give {LEAST_TOKENS} or more, {MAX_TOKENS:,} is the default")
+    root = invocation.root
+    from satchel.mcp.proxy import ProxyContexts, has_standard_streams, run_proxy
+
+    if not has_standard_streams():
+        raise UsageError("standard input or output is closed: an MCP client starts this command with both")
+
+    def opened() -> Satchel:
+        from satchel.engine import Satchel
+
+        return Satchel.open(root=root)
+
+    is_ending = threading.Event()
+    return run_proxy(server, chosen, ProxyContexts(opened, max_tokens, is_ending, session or ""), is_ending)
+
 
 HIGHEST_PORT = 65_535
 
 
-@click.command("serve", context_settings=HELP_OPTIONS)
+@command("serve")
 @click.option("--host", default="127.0.0.1", metavar="HOST", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
@@ -37,9 +145,7 @@ HIGHEST_PORT = 65_535
     metavar="NAME[:PORT]",
     help="Answer to this name too, as a proxy or another machine writes it.",
 )
-@common_options
-@pass_invocation
-def command(
+def serve_command(
     invocation: Invocation,
     *,
     host: str,
@@ -122,3 +228,97 @@ def give_up(exit_code: int, color: str) -> None:
     streams.note("work that was going on did not stop in time and was cut off", color=color)
     streams.flush()
     os._exit(exit_code)
+
+
+EVENTS = ("session-start", "prompt", "after-tool", "before-compaction", "session-end")
+
+ENABLED = "hooks.enabled"
+
+FEW_ENTRIES = 20
+
+
+@group("hook", context_settings={**HELP_OPTIONS, "max_content_width": 100}, invoke_without_command=True,
+             subcommand_metavar="EVENT | log | on | off",
+             epilog=f"Events: {', '.join(EVENTS)}. A host starts `satchel hook EVENT` and writes JSON to its standard "
+             "input; the answer is one JSON object, or nothing. It ends with 0 whatever happens, within two seconds. "
+             "SATCHEL_HOOKS=0 switches all events off.")  # fmt: skip
+@click.pass_context
+def hook_command(context: click.Context) -> None:
+    """Answer an event of an agent's host; show what was injected; switch hooks on and off.
+
+    `satchel setup CLIENT --with-hooks` has a host tell its events. At the start of a session there is a brief, with a
+    prompt the little that is relevant, after a failed test or build what failed like it before.
+    """
+    if context.invoked_subcommand is None:
+        streams.say(context.get_help())
+
+
+@command("log", hook_command, shows="the events, those that came to nothing too,")
+@click.option(
+    "-n", "most", type=click.IntRange(min=1), default=FEW_ENTRIES, metavar="N", help="The newest N events (20)."
+)
+@click.option("--all", "everything", is_flag=True, help="Also the events that came to nothing.")
+def log(invocation: Invocation, *, most: int, everything: bool) -> int:
+    """Show what hooks injected, when, and what it cost.
+
+    The log holds ids and titles, and no text of what was injected.
+    """
+    from satchel import config, hook_log
+
+    state = config.Folders.from_environment(os.environ).state
+    found = hook_log.entries(state)
+    if invocation.as_json:
+        streams.write_json({"entries": found[-most:], "file": str(hook_log.log_file(state))})
+        return 0
+    shown = [entry for entry in found if everything or entry.get("outcome") != hook_log.NOTHING][-most:]
+    if shown:
+        streams.write_line("\n".join(line for entry in shown for line in lines_of(entry)))
+    silent = len(found) - sum(entry.get("outcome") != hook_log.NOTHING for entry in found)
+    if not found:
+        streams.note("no event was answered yet: `satchel setup CLIENT --with-hooks` has a host tell them",
+                     color=invocation.color)  # fmt: skip
+    elif silent and not everything:
+        streams.say(
+            f"{silent} more came to nothing: `satchel hook log --all` says why", color=invocation.color, dim=True
+        )
+    return 0
+
+
+def lines_of(entry: Mapping[str, Any]) -> list[str]:
+    """One event: what came of it and what it cost, and a line for each item."""
+    cost = f"{entry.get('tokens', 0):,} tokens, {entry.get('ms', 0):,} ms"
+    who = " ".join(filter(None, (str(entry.get("host", "")), str(entry.get("session", "")))))
+    head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "
+            f"{entry.get('reason', '')}" + (f"  [{who}]" if who else ""))  # fmt: skip
+    return [head, *_item_lines(entry.get("items", ()))]
+
+
+def _item_lines(items: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in items]
+
+
+@command("on", hook_command)
+def on(invocation: Invocation) -> int:
+    """Let hooks answer again."""
+    return _switched(invocation, is_on=True)
+
+
+@command("off", hook_command)
+def off(invocation: Invocation) -> int:
+    """Let hooks answer nothing until `satchel hook on`; what hosts are set up to do stays."""
+    return _switched(invocation, is_on=False)
+
+
+def _switched(invocation: Invocation, *, is_on: bool) -> int:
+    from satchel import config
+    from satchel.hooks.toggle import toggle
+
+    folders = config.Folders.from_environment(os.environ)
+    path = toggle(config.user_file(folders), is_on=is_on)
+    streams.write_line(f"hooks are {'on' if is_on else 'off'}: {ENABLED} in {path}")
+    loaded = config.load_settings(None, os.environ, {}, folders)
+    if loaded.settings.hooks_enabled != is_on:
+        streams.note(f"{loaded.origins[ENABLED]} says otherwise, and wins", color=invocation.color)
+    if is_on and os.environ.get(config.HOOKS_VARIABLE, "").strip() == "0":
+        streams.note(f"{config.HOOKS_VARIABLE}=0 in this environment keeps them off", color=invocation.color)
+    return 0

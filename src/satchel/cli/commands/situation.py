@@ -1,132 +1,48 @@
-"""`satchel situation`: the packed context for what an agent is doing right now."""
+"""What guides agents: `satchel situation`, `rules` and `trust`."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.calls.empty import NO_GUIDE, no_items
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.moment import parse_moment
-from satchel.cli.options import (
-    HELP_OPTIONS,
-    Invocation,
-    common_options,
-    json_option,
-    pass_invocation,
-    session_option,
-)
-from satchel.cli.refresh import refresh_first
-from satchel.cli.session import opened
-from satchel.cli.spelling import SPELLING
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command, group, refresh_option, strict_option
+from satchel.cli.session import ask, asking, opened, show, strict_code
 from satchel.errors import UsageError
-from satchel.tokens import TOKENIZERS
-from satchel.types import Context, Format
+from satchel.files import escape_name
+from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS, Field, many, record
+from satchel.operations.situations import SITUATION_CONTEXT
+from satchel.types import Context
 
-NOTHING_FOUND = 1
-PARTLY_DONE = 3
+if TYPE_CHECKING:
+    from satchel.rules.check import Finding, Report
+    from satchel.rules.instructions import Applied
+    from satchel.trust import TrustMark
 
 
-@click.command("situation", context_settings=HELP_OPTIONS)
-@click.option("--context", "context_path", metavar="PATH", help="The folder of the current context.yaml (the root's).")
-@click.option("--tool", metavar="NAME", help="The tool that is about to run, as in edit_file.")
-@click.option("--params", metavar="JSON", help="Its parameters, as one JSON object.")
-@click.option("--task", metavar="TEXT", help="What is to be done.")
-@click.option("--intent", metavar="TEXT", help="What it is done for.")
-@click.option("--files", metavar="PATH,...", multiple=True, help="The files that it is about, relative to the root.")
-@click.option("--language", metavar="NAME", help="The language; by default that of the files.")
-@click.option("--error", metavar="TEXT", help="The error that came up.")
-@click.option("--agent", metavar="NAME", help="Who does it.")
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="A word that rules may ask for.")
-@click.option("--time", "time_", metavar="TIME", help="The moment, for rules about the time of day (now).")
-@click.option("--max-tokens", type=int, metavar="N", help="The budget in tokens. It is never exceeded.")
-@click.option("--limit", type=int, metavar="N", help="At most so many items of each type of history (5).")
-@click.option(
-    "--format", "format_", type=click.Choice([format_.value for format_ in Format]), help="How the context is written."
+@operation_command(
+    SITUATION_CONTEXT, "situation", shows="the context with its items, the rules with their verdicts, and usage"
 )
-@click.option("--tokenizer", type=click.Choice(TOKENIZERS), help="What counts the tokens.")
-@session_option
 @click.option("--explain", "explained", is_flag=True, help="Say on standard error what applies and why.")
-@click.option("--refresh/--no-refresh", default=True, help="Bring the index up to date first (the default).")
-@click.option("--now", metavar="TIME", help="The time to answer for: a date, a date with time, or epoch seconds.")
-@click.option("--strict", is_flag=True, help="End with 1 if nothing was found, with 3 if something failed.")
-@json_option("the context with its items, the rules with their verdicts, and usage")
-@common_options
-@pass_invocation
-def command(
-    invocation: Invocation,
-    /,
-    *,
-    context_path: str | None,
-    refresh: bool,
-    strict: bool,
-    explained: bool,
-    as_json: bool,
-    **options: Any,
-) -> int:
+@strict_option
+def situation_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
     """Pack what guides a situation, and what history knows of it.
 
     The current context.yaml with what it inherits and injects, the instruction files that apply (AGENTS.md, CLAUDE.md
     and their relatives), then memories, experiences and commits. After `satchel trust` files of the folder are shown
     as guidance, before as data.
     """
-    situation = situation_of(options)
-    asked = engine_options(options)
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        notes = refresh_first(satchel, interrupt, invocation.color) if refresh else []
-        if interrupt.requested():
-            return interrupt.exit_code
-        context, request = satchel.situation_answer(
-            situation, context=context_path, refresh=False, notes=notes, **asked
-        )
-        if as_json:
-            from satchel.envelope import context_envelope
-
-            streams.write_json(context_envelope(context, request))
-        else:
-            streams.write_text(context.text)
-        if explained:
-            for line in why_lines(context):
-                streams.say(line, color=invocation.color)
-    if not context.items:
-        streams.note(no_items(context, NO_GUIDE, SPELLING), color=invocation.color)
-    if not as_json and not context.text:
-        for failure in context.failures:
-            streams.failure(failure, color=invocation.color)
-    if strict and context.failures:
-        return PARTLY_DONE
-    return NOTHING_FOUND if strict and not (context.items or context.shown_before) else 0
-
-
-def situation_of(options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the situation that were given; the moment is now unless it was."""
-    import time
-
-    found = {name: options[name] for name in ("tool", "task", "intent", "language", "error", "agent") if options[name]}
-    found |= {"files": [path for listed in options["files"] for path in listed.split(",")], "tags": options["tags"]}
-    found["time"] = parse_moment(options["time_"], "--time") if options["time_"] is not None else time.time()
-    if options["params"] is not None:
-        try:
-            found["params"] = json.loads(options["params"])
-        except ValueError as error:
-            raise UsageError(f'--params is no JSON ({error}): write it as \'{{"path": "src/a.py"}}\'') from None
-    return found
-
-
-def engine_options(options: dict[str, Any]) -> dict[str, Any]:
-    """The other options that were given, as the engine names them; settings decide the rest."""
-    renamed = {
-        "max_tokens": options["max_tokens"],
-        "limit": options["limit"],
-        "format": options["format_"],
-        "tokenizer": options["tokenizer"],
-        "session": options["session"],
-        "now": parse_moment(options["now"]) if options["now"] is not None else None,
-    }
-    return {name: value for name, value in renamed.items() if value is not None}
+    answered = ask(invocation, SITUATION_CONTEXT, arguments)
+    show(invocation, answered)
+    for line in why_lines(answered.subject) if explained else ():
+        streams.say(line, color=invocation.color)
+    return strict_code(answered.envelope) if strict else 0
 
 
 def why_lines(context: Context) -> list[str]:
@@ -143,3 +59,211 @@ def why_lines(context: Context) -> list[str]:
         for row in context.meta["instructions"]
     ]
     return lines
+
+
+FOUND_SOMETHING = 1
+
+TEXT_SHOWN = 100
+"""Characters of a line that is quoted."""
+
+
+@group("rules")
+def rules_command() -> None:
+    """Say which instruction files apply, and what is wrong with them.
+
+    Known are AGENTS.md, CLAUDE.md, CLAUDE.local.md, .claude/rules/*.md, .cursor/rules/*.mdc and context.yaml.
+    """
+
+
+@command("check", rules_command, shows="what applies and why, and every finding")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--task", default="", metavar="TEXT", help="What is to be done, for files that say in words when to apply."
+)
+@refresh_option
+@click.option("--strict", is_flag=True, help="End with 1 if there is something to mend.")
+def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: bool, strict: bool) -> int:
+    """Say which instruction files apply to FILEs and why, and what is wrong with any of them.
+
+    Told are files that never apply, lines that contradict or repeat each other, and paths and symbols that are named
+    and do not exist any more.
+    """
+    with asking(invocation) as (satchel, terminal):
+        notes = terminal.refresh(satchel) if refresh else []
+        report = satchel.check_rules(files, task=task, refresh=False, notes=notes)
+        trusted = satchel.trusted
+    if invocation.as_json:
+        about = {"files": list(report.situation.files), "task": report.situation.task, "trusted": trusted}
+        streams.write_json(about | _REPORT.data(report))
+    else:
+        for line in report_lines(report, trusted=trusted):
+            streams.write_line(escape_name(line))
+        for note in report.notes:
+            streams.failure(note, color=invocation.color)
+    return FOUND_SOMETHING if strict and (report.findings or report.notes) else 0
+
+
+@command("list", rules_command, shows="every instruction file and every context")
+def listed(invocation: Invocation) -> int:
+    """List every instruction file and every context, and when each applies."""
+    with opened(invocation) as satchel:
+        rows, contexts, notes = satchel.list_rules()
+        trusted = satchel.trusted
+    if invocation.as_json:
+        streams.write_json(
+            {
+                "trusted": trusted,
+                "instructions": many(_INSTRUCTION).data(rows),
+                "contexts": many(_CONTEXT).data(contexts),
+                "failures": FAILURES.data(notes),
+            }
+        )
+        return 0
+    for row in rows:
+        streams.write_line(escape_name(f"{row.instruction.path}: {row.reason}{_twin(row)}"))
+    for one in contexts:
+        rules = f"{len(one.context.behavior)} behavior rules, {len(one.context.injection)} injection rules"
+        streams.write_line(escape_name(f"{one.context.path or '.'}/context.yaml: {one.context.name}, {rules}"))
+    if not rows and not contexts:
+        streams.note("there is no instruction file and no context.yaml here", color=invocation.color)
+    for note in notes:
+        streams.failure(note, color=invocation.color)
+    return 0
+
+
+def _twin(row: Applied) -> str:
+    return f" (stands for {row.instruction.stands_for})" if row.instruction.stands_for else ""
+
+
+def report_lines(report: Report, *, trusted: bool) -> list[str]:
+    """The report for people: what applies in its order, then what to look at."""
+    applying = [row for row in report.instructions if row.applies]
+    lines = (
+        [f"applies ({'as guidance' if trusted else 'as data: `satchel trust` makes it guidance'}):"] if applying else []
+    )
+    lines += [f"  {row.rank}. {row.instruction.path}: {row.reason}{_twin(row)}" for row in applying]
+    others = [row for row in report.instructions if not row.applies]
+    lines += ["does not apply:"] if others else []
+    lines += [f"  {row.instruction.path}: {row.reason}" for row in others]
+    lines += ["rules of the root's context:"] if report.evaluated else []
+    lines += [f"  {row.rule.label} ({row.rule.place}): {row.verdict}, {row.reason}" for row in report.evaluated]
+    lines += ["to look at:"] if report.findings else []
+    lines += [f"  {finding_line(finding)}" for finding in report.findings]
+    return lines or ["there is no instruction file here"]
+
+
+def finding_line(finding: Finding) -> str:
+    """`CLAUDE.md:3: contradicts AGENTS.md:2: "Use spaces" / "Use tabs"`."""
+    other = f" {finding.other_path}:{finding.other_line}" if finding.other_path else ""
+    quoted = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
+    said = " / ".join(f'"{text[:TEXT_SHOWN]}"' for text in quoted)
+    return f"{finding.path}:{finding.line}: {finding.message}{other}{f': {said}' if said else ''}"
+
+
+_INSTRUCTION = record(
+    **{name: TEXT.of(f"instruction.{name}") for name in ("path", "form", "folder")},
+    globs=Field(TEXTS.schema, list).of("instruction.globs"), description=TEXT.of("instruction.description"),
+    stands_for=TEXT.of("instruction.stands_for"), imports=Field(TEXTS.schema, list).of("instruction.imports"),
+    applies=SWITCH, rank=COUNT, reason=TEXT,
+)  # fmt: skip
+_CONTEXT = record(
+    path=TEXT.of("context.path"), name=TEXT.of("context.name"), type=TEXT.of("context.type"),
+    extends=TEXTS.of(lambda one: one.context.chain[:-1]),
+    behavior_rules=COUNT.of(lambda one: len(one.context.behavior)),
+    injection_rules=COUNT.of(lambda one: len(one.context.injection)),
+)  # fmt: skip
+_EVALUATED = record(rule=TEXT.of("rule.label"), place=TEXT.of("rule.place"), verdict=TEXT, reason=TEXT)
+
+
+def _other_place(one: Finding) -> dict[str, Any] | None:
+    place = {"path": one.other_path, "line": one.other_line, "text": one.other_text}
+    return place if one.other_path else None
+
+
+_FINDINGS = many(record(path=TEXT, line=COUNT, text=TEXT, message=TEXT, other=TEXT.of(_other_place)))
+_REPORT = record(
+    instructions=many(_INSTRUCTION), rules=many(_EVALUATED).of("evaluated"), never=_FINDINGS,
+    contradictions=_FINDINGS, repeats=_FINDINGS, missing=_FINDINGS, failures=FAILURES.of("notes"),
+)  # fmt: skip
+
+
+@command("trust", shows="the folders that are trusted, or what was changed")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--list", "listed", is_flag=True, help="Show the folders that are trusted, and change nothing.")
+@click.option("--remove", is_flag=True, help="Trust the folder no more; a PATH may be one that is gone.")
+def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, remove: bool) -> int:
+    """Trust the instruction files of a folder.
+
+    Without PATH it is the root that questions are about. Its instruction files (AGENTS.md, CLAUDE.md and the like) are
+    then shown to agents as guidance to follow; all other text stays data. The decision is kept in your state folder:
+    no file of the folder itself can make it.
+    """
+    from satchel import config, trust
+
+    if listed and (remove or path is not None):
+        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
+    state = config.Folders.from_environment(os.environ).state
+    if listed:
+        return _show(invocation, trust.trusted_roots(state))
+    root = _root(path, invocation.root, must_exist=not remove)
+    if remove:
+        return _removed(invocation, root, trust.distrust(root, state))
+    is_new = not trust.is_trusted(root, state)
+    if is_new:
+        streams.say(trust.MEANING, color=invocation.color)
+    mark = trust.trust(root, state)
+    if invocation.as_json:
+        streams.write_json({"trusted": mark_data(mark), "is_new": is_new})
+    else:
+        ending = "trusted now; `satchel trust --remove` takes it back" if is_new else f"trusted since {day(mark)}"
+        streams.write_line(f"{escape_name(mark.root)}: {ending}")
+    return 0
+
+
+def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
+    """The folder that is meant: the root around PATH or the current folder; for one that is gone, PATH itself."""
+    from satchel.roots import find_root
+
+    if path is not None and explicit is not None:
+        raise UsageError("PATH and --root both name the folder: give one of them")
+    if path is not None and not must_exist and not path.exists():
+        return path
+    if path is not None and path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file: name the folder that you want to trust")
+    return find_root(path or Path(), explicit)
+
+
+def _show(invocation: Invocation, marks: list[TrustMark]) -> int:
+    if invocation.as_json:
+        streams.write_json({"trusted": [mark_data(mark) for mark in marks]})
+    elif marks:
+        streams.write_line("\n".join(f"{escape_name(mark.root)}  since {day(mark)}" for mark in marks))
+    else:
+        streams.say("no folder is trusted: `satchel trust PATH` trusts one")
+    return 0
+
+
+def _removed(invocation: Invocation, root: Path, gone: list[TrustMark]) -> int:
+    if invocation.as_json:
+        streams.write_json({"removed": [mark_data(mark) for mark in gone]})
+    elif gone:
+        streams.write_line(f"{escape_name(gone[0].root)}: trusted no more")
+    else:
+        name = escape_name(str(root.resolve()))
+        streams.say(f"{name} was not trusted; `satchel trust --list` shows what is", color=invocation.color)
+    return 0
+
+
+def mark_data(mark: TrustMark) -> dict[str, Any]:
+    """A mark as plain JSON values; `repository` is None without git."""
+    return {"root": mark.root, "repository": mark.repository or None, "since": iso(mark)}
+
+
+def iso(mark: TrustMark) -> str:
+    """The second (UTC) since which it holds: `2026-05-01T10:30:00Z`."""
+    return f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def day(mark: TrustMark) -> str:
+    """The day (UTC) since which it holds."""
+    return iso(mark)[: len("2026-05-01")]

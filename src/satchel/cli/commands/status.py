@@ -1,24 +1,99 @@
-"""`satchel status`: what is indexed, how fresh it is, what was left out."""
+"""What there is: `satchel history`, `status` and `doctor`."""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.calls.state import status_data, vector_state
 from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
-from satchel.cli.session import opened
-from satchel.cli.sizes import age_text, size_text
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command
+from satchel.cli.session import ask, asking, say_failures
+from satchel.cli.streams import age_text, size_text
+from satchel.cli.tables import Column, plain_lines
+from satchel.operations.inspect import HISTORY, STATUS
+from satchel.operations.json import CHECK
 
 if TYPE_CHECKING:
+    from satchel.doctor import Check
     from satchel.index.report import VectorReport
     from satchel.index.status import Freshness, Status
+    from satchel.search.changes import Author, FileChurn, FileHistory
+
+_HASH_SHOWN = 7
+
+
+@operation_command(HISTORY, "history", shows="the rows", positional={"path": "[PATH]"})
+def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Show the commits that touched a file, which files change most, or who changed them.
+
+    PATH is a file or a folder, one that is gone too; without it everything counts. Told from the index: the commits
+    that HEAD reaches, without merges, under the present names of files that moved unchanged. With --churn (90 days by
+    default) write PATH first, or `--` before it.
+    """
+    checked = HISTORY.checked(arguments)
+    with asking(invocation) as (satchel, terminal):
+        checked["path"] = below_root(checked.get("path", ""), satchel.places.root)
+        answered = HISTORY.run(satchel, checked, terminal)
+    if invocation.as_json:
+        streams.write_json(answered.envelope)
+        return
+    write = churn_lines if "churn" in checked else author_lines if checked.get("authors") else history_lines
+    lines = write(answered.subject)
+    for line in lines:
+        streams.write_line(line)
+    if not lines:
+        streams.note("no commit of that time and place is indexed", color=invocation.color)
+    say_failures(invocation, answered.envelope)
+
+
+def below_root(path: str, root: Path) -> str:
+    """A path as a person writes it: from the current folder where something is there, else from the root."""
+    here = Path(os.path.normpath(Path.cwd() / path))
+    if path and os.path.lexists(here) and here.is_relative_to(root):
+        return here.relative_to(root).as_posix()
+    return path
+
+
+def history_lines(history: FileHistory) -> list[str]:
+    """`1a2b3c4  2024-05-01  Ada  Wait between attempts`, newest first; then what else there is to know."""
+    lines = [
+        f"{change.sha[:_HASH_SHOWN]}  {day(change.time)}  {change.author}  {change.subject}"
+        for change in history.changes
+    ]
+    if history.total > len(lines):
+        lines.append(f"{history.total - len(lines):,} more: raise --limit to see them")
+    if history.former:
+        lines.append(f"before it moved: {', '.join(history.former)}")
+    return lines
+
+
+def churn_lines(rows: list[FileChurn]) -> list[str]:
+    """One file a line, most commits first."""
+    cells = [[row.path, f"{row.commits:,}", f"{row.authors:,}", day(row.last)] for row in rows]
+    columns = [Column("file"), Column("commits", is_number=True), Column("authors", is_number=True), Column("last")]
+    return plain_lines(columns, cells) if cells else []
+
+
+def author_lines(rows: list[Author]) -> list[str]:
+    """One person a line, most commits first."""
+    cells = [[row.name, f"{row.commits:,}", day(row.first), day(row.last)] for row in rows]
+    columns = [Column("author"), Column("commits", is_number=True), Column("first"), Column("last")]
+    return plain_lines(columns, cells) if cells else []
+
+
+def day(moment: float) -> str:
+    """The day (UTC) of a time."""
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+
 
 MOST_BROKEN = 3
 """Broken links named in the text; `--json` has more."""
@@ -27,30 +102,22 @@ HEAD_CHARACTERS = 10
 """Of a commit id: unique in any repository that a person works on."""
 
 
-@click.command("status", context_settings=HELP_OPTIONS)
-@json_option("the state")
-@common_options
-@pass_invocation
-def command(invocation: Invocation, *, as_json: bool) -> int:
+@operation_command(STATUS, "status", shows="the state")
+def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Show what is indexed, how fresh it is and what was left out.
 
     Looks at the tree, but reads no file and changes nothing.
     """
-    with Interrupt() as interrupt, opened(invocation) as satchel:
-        status = satchel.status(should_stop=interrupt.requested)
-        trusted = satchel.trusted
-        vectors, embedder = satchel.vectors.state(), satchel.embedder
-        if interrupt.requested():
-            return interrupt.exit_code
-    if as_json:
-        found = {"vectors": vector_state(vectors, embedder.id if embedder is not None else None), "trusted": trusted}
-        streams.write_json(status_data(status) | found)
+    answered = ask(invocation, STATUS, arguments)
+    status, vectors = answered.subject
+    if invocation.as_json:
+        streams.write_json(answered.envelope)
     else:
-        meaning = vector_line(vectors, embedder.id if embedder is not None else None)
-        streams.write_line("\n".join((*status_lines(status, time.time()), meaning, trust_line(trusted=trusted))))
+        meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
+        trust = trust_line(trusted=answered.envelope["trusted"])
+        streams.write_line("\n".join((*status_lines(status, time.time()), meaning, trust)))
     for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
-    return 0
 
 
 def status_lines(status: Status, now: float) -> list[str]:
@@ -127,3 +194,35 @@ def freshness_text(fresh: Freshness, now: float) -> str:
 def _counts(counts: Mapping[Any, int]) -> str:
     ordered = sorted(counts.items(), key=lambda row: (-row[1], str(row[0])))
     return ", ".join(f"{name} {count:,}" for name, count in ordered if count)
+
+
+FAILED = 1
+
+COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}
+
+
+@command("doctor", shows="the checks")
+def doctor_command(invocation: Invocation) -> int:
+    """Check that everything satchel needs works, and say how to mend it.
+
+    Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
+    """
+    from satchel.doctor import examine
+
+    checks = []
+    for check in examine(Path(), invocation.root):
+        checks.append(check)
+        if not invocation.as_json:
+            streams.write_line(check_text(check, colored=streams.wants_color(sys.stdout, invocation.color)))
+    if invocation.as_json:
+        streams.write_json({"checks": [CHECK.data(check) for check in checks]})
+    return FAILED if any(check.outcome == "fail" for check in checks) else 0
+
+
+def check_text(check: Check, *, colored: bool = False) -> str:
+    """`ok    python: Python 3.12.1`; the fix stands on a line of its own."""
+    label = f"{check.outcome.value:<5}"
+    if colored:
+        label = click.style(label, fg=COLORS[check.outcome.value], bold=check.outcome.value == "fail")
+    line = f"{label} {check.name}: {check.message}"
+    return f"{line}\n      fix: {check.fix}" if check.fix else line

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.calls.records import minute, safe
-from satchel.calls.value_data import grouping_json, member_json, proposal_json, validation_json, value_json
-from satchel.clean import clean_field
 from satchel.cli import streams
-from satchel.cli.interrupt import Interrupt
-from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
+from satchel.cli.operation_command import operation_command
+from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
-from satchel.cli.question import read_question
-from satchel.cli.session import opened
+from satchel.cli.session import Interrupt, ask, opened
+from satchel.operations.inspect import PROPOSALS, VALUES
+from satchel.operations.json import GROUPING, MEMBER, VALIDATION, VALUE, minute, safe
+from satchel.operations.prose import line
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
@@ -24,14 +23,9 @@ if TYPE_CHECKING:
 SHOWN_MEMBERS = 10
 """Of a group, on a screen; `--json` gives all."""
 
-LINE_CHARACTERS = 100
 
-AXIS_HELP = f"Only one axis: {', '.join(Axis)}."
-
-
-@click.group("values", context_settings=HELP_OPTIONS)
-@common_options
-def command() -> None:
+@group("values")
+def values_command() -> None:
     """Find what experiences teach together, and keep it.
 
     `cluster` groups the experiences of an axis, `propose` names a lesson for each group, `accept` keeps one as a value.
@@ -39,12 +33,9 @@ def command() -> None:
     """
 
 
-@command.command("cluster")
-@click.option("--axis", metavar="A", help=AXIS_HELP)
-@json_option("the groups")
-@common_options
-@pass_invocation
-def cluster(invocation: Invocation, *, axis: str | None, as_json: bool) -> int:
+@command("cluster", values_command, shows="the groups")
+@click.option("--axis", metavar="A", help=f"Only one axis: {', '.join(Axis)}.")
+def cluster(invocation: Invocation, *, axis: str | None) -> int:
     """Group the experiences anew; groups that go on keep their ids.
 
     Experiences are grouped by meaning where vectors are made, else by the words that they share, and the answer says
@@ -58,134 +49,106 @@ def cluster(invocation: Invocation, *, axis: str | None, as_json: bool) -> int:
         groupings = satchel.values.cluster(axis)
     if filled.failure is not None:
         streams.failure(filled.failure, color=invocation.color)
-    if as_json:
-        streams.write_json({"axes": [grouping_json(grouping) for grouping in groupings]})
+    if invocation.as_json:
+        streams.write_json({"axes": [GROUPING.data(grouping) for grouping in groupings]})
         return 0
     for grouping in groupings:
         streams.write_line("\n".join(grouping_lines(grouping)))
     return 0
 
 
-@command.command("show")
+@command("show", values_command, shows="the group with its members, or the value")
 @click.argument("identity", metavar="ID")
-@json_option("the group with its members, or the value")
-@common_options
-@pass_invocation
-def show(invocation: Invocation, identity: str, *, as_json: bool) -> int:
+def show(invocation: Invocation, identity: str) -> int:
     """Show a group with its members, the most central first, or a value with its evidence."""
     with opened(invocation) as satchel:
         values = satchel.values
         if values.is_value(identity):
             value = values.get(identity)
-            if as_json:
-                streams.write_json({"value": value_json(value)})
+            if invocation.as_json:
+                streams.write_json({"value": VALUE.data(value)})
             else:
                 streams.write_line("\n".join(value_lines(value)))
             return 0
         group, members = values.find(identity), values.members(identity)
-    if as_json:
-        rows = [member_json(member) for member in members]
+    if invocation.as_json:
+        rows = [MEMBER.data(member) for member in members]
         streams.write_json({"cluster": {"id": group.id, "axis": group.axis, "size": len(rows), "members": rows}})
         return 0
     streams.write_line(f"{group.id}  {len(members)} experiences")
     for member in members[:SHOWN_MEMBERS]:
-        streams.write_line(f"  {member.id}  {member.similarity:.2f}  {_line(member.text)}")
+        streams.write_line(f"  {member.id}  {member.similarity:.2f}  {line(member.text)}")
     if len(members) > SHOWN_MEMBERS:
         streams.note(f"{len(members) - SHOWN_MEMBERS} more members: --json shows all", color=invocation.color)
     return 0
 
 
-@command.command("propose")
-@click.option("--cluster", "cluster_id", metavar="ID", help="Only for one group.")
-@click.option("--axis", metavar="A", help=AXIS_HELP)
-@json_option("the proposals")
-@common_options
-@pass_invocation
-def propose(invocation: Invocation, *, cluster_id: str | None, axis: str | None, as_json: bool) -> int:
+@operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
+def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Propose a value for each group: the lesson of its most central member that fits."""
-    with opened(invocation) as satchel:
-        proposals = satchel.values.propose(cluster_id, axis)
-    if as_json:
-        streams.write_json({"proposals": [proposal_json(proposal) for proposal in proposals]})
-        return 0
-    for proposal in proposals:
-        shown = _line(proposal.text) if proposal.text else "(no member says what it teaches)"
+    answered = ask(invocation, PROPOSALS, arguments)
+    if invocation.as_json:
+        streams.write_json(answered.envelope)
+        return
+    for proposal in answered.subject:
+        shown = line(proposal.text) if proposal.text else "(no member says what it teaches)"
         streams.write_line(f"{proposal.cluster.id}  {len(proposal.cluster.members)}  {shown}")
-    if not proposals:
+    if not answered.subject:
         streams.note("there are no groups yet: `satchel values cluster` finds them", color=invocation.color)
-    return 0
 
 
-@command.command("validate")
+@command("validate", values_command, shows="the distances")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that it is measured against.")
-@json_option("the distances")
-@common_options
-@pass_invocation
-def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str, as_json: bool) -> int:
+def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> int:
     """Measure a text against a group. Ends with 1 where it would be refused."""
-    content = read_question(text, color=invocation.color)
+    content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         found = satchel.values.validate(content, cluster_id)
-    if as_json:
-        streams.write_json(validation_json(found))
+    if invocation.as_json:
+        streams.write_json(VALIDATION.data(found))
     else:
         streams.write_line(validation_line(found))
     return 0 if found.is_inside else 1
 
 
-@command.command("accept")
+@command("accept", values_command, shows="the value")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that the value rests on.")
-@json_option("the value")
-@common_options
-@pass_invocation
-def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str, as_json: bool) -> int:
+def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> int:
     """Keep a text as a value of a group, with the members of the group as its evidence."""
-    content = read_question(text, color=invocation.color)
+    content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         value = satchel.values.accept(content, cluster_id)
         satchel.vectors.fill_quickly()
-    if as_json:
-        streams.write_json({"value": value_json(value)})
+    if invocation.as_json:
+        streams.write_json({"value": VALUE.data(value)})
     else:
         streams.write_line(value.id)
     return 0
 
 
-@command.command("list")
-@click.option("--axis", metavar="A", help=AXIS_HELP)
-@json_option("the values")
-@common_options
-@pass_invocation
-def list_(invocation: Invocation, *, axis: str | None, as_json: bool) -> int:
+@operation_command(VALUES, "list", values_command, shows="the values")
+def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the values, newest first."""
-    with opened(invocation) as satchel:
-        values = satchel.values.listed(axis)
-    if as_json:
-        streams.write_json({"values": [value_json(value) for value in values]})
-        return 0
-    for value in values:
-        streams.write_line(f"{value.id}  {value.cluster_id}  {value.cluster_size}  {_line(value.text)}")
-    if not values:
+    answered = ask(invocation, VALUES, arguments)
+    if invocation.as_json:
+        streams.write_json(answered.envelope)
+        return
+    for value in answered.subject:
+        streams.write_line(f"{value.id}  {value.cluster_id}  {value.cluster_size}  {line(value.text)}")
+    if not answered.subject:
         streams.note("there are no values yet: `satchel values propose` names candidates", color=invocation.color)
-    return 0
 
 
-@command.command("forget")
+@command("forget", values_command)
 @click.argument("identity", metavar="ID")
-@common_options
-@pass_invocation
 def forget(invocation: Invocation, identity: str) -> int:
     """Delete a value. Its group and its evidence stay."""
     with opened(invocation) as satchel:
         value = satchel.values.forget(identity)
-    streams.say(f"forgotten: {_line(value.text)}", color=invocation.color)
+    streams.say(f"forgotten: {line(value.text)}", color=invocation.color)
     return 0
-
-
-def _line(text: str) -> str:
-    return clean_field(safe(text), LINE_CHARACTERS)
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:

@@ -1,0 +1,137 @@
+"""Operations that look at what there is: values and their groups, the history of files, status and doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import UsageError
+from satchel.operations import json
+from satchel.operations.ask import NOW, REFRESH
+from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, StoppedError, text
+from satchel.types import Failure, Kind
+from satchel.vocabulary import Axis, choices
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+DEFAULT_ROWS = 20
+"""Rows of a list: what fits on a screen."""
+
+DEFAULT_DAYS = 90
+
+AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
+
+
+def _values(call: Call) -> Answered:
+    values = call.engine.values.listed(call.given.get("axis"))
+    return Answered("", {"values": [json.VALUE.data(one) for one in values]}, subject=values)
+
+
+def _proposals(call: Call) -> Answered:
+    proposals = call.engine.values.propose(call.given.get("cluster"), call.given.get("axis"))
+    return Answered("", {"proposals": [json.PROPOSAL.data(one) for one in proposals]}, subject=proposals)
+
+
+def _history(call: Call) -> Answered:
+    given, engine = call.given, call.engine
+    days, by_author = given.get("churn"), given.get("authors", False)
+    where: dict[str, Any] = {"path": given.get("path", ""), "limit": given.get("limit", DEFAULT_ROWS), "refresh": False}
+    if days is not None and by_author:
+        raise UsageError("churn and authors are two views: give one of them", "churn", "authors")
+    if "now" in given and days is None:
+        raise UsageError("now is the moment that churn counts back from: give churn too", "now", "churn", "churn")
+    notes = call.refreshed()
+    rows: Any
+    if days is not None:
+        rows = engine.churn(days, now=given.get("now"), **where)
+        data: dict[str, Any] = {"path": where["path"], "days": days, "files": [asdict(row) for row in rows]}
+    elif by_author:
+        rows = engine.authors(**where)
+        data = {"path": where["path"], "authors": [asdict(row) for row in rows]}
+    else:
+        rows = engine.file_history(**where)
+        data = asdict(rows)
+    failures = json.FAILURES.data([*notes, *unread_commits(engine)])
+    return Answered("", data | {"failures": failures}, subject=rows)
+
+
+def unread_commits(engine: Satchel) -> Sequence[Failure]:
+    """Say that older commits exist that are not indexed, or may."""
+    most = engine.settings.index_commits
+    if engine.store.kinds().get(Kind.COMMIT, 0) < most:
+        return ()
+    return (Failure("commits", f"only the newest {most:,} commits are indexed", "raise index.commits to look further"),)
+
+
+def _status(call: Call) -> Answered:
+    engine, should_stop = call.engine, call.caller.should_stop
+    status = engine.status(should_stop=should_stop)
+    if should_stop():
+        raise StoppedError("the call was cancelled")
+    vectors, embedder = engine.vectors.state(), engine.embedder
+    state = json.vector_state(vectors, embedder.id if embedder is not None else None)
+    envelope = json.STATUS.data(status) | {"vectors": state, "trusted": engine.trusted}
+    return Answered("", envelope, subject=(status, vectors))
+
+
+def _doctor(call: Call) -> Answered:
+    from satchel.doctor import examine
+
+    root = call.engine.places.root
+    return Answered("", {"checks": [json.CHECK.data(check) for check in examine(root, root)]})
+
+
+VALUES = Operation(
+    "values",
+    "List values",
+    "List what experiences teach together, newest first.",
+    (AXIS,),
+    _values,
+    json.VALUES.schema,
+)
+
+PROPOSALS = Operation(
+    "proposals",
+    "List groups of experiences",
+    "List the groups that experiences form, each with the lesson that could become a value.",
+    (text("cluster", "Only one group, by its id."), AXIS),
+    _proposals,
+    json.PROPOSALS.schema,
+)
+
+HISTORY = Operation(
+    "history",
+    "History of files",
+    "Show the commits that touched a file or folder, which files change most, or who changed them.",
+    (
+        text("path", "A file or folder relative to the root, one that is gone too; all by default."),
+        Parameter("churn", Shape.COUNT, "The files that changed most often in so many days.", least=1,
+                  bare=DEFAULT_DAYS),
+        Parameter("authors", Shape.SWITCH, "Who made the changes, most commits first.", default=False),
+        Parameter("limit", Shape.COUNT, "At most so many rows.", least=1, flags=("-n", "--limit")),
+        NOW,
+        REFRESH,
+    ),
+    _history,
+    json.record(failures=json.FAILURES).schema,
+)  # fmt: skip
+
+STATUS = Operation(
+    "status",
+    "State of the index",
+    "Show what is indexed, how fresh it is and what was left out.",
+    (),
+    _status,
+    json.STATUS.schema,
+)
+
+DOCTOR = Operation(
+    "doctor",
+    "Check the installation",
+    "Check that everything satchel needs works, and say how to mend it.",
+    (),
+    _doctor,
+    json.CHECKS.schema,
+)

@@ -1,0 +1,309 @@
+"""The JSON of answers. A record says of each field its schema and where the value comes from, so the two cannot differ.
+
+Fields are only ever added. The envelope itself is not counted; its `text` is the counted rendering. `meta` holds
+everything that the answer depends on, so that the same request can be asked again: version, request, time, store
+revision. How long it took is in `meta.timings` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from satchel import __version__
+from satchel.types import Context, Failure, Hit, Location, Omission
+
+if TYPE_CHECKING:
+    from satchel.assemble.graph.request import GraphRequest
+    from satchel.assemble.request import AssembleRequest
+    from satchel.index.report import VectorReport
+    from satchel.learn.entries import Experience, FoundMemory, Memory, Remark, Remembered
+
+Schema = Mapping[str, Any]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A JSON value: its schema, how it is made, and from which attribute of its owner (that of its own name if None).
+
+    An optional field is left out of a record where its attribute is None.
+    """
+
+    schema: Schema
+    data: Callable[[Any], Any] = lambda value: value
+    source: Callable[[Any], Any] | None = None
+    is_optional: bool = False
+
+    def of(self, source: str | Callable[[Any], Any]) -> Field:
+        """The same field from another attribute, which may be dotted, or computed from its owner."""
+        return replace(self, source=attrgetter(source) if isinstance(source, str) else source)
+
+
+def record(**fields: Field) -> Field:
+    """An object with these fields, and perhaps more in later versions."""
+
+    def data(owner: Any) -> Json:
+        values = {name: one.source(owner) if one.source else getattr(owner, name) for name, one in fields.items()}
+        return {
+            name: one.data(values[name])
+            for name, one in fields.items()
+            if not (one.is_optional and values[name] is None)
+        }
+
+    required = [name for name, one in fields.items() if not one.is_optional]
+    properties = {name: one.schema for name, one in fields.items()}
+    return Field({"type": "object", "properties": properties, "required": required}, data)
+
+
+def many(one: Field) -> Field:
+    """A list."""
+    return Field({"type": "array", "items": one.schema}, lambda rows: [one.data(row) for row in rows])
+
+
+def maybe(one: Field) -> Field:
+    """A value that may be missing, as null."""
+    return Field({"anyOf": [one.schema, {"type": "null"}]}, lambda value: None if value is None else one.data(value))
+
+
+def one_of(*records: Field) -> Json:
+    """The schema of an answer that depends on what was asked for."""
+    return {"type": "object", "anyOf": [one.schema for one in records]}
+
+
+def safe(text: str) -> str:
+    """A stored text as it may be shown: no secret, no hidden character, even if it came into the file another way."""
+    from satchel import outside  # here, as all that only an answer needs: help and lists of tools load this module
+
+    return outside.text(text)
+
+
+def minute(moment: float) -> str:
+    """`2026-05-01 10:30` (UTC)."""
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M}"
+
+
+def _rounded(number: float) -> float:
+    return round(number, 4)
+
+
+def _place(location: Location | None, spans: Sequence[tuple[int, int]]) -> Json | None:
+    if location is None:
+        return None
+    place = {"path": location.path, "start_line": location.start_line, "end_line": location.end_line}
+    return place | {"spans": [list(span) for span in spans]}
+
+
+def _omission_place(omission: Omission) -> Json | None:
+    place = {"path": omission.path, "start_line": omission.start, "end_line": omission.end}
+    return place if omission.path else None
+
+
+def _hit_metadata(hit: Hit) -> Mapping[str, Any]:
+    from satchel.assemble.items import record_metadata  # here, because what only remembers packs nothing
+
+    document = hit.document
+    return record_metadata(document.id, document.fields, document.created) if document.location is None else {}
+
+
+TEXT = Field({"type": "string"})
+SAFE = Field({"type": "string"}, safe)
+NUMBER = Field({"type": "number"})
+ROUNDED = Field({"type": "number"}, _rounded)
+COUNT = Field({"type": "integer"})
+SWITCH = Field({"type": "boolean"})
+OBJECT = Field({"type": "object"}, dict)
+COUNTS = Field({"type": "object", "additionalProperties": COUNT.schema}, dict)
+TEXTS = many(TEXT)
+SPANS = Field({"type": "array"}, lambda spans: [list(span) for span in spans])
+PLACE = maybe(Field(record(path=TEXT, start_line=COUNT, end_line=COUNT).schema))
+
+FAILURE = record(source=TEXT, message=TEXT, hint=TEXT)
+FAILURES = many(FAILURE)
+SIGNALS = many(record(name=TEXT, value=NUMBER, weight=NUMBER))
+ITEM = record(
+    id=TEXT, source=TEXT, title=TEXT, content=TEXT, relevance=NUMBER, tokens=COUNT, detail=TEXT,
+    location=PLACE.of(lambda item: _place(item.location, item.spans)), metadata=OBJECT, signals=SIGNALS, handle=TEXT,
+    trust=TEXT, section=TEXT,
+    cuts=many(record(handle=TEXT, start_line=COUNT.of("start"), end_line=COUNT.of("end"), name=TEXT)),
+)  # fmt: skip
+SHOWN_BEFORE = record(
+    id=TEXT, source=TEXT, title=TEXT, handle=TEXT,
+    location=PLACE.of(lambda one: {"path": one.path, "spans": SPANS.data(one.spans)} if one.path else None),
+)  # fmt: skip
+OMISSION = record(
+    id=TEXT, source=TEXT, title=TEXT, relevance=NUMBER, reason=TEXT, budget=COUNT, handle=TEXT,
+    location=PLACE.of(_omission_place),
+)  # fmt: skip
+USAGE = record(
+    limit=COUNT, used=COUNT, utilization=ROUNDED, tokenizer=TEXT, exact=SWITCH, stopped=TEXT,
+)  # fmt: skip
+_SHOWN = {"text": TEXT, "items": many(ITEM)}
+_END = {"failures": FAILURES, "meta": OBJECT}
+CONTEXT = record(
+    query=TEXT, **_SHOWN,
+    shown_before=replace(many(SHOWN_BEFORE), is_optional=True).of(
+        lambda context: context.shown_before if "session" in context.meta else None  # an empty one where there is one
+    ),
+    overflow=many(OMISSION), usage=USAGE, sources_used=COUNTS, **_END,
+)  # fmt: skip
+_EXPANDED = {**_SHOWN, "overflow": many(OMISSION), "usage": USAGE, **_END}
+EXPANDED = record(handles=TEXTS, **_EXPANDED)
+HIT = record(
+    id=TEXT.of("document.id"), source=TEXT.of("document.kind"), title=TEXT.of("document.title"), relevance=NUMBER,
+    score=NUMBER, location=PLACE.of(lambda hit: _place(hit.document.location, [(s.start, s.end) for s in hit.spans])),
+    metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
+)  # fmt: skip
+HITS = record(query=TEXT, hits=many(HIT), **_END)
+STANDING = record(
+    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, documents=COUNT, relevance=NUMBER,
+    signals=SIGNALS, is_shown=SWITCH, shown=SPANS, reason=TEXT, detail=TEXT, budget=COUNT,
+)  # fmt: skip
+STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
+
+MEMORY = record(
+    id=TEXT, content=TEXT, category=TEXT, importance=NUMBER, tags=TEXTS, provenance=TEXT, origin=TEXT, workspace=TEXT,
+    created_at=TEXT, updated_at=TEXT, supersedes=TEXT, superseded_by=TEXT,
+)  # fmt: skip
+MEMORIES = record(memories=many(MEMORY))
+STORED = record(memory=MEMORY, similar=many(MEMORY))
+FORGOTTEN = record(forgotten=SWITCH, memories=many(MEMORY), conversations=many(OBJECT))
+EXPERIENCE = record(
+    status=TEXT, id=TEXT, session_id=TEXT, domain=TEXT, strategy=TEXT, goal=TEXT, hypothesis=TEXT, action=TEXT,
+    prediction=TEXT, history=many(OBJECT), iteration_count=COUNT, notes=TEXTS, created_at=TEXT, updated_at=TEXT,
+)  # fmt: skip
+EXPERIENCES = record(experiences=many(EXPERIENCE), orphans=TEXTS)
+
+VALUE = record(
+    id=TEXT, text=SAFE, axis=TEXT, cluster_id=TEXT, cluster_size=COUNT, similarity_to_centroid=NUMBER,
+    member_ids=Field(TEXTS.schema, list), domains=OBJECT, strategies=OBJECT, label=TEXT,
+    created=Field(TEXT.schema, minute),
+)  # fmt: skip
+VALUES = record(values=many(VALUE))
+VALIDATION = record(
+    is_inside=SWITCH, candidate_distance=ROUNDED.of("distance"), mean=ROUNDED, std=ROUNDED.of("deviation"),
+    threshold=ROUNDED, similarity=ROUNDED,
+)  # fmt: skip
+PROPOSAL = record(
+    cluster=TEXT.of("cluster.id"), size=COUNT.of(lambda one: len(one.cluster.members)), text=SAFE, member=TEXT,
+    validation=maybe(VALIDATION),
+)  # fmt: skip
+PROPOSALS = record(proposals=many(PROPOSAL))
+GROUPING = record(
+    axis=TEXT, label=TEXT, entries=COUNT, reason=TEXT,
+    clusters=many(record(id=TEXT, size=COUNT.of(lambda one: len(one.members)), members=Field(TEXTS.schema, list))),
+)  # fmt: skip
+MEMBER = record(id=TEXT, text=SAFE, similarity=ROUNDED, tier=TEXT)
+
+_STATISTICS = ("documents", "bundles", "hidden", "languages", "edges", "windows")
+STATUS = record(
+    root=Field(TEXT.schema, str), index=Field(TEXT.schema, str), revision=TEXT, building=TEXT,
+    **{name: OBJECT.of(f"statistics.{name}") for name in _STATISTICS},
+    **{name: COUNT.of(f"statistics.{name}") for name in ("definitions", "text_bytes", "redacted", "cleaned")},
+    sizes=OBJECT,
+    freshness=record(
+        is_fresh=SWITCH, checked=maybe(NUMBER), new=COUNT, changed=COUNT, gone=COUNT, head=TEXT, indexed_head=TEXT
+    ),
+    skipped=OBJECT,
+    broken_links=record(count=COUNT.of("broken_links"), examples=many(OBJECT).of(
+        lambda status: [{"note": note, "link": link} for note, link in status.broken_examples]
+    )).of(lambda status: status),
+    failures=FAILURES,
+)  # fmt: skip
+CHECK = record(name=TEXT, outcome=TEXT, message=TEXT, fix=TEXT)
+CHECKS = record(checks=many(CHECK))
+
+
+def context_envelope(context: Context, request: AssembleRequest) -> Json:
+    """A context and the request that it answers."""
+    from satchel.assemble.request import request_data
+
+    return _answer(context, request.now, request_data(request))
+
+
+def graph_envelope(context: Context, request: GraphRequest) -> Json:
+    """A graph context and the request that it answers."""
+    from satchel import outside
+
+    session = outside.line(request.session, len(request.session) + 1)
+    return _answer(context, request.now, asdict(request) | {"session": session})
+
+
+def _answer(context: Context, now: float, request: Json) -> Json:
+    meta = {**context.meta, "version": __version__, "now": now, "request": request}
+    return {**CONTEXT.data(context), "meta": meta}
+
+
+def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping[str, Any]) -> Json:
+    """A context that was asked for again, with the durations of the saved one: no two runs take the same time."""
+    envelope = context_envelope(context, request)
+    meta = saved.get("meta", {})
+    if "timings" in meta:
+        envelope["meta"]["timings"] = meta["timings"]
+    return envelope
+
+
+def expanded_envelope(context: Context, handles: Sequence[str]) -> Json:
+    """What was found behind handles: the fields of a context, without a question."""
+    meta = {**context.meta, "version": __version__}
+    return {"handles": list(handles), **record(**_EXPANDED).data(context), "meta": meta}
+
+
+def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure], revision: str) -> Json:
+    """The hits of a search, best first within each kind."""
+    meta = {"version": __version__, "revision": revision}
+    return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
+
+
+def _shown(value: Any) -> Any:
+    """Stored plain values as they may be shown."""
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, dict):
+        return {name: _shown(inner) for name, inner in value.items()}
+    return [_shown(inner) for inner in value] if isinstance(value, list) else value
+
+
+def memory_json(memory: Memory) -> Json:
+    """A memory as plain values."""
+    from satchel.learn.entries import memory_data
+
+    return {name: _shown(value) for name, value in memory_data(memory).items() if name != "type"}
+
+
+def found_json(match: FoundMemory) -> Json:
+    """A memory with how well it fits, 0 to 1."""
+    return {**memory_json(match.memory), "score": _rounded(match.score)}
+
+
+def stored_json(stored: Remembered) -> Json:
+    """A new memory, and what says nearly the same."""
+    return {"memory": memory_json(stored.memory), "similar": list(map(found_json, stored.similar))}
+
+
+def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, done: bool) -> Json:
+    """What was forgotten, or would be."""
+    conversations = [
+        _shown({"id": one.id, "title": one.title, "created_at": minute(one.created), "origin": one.origin})
+        for one in remarks
+    ]
+    return {"forgotten": done, "memories": list(map(memory_json, memories)), "conversations": conversations}
+
+
+def experience_json(experience: Experience) -> Json:
+    """An experience as plain values."""
+    from satchel.learn.entries import experience_data
+
+    data = {"status": experience.status, **experience_data(experience)}
+    return {name: _shown(value) for name, value in data.items() if name != "type"}
+
+
+def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
+    """The embedder, and for each kind how many documents have a vector of it, of how many."""
+    kinds = {kind.plural: {"done": done, "total": total} for kind, (done, total) in vectors.counts.kinds.items()}
+    failure = vectors.failure
+    problem = None if failure is None else {"message": failure.message, "hint": failure.hint}
+    return {"embedder": embedder, "kinds": kinds, "failure": problem}

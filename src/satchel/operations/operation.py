@@ -1,0 +1,385 @@
+"""An operation: its name, its arguments with their checks and schemas, and how it is run against an engine.
+
+Types and names of arguments are checked here, because no caller of the engine in Python gets those wrong unseen. Which
+values are possible is checked by the engine, so that a wrong one is told in the same words everywhere; the schemas list
+them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from satchel.clean import clean_field
+from satchel.errors import SatchelError, UsageError
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+    from satchel.index.report import Progress
+    from satchel.types import Failure
+
+SHOWN_CHARACTERS = 60
+"""Length of a wrong value in a message."""
+
+_EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
+
+ShouldStop = Callable[[], bool]
+
+
+class StoppedError(SatchelError):
+    """The caller does not want the answer any more."""
+
+
+def never() -> bool:
+    """Say that nobody wants to stop."""
+    return False
+
+
+class Shape(StrEnum):
+    """What an argument looks like in JSON. A moment is a date, a date with time, or seconds since the epoch."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    COUNT = "whole number"
+    SWITCH = "true or false"
+    TEXTS = "list of texts"
+    OBJECT = "object"
+    COUNTS = "object of whole numbers"
+    MOMENT = "moment"
+
+
+_MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
+
+_SCHEMAS: Mapping[Shape, Mapping[str, Any]] = {
+    Shape.TEXT: {"type": "string"},
+    Shape.NUMBER: {"type": "number"},
+    Shape.COUNT: {"type": "integer"},
+    Shape.SWITCH: {"type": "boolean"},
+    Shape.TEXTS: {"type": "array", "items": {"type": "string"}},
+    Shape.OBJECT: {"type": "object"},
+    Shape.COUNTS: {"type": "object", "additionalProperties": {"type": "integer"}},
+    Shape.MOMENT: {"type": "string"},  # numbers are taken too, but lists of types confuse some clients
+}
+
+_EXAMPLES: Mapping[Shape, str] = {
+    Shape.TEXT: "a text",
+    Shape.NUMBER: "a number",
+    Shape.COUNT: "a whole number",
+    Shape.SWITCH: "true or false",
+    Shape.TEXTS: 'a list of texts, as in ["one", "two"]',
+    Shape.OBJECT: 'an object, as in {"name": "value"}',
+    Shape.COUNTS: 'an object of whole numbers, as in {"memories": 300}',
+    Shape.MOMENT: _MOMENT_EXAMPLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument. `aliases` are other spellings that are taken as well.
+
+    `choices` are all possible texts, `least` and `most` the possible numbers, as far as there is a limit. `default` is
+    what the operation does without it, None where settings or the engine decide. A `rare` one is offered where there
+    is room for it: lists of tools are read by models, whole.
+
+    On the command line it is the option `--name-with-hyphens`, or the `flags`; `bare` is the value of an option that
+    stands there without one. A list without flags of its own is written with commas, one with flags by repeating it.
+    """
+
+    name: str
+    shape: Shape
+    meaning: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    default: str | int | bool | None = None
+    is_required: bool = False
+    is_rare: bool = False
+    is_open: bool = False
+    aliases: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    bare: str | int | None = None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of the value."""
+        schema: dict[str, Any] = {**_SCHEMAS[self.shape]}
+        if self.choices:
+            limited = {"type": "string", "examples" if self.is_open else "enum": list(self.choices)}
+            schema = {**schema, "items": limited} if self.shape is Shape.TEXTS else limited
+        facts = {"minimum": self.least, "maximum": self.most, "default": self.default, "description": self.meaning}
+        return schema | {name: value for name, value in facts.items() if value is not None}
+
+    def checked(self, value: Any) -> Any:
+        """The value as the engine takes it. Raises UsageError for another shape."""
+        try:
+            return _CHECKS[self.shape](value)
+        except (TypeError, ValueError, OverflowError):
+            shown = clean_field(repr(value), SHOWN_CHARACTERS)
+            raise UsageError(f"{self.name} is {shown}: give {_EXAMPLES[self.shape]}", self.name) from None
+
+
+def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -> Parameter:
+    """A parameter that is a text, or one of a few."""
+    return Parameter(name, Shape.TEXT, meaning, tuple(map(str, choices)), **options)
+
+
+def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict[str, Any]:
+    """The JSON schema of all arguments together, without the `rare` ones where those would be too many.
+
+    Other spellings are not listed, so the schema does not forbid what it does not name.
+    """
+    shown = [one for one in parameters if rare or not one.is_rare]
+    required = [one.name for one in shown if one.is_required]
+    schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in shown}}
+    return schema | ({"required": required} if required else {})
+
+
+def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent, under the names of the parameters; None counts as not sent.
+
+    Raises UsageError for an unknown or missing argument, one that is given under two names, and a wrong type.
+    """
+    spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
+    arguments: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in spellings:
+            raise UsageError(_unknown(operation, str(name), list(spellings), [one.name for one in parameters]))
+        if value is None:
+            continue
+        parameter = spellings[name]
+        if parameter.name in arguments:
+            raise UsageError(f"{clean_field(name)} is given under two names: give {parameter.name} alone")
+        arguments[parameter.name] = parameter.checked(value)
+    for one in parameters:
+        if one.is_required and one.name not in arguments:
+            raise UsageError(f"{operation} needs {one.name}: {one.meaning}")
+    return arguments
+
+
+def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequence[str]) -> str:
+    from difflib import get_close_matches  # here, because it serves only mistakes
+
+    near = get_close_matches(name.lower(), spellings, n=1)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    choice = f"choose from {', '.join(names)}" if names else "it has none"
+    return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{meant}: {choice}"
+
+
+def parse_moment(written: str, name: str = "now") -> float:
+    """Seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
+
+    Raises UsageError for anything else.
+    """
+    if _EPOCH_SECONDS.fullmatch(written):
+        return float(written)
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:
+        raise UsageError(f"{name} is {written!r}: give {_MOMENT_EXAMPLE}", name) from None
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError
+    return float(value)
+
+
+def _count(value: Any) -> int:
+    if not _number(value).is_integer():
+        raise TypeError
+    return int(value)
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list | tuple):
+        raise TypeError
+    return [_text(one) for one in value]
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError
+    return {_text(name): inner for name, inner in value.items()}
+
+
+def _moment(value: Any) -> float:
+    if not isinstance(value, str):
+        return _number(value)
+    try:
+        return parse_moment(value)
+    except UsageError as error:
+        raise ValueError from error
+
+
+_CHECKS: Mapping[Shape, Callable[[Any], Any]] = {
+    Shape.TEXT: _text,
+    Shape.NUMBER: _number,
+    Shape.COUNT: _count,
+    Shape.SWITCH: _switch,
+    Shape.TEXTS: _texts,
+    Shape.OBJECT: _object,
+    Shape.COUNTS: lambda value: {name: _count(inner) for name, inner in _object(value).items()},
+    Shape.MOMENT: _moment,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What an operation does to the world, for hosts that ask before they call.
+
+    `is_idempotent`: a second call with the same arguments changes nothing more. `is_open`: it reaches beyond this
+    machine, which none of ours does unless the user configured a model.
+    """
+
+    is_read_only: bool = True
+    is_destructive: bool = False
+    is_idempotent: bool = True
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer: the counted text, byte for byte, and the envelope, which is the same at every door.
+
+    `text` is empty for what only has data, and where nothing was found. `notes` say why there is nothing and what to do
+    next. `subject` is what the engine returned, for a door in this process that shows more of it.
+    """
+
+    text: str
+    envelope: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    subject: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a door writes the arguments and operations that a note names."""
+
+    min_score: str = "min_score 0"
+    max_tokens: str = "max_tokens"
+    expand: str = "`expand` with its handle"
+    remember: str = "`remember`"
+    experience: str = "`experience`"
+    resolve: str = "resolve it with that session"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who runs an operation: how the refresh of the index is watched and stopped, and how notes are spelled."""
+
+    progress: Progress | None = None
+    should_stop: ShouldStop = never
+    spelling: Spelling = Spelling()
+
+    def refresh(self, engine: Satchel) -> list[Failure]:
+        """Bring the index up to date; returns what the answer must note. Raises StoppedError when it was stopped."""
+        notes = engine.refresh(progress=self.progress, should_stop=self.should_stop)
+        if self.should_stop():
+            raise StoppedError("the call was cancelled: what is indexed so far is kept")
+        return notes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: the engine, the checked arguments that were given, and who asks."""
+
+    engine: Satchel
+    given: dict[str, Any]
+    caller: Caller = Caller()
+
+    def refreshed(self, engine: Satchel | None = None) -> list[Failure]:
+        """Bring the index up to date unless `refresh` is false; returns what the answer must note."""
+        return self.caller.refresh(engine or self.engine) if self.given.get("refresh", True) else []
+
+    def chosen(self, names: Sequence[str]) -> dict[str, Any]:
+        """The arguments of these names that were given."""
+        return {name: self.given[name] for name in names if name in self.given}
+
+    @contextmanager
+    def in_workspace(self) -> Iterator[Satchel]:
+        """The engine for the `workspace` that is named, which is closed afterwards; ours where none is, or this one.
+
+        Raises UsageError for a name that is not registered.
+        """
+        name = self.given.get("workspace")
+        if name is None or name == self.engine.places.root.name:
+            yield self.engine
+            return
+        with type(self.engine).open(workspace=name) as other:
+            yield self.engine if other.places.root == self.engine.places.root else other
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that can be asked. `summary` is its first sentence, `details` the rest of its description.
+
+    `answer` does the work for checked arguments; `output` is the JSON schema of the envelope.
+    """
+
+    name: str
+    title: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    answer: Callable[[Call], Answered]
+    output: Mapping[str, Any]
+    details: str = ""
+    hints: Hints = Hints()
+
+    @property
+    def description(self) -> str:
+        """What it does and when to use it."""
+        return f"{self.summary} {self.details}".rstrip()
+
+    @property
+    def reads_tree(self) -> bool:
+        """Whether it looks at the files of the root, which may take long and can be stopped."""
+        return self.name == "status" or any(one.name == "refresh" for one in self.parameters)
+
+    def json_schema(self, *, rare: bool = True) -> dict[str, Any]:
+        """The JSON schema of the arguments, with or without those that are seldom wanted."""
+        return object_schema(self.parameters, rare=rare)
+
+    def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments under their own names. Raises UsageError for impossible ones."""
+        return checked_arguments(self.name, self.parameters, arguments)
+
+    def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
+        """The answer of this engine.
+
+        Raises UsageError for impossible arguments, StoppedError once stopped, else what the engine raises.
+        """
+        return self.answer(Call(engine, self.checked(arguments), caller or Caller()))
+
+
+def fault_text(error: SatchelError | OSError) -> str:
+    """The message of an error on one line, as an outsider may read it: without stacks and the user's home folder."""
+    message = str(error) if isinstance(error, SatchelError) else f"{error.strerror or type(error).__name__}"
+    return without_home("; ".join(line.strip() for line in message.splitlines() if line.strip()))
+
+
+def without_home(shown: str) -> str:
+    """The text with `~` for the home folder of the user, which an answer has no need to name."""
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # no home folder, nothing to hide
+        return shown
+    return shown if home == "/" else shown.replace(home, "~")

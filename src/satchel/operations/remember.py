@@ -1,0 +1,290 @@
+"""Operations on what is kept: memories (store, forget, list, search) and experiences (start to resolve, list, show)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import UsageError
+from satchel.operations import json
+from satchel.operations.operation import Answered, Call, Hints, Operation, Parameter, Shape, Spelling, text
+from satchel.operations.prose import experience_line, experience_text, memory_line, remark_line
+from satchel.vocabulary import (
+    ACTIVE,
+    ConfidenceTier,
+    Domain,
+    MemoryCategory,
+    OutcomeStatus,
+    Provenance,
+    RootCauseCategory,
+    Strategy,
+    choices,
+)
+
+if TYPE_CHECKING:
+    from satchel.learn.entries import Experience
+
+DEFAULT_ROWS = 20
+DEFAULT_MATCHES = 10
+"""Rows of a list and of an answer: what fits on a screen, and what answers a question."""
+
+STORE, FORGET, LIST = "store", "forget", "list"
+START, UPDATE, NOTE, RESOLVE, SHOW = "start", "update", "note", "resolve", "show"
+
+_OF_SEARCH = ("category", "min_importance", "tags", "since", "until")
+_OF_LIST = ("category", "provenance", "origin", "since", "superseded")
+_OF_NEW = ("category", "importance", "tags", "origin", "everywhere")
+_LISTED = ("domain", "strategy", "outcome", "tier", "since", "limit", "session")
+_STARTED = ("domain", "strategy", "goal", "hypothesis", "action_taken", "prediction")
+
+MEMORY_ACTIONS: Mapping[str, tuple[str, ...]] = {
+    STORE: ("text", "category", "importance", "tags", "provenance", "origin", "everywhere", "supersedes"),
+    FORGET: ("ids", "origin", "question", "limit", "confirm"),
+    LIST: ("question", "category", "min_importance", "tags", "provenance", "origin", "since", "until", "superseded",
+           "limit"),
+}  # fmt: skip
+EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
+    START: (*_STARTED, "session"),
+    UPDATE: ("hypothesis", "action_taken", "prediction", "strategy", "session"),
+    NOTE: ("note", "session"),
+    RESOLVE: ("status", "result", "surprise", "root_cause", "root_cause_description", "lesson", "takeaway", "session"),
+    LIST: _LISTED,
+    SHOW: ("id", "session"),
+}
+"""Action -> the arguments that say something to it."""
+
+NEEDED: Mapping[str, tuple[str, ...]] = {START: _STARTED, NOTE: ("note",), RESOLVE: ("status", "result")}
+"""Action on an experience -> the arguments that it cannot do without."""
+
+
+def _check_action(given: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
+    """The action that was given. Raises UsageError for another one, and for arguments that say nothing to it."""
+    action: Any = given.get("action")
+    if action not in actions:
+        raise UsageError(f"unknown action {action!r}: choose from {', '.join(actions)}")
+    for name in given:
+        if name != "action" and name not in actions[action]:
+            takers = [other for other, names in actions.items() if name in names]
+            raise UsageError(f"{name} says nothing to {action}: it is for {' and '.join(takers)}", name)
+    return str(action)
+
+
+def _remember(call: Call) -> Answered:
+    action = _check_action(call.given, MEMORY_ACTIONS)
+    return _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
+
+
+def _stored(call: Call) -> Answered:
+    given, kept = call.given, call.engine.memories
+    if "text" not in given:
+        raise UsageError("there is nothing to store: give text, one thing in a sentence or a few")
+    if "supersedes" in given:
+        unwanted = [name for name in _OF_NEW if name in given and name != "importance"]
+        if unwanted:
+            old = given["supersedes"]
+            raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
+        stored = kept.supersede(given["supersedes"], given["text"], importance=given.get("importance"))
+    else:
+        options = call.chosen(_OF_NEW) | {"provenance": given.get("provenance", str(Provenance.AGENT))}
+        stored = kept.add(given["text"], **options)
+    alike = [
+        f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
+    ]
+    return Answered(stored.memory.id, json.stored_json(stored), tuple(alike), stored)
+
+
+def _forgotten(call: Call) -> Answered:
+    given, engine = call.given, call.engine
+    if sum(name in given for name in ("ids", "origin", "question")) != 1:
+        raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
+    kept, remarks = engine.memories, []
+    if "ids" in given:
+        ids = given["ids"]
+    elif "origin" in given:
+        ids = [memory.id for memory in kept.listed(origin=given["origin"], superseded=True)]
+        remarks = engine.conversations.listed(origin=given["origin"])
+    else:
+        ids = [match.memory.id for match in kept.search(given["question"], limit=given.get("limit", DEFAULT_MATCHES))]
+    memories = kept.with_replaced(ids)
+    is_agreed = "ids" in given or given.get("confirm", False) or not (memories or remarks)
+    if is_agreed and memories:
+        kept.forget([memory.id for memory in memories])
+    if is_agreed and remarks:
+        engine.conversations.forget([remark.id for remark in remarks])
+    count = len(memories) + len(remarks)
+    notes = () if is_agreed else (f"nothing was forgotten yet: confirm true forgets these {count}",)
+    lines = [*map(memory_line, memories), *map(remark_line, remarks)]
+    envelope = json.forgotten_json(memories, remarks, done=is_agreed)
+    ids = [*(memory.id for memory in memories), *(remark.id for remark in remarks)]
+    return Answered("\n".join(lines), envelope, notes, ids)
+
+
+def _memories(call: Call) -> Answered:
+    """The memories that answer a question, best first; without one all, newest first."""
+    given, kept = call.given, call.engine.memories
+    nothing = "nothing that is remembered here matches"
+    if "question" in given:
+        unwanted = [name for name in ("provenance", "origin", "superseded") if name in given]
+        if unwanted:
+            raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
+        limit = given.get("limit", DEFAULT_MATCHES)
+        matches = kept.search(given["question"], limit=limit, **call.chosen(_OF_SEARCH))
+        lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
+        envelope = {"memories": list(map(json.found_json, matches))}
+        return Answered("\n".join(lines), envelope, () if matches else (nothing,))
+    limit, tags = given.get("limit", DEFAULT_ROWS), given.get("tags", [])
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    least, until = given.get("min_importance", 0.0), given.get("until")
+    rows = [
+        row for row in kept.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
+        if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
+    ][:limit]  # fmt: skip
+    envelope = {"memories": list(map(json.memory_json, rows))}
+    return Answered("\n".join(map(memory_line, rows)), envelope, () if rows else (nothing,))
+
+
+def _experience(call: Call) -> Answered:
+    given, journal = call.given, call.engine.experiences
+    action = _check_action(given, EXPERIENCE_ACTIONS)
+    missing = [name for name in NEEDED.get(action, ()) if name not in given]
+    if missing:
+        raise UsageError(f"{action} needs {', '.join(missing)}")
+    # An experience calls its action so; here `action` already says what is asked for.
+    values = {"action" if name == "action_taken" else name: given[name] for name in given if name != "action"}
+    if action == LIST:
+        return _experiences(call)
+    if action == SHOW:
+        shown = journal.get(values["id"]) if "id" in values else journal.require_active(**call.chosen(("session",)))
+        return Answered(experience_text(shown), json.experience_json(shown))
+    if action == START:
+        started = journal.start(**values)
+        return _changed(started.experience, _orphans(started.orphans, call.caller.spelling))
+    if action == NOTE:
+        return _changed(journal.note(values.pop("note"), **values))
+    return _changed(journal.update(**values) if action == UPDATE else journal.resolve(**values))
+
+
+def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
+    """A minimal text: the caller wrote the rest."""
+    tier = experience.confidence_tier
+    shown = f"{experience.id}  {experience.status}" + (f"  {tier}" if tier is not None else "")
+    return Answered(shown, json.experience_json(experience), notes)
+
+
+def _experiences(call: Call) -> Answered:
+    """The experiences in sight, newest first, and the active ones of other sessions."""
+    journal, options = call.engine.experiences, call.chosen(_LISTED)
+    session = {"session": options.pop("session")} if "session" in options else {}
+    rows = journal.listed(**{"limit": DEFAULT_ROWS} | options)
+    orphans = journal.orphans(**session)
+    envelope = {
+        "experiences": list(map(json.experience_json, rows)),
+        "orphans": [orphan.id for orphan in orphans],
+    }
+    nothing = () if rows else ("there is no such experience here",)
+    notes = (*nothing, *_orphans(orphans, call.caller.spelling))
+    return Answered("\n".join(map(experience_line, rows)), envelope, notes)
+
+
+def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ...]:
+    return tuple(
+        f"{one.id} of session {one.session_id!r} is still active: {spelling.resolve.format(session=one.session_id)}"
+        for one in orphans
+    )
+
+
+_QUESTION = text("question", "Only what answers it, best first.", aliases=("query",))
+_CATEGORY = text("category", "What it is about.", choices(MemoryCategory))
+_TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
+_PROVENANCE = text("provenance", "Who says it (agent).", choices(Provenance), is_rare=True)
+_ORIGIN = text("origin", "Where it comes from, to list or forget all of it at once.")
+_MEMORY_LISTING = (
+    Parameter("min_importance", Shape.NUMBER, "Only what matters at least so much.", least=0, most=1, is_rare=True),
+    Parameter("since", Shape.MOMENT, "Only newer ones.", is_rare=True),
+    Parameter("until", Shape.MOMENT, "Only older ones.", is_rare=True),
+    Parameter("superseded", Shape.SWITCH, "Also those that were replaced.", default=False, is_rare=True),
+    Parameter("limit", Shape.COUNT, "At most so many.", least=1, flags=("-n", "--limit")),
+)
+_DOMAIN = text("domain", "start, list: the kind of work.", choices(Domain))
+_STRATEGY = text("strategy", "start, update, list: how it is gone about.", choices(Strategy))
+_SESSION = text("session", "Whose experience it is, one active each.")
+_EXPERIENCE_LISTING = (
+    text("outcome", "list: only these.", (ACTIVE, *choices(OutcomeStatus))),
+    text("tier", "list: only of this confidence.", choices(ConfidenceTier), is_rare=True),
+    Parameter("since", Shape.MOMENT, "list: only newer ones.", is_rare=True),
+    Parameter("limit", Shape.COUNT, "list: at most so many.", least=1, is_rare=True, flags=("-n", "--limit")),
+)
+
+REMEMBER = Operation(
+    "remember",
+    "Store, forget and list memories",
+    "Remember a fact, decision, preference or error for later sessions; forget or list what is remembered.",
+    (
+        text("action", "What to do.", tuple(MEMORY_ACTIONS), is_required=True),
+        text("text", "store: one thing, in a sentence or a few."),
+        _CATEGORY,
+        Parameter("importance", Shape.NUMBER, "How much it matters (0.5).", least=0, most=1),
+        _TAGS,
+        Parameter("everywhere", Shape.SWITCH, "store: for every folder, not only this repository.", default=False),
+        text("supersedes", "store: id of the memory that this replaces."),
+        Parameter("ids", Shape.TEXTS, "forget: these, for good."),
+        _QUESTION,
+        _ORIGIN,
+        Parameter("confirm", Shape.SWITCH, "forget by question or origin: really do it, not only preview.",
+                  default=False, flags=("--yes",)),
+        _PROVENANCE,
+        *_MEMORY_LISTING,
+    ),
+    _remember,
+    json.one_of(json.STORED, json.FORGOTTEN, json.MEMORIES),
+    hints=Hints(is_read_only=False, is_destructive=True, is_idempotent=False),
+)  # fmt: skip
+
+MEMORIES = Operation(
+    "memories",
+    "List memories",
+    "List what is remembered, newest first, or what answers a question, best first.",
+    (_QUESTION, _CATEGORY, _TAGS, _PROVENANCE, _ORIGIN, *_MEMORY_LISTING),
+    _memories,
+    json.MEMORIES.schema,
+)
+
+EXPERIENCE = Operation(
+    "experience",
+    "Keep an experience",
+    "Keep what you try while debugging or building: start with a hypothesis, update it, resolve it with its lesson.",
+    (
+        text("action", "What to do.", tuple(EXPERIENCE_ACTIONS), is_required=True),
+        _DOMAIN,
+        _STRATEGY,
+        text("goal", "start: what should be true in the end."),
+        text("hypothesis", "start, update: what is wrong, and where."),
+        text("action_taken", "start, update: what is done about it.", flags=("--action",)),
+        text("prediction", "start, update: what will be seen if that is right."),
+        text("note", "note: what was seen on the way."),
+        text("status", "resolve: how it ended.", choices(OutcomeStatus)),
+        text("result", "resolve: what happened."),
+        text("surprise", "resolve, needed if falsified: what was not expected."),
+        text("root_cause", "resolve, needed if falsified: why it was wrong.", choices(RootCauseCategory)),
+        text("root_cause_description", "resolve, needed if falsified: the same in a sentence."),
+        text("lesson", "resolve: what worked."),
+        text("takeaway", "resolve: what to do next time."),
+        text("id", "show: which one; by default the active one."),
+        *_EXPERIENCE_LISTING,
+        _SESSION,
+    ),
+    _experience,
+    json.one_of(json.EXPERIENCE, json.EXPERIENCES),
+    "Later premortems and contexts show it.",
+    hints=Hints(is_read_only=False, is_destructive=False, is_idempotent=False),
+)
+
+EXPERIENCES = Operation(
+    "experiences",
+    "List experiences",
+    "List what was tried, newest first, active ones too.",
+    (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION),
+    _experiences,
+    json.EXPERIENCES.schema,
+)

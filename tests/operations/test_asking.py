@@ -1,0 +1,140 @@
+"""Questions through an operation: the same answer as in Python and on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from satchel.engine import Satchel
+from satchel.errors import InvalidContextTypeError, UsageError
+from tests.operations.conftest import Ask, Printed, stable
+
+QUESTION = "where are orders sent again?"
+
+
+def test_a_question_gives_the_same_answer_through_python_the_command_line_and_here(
+    engine: Satchel, ask: Ask, printed: Printed
+) -> None:
+    answered = ask("context_query", question=QUESTION)
+    assert answered.text == engine.assemble(QUESTION).text != ""
+    assert stable(answered.envelope) == stable(printed("context", QUESTION))
+
+
+def test_options_mean_what_they_mean_on_the_command_line(ask: Ask, printed: Printed) -> None:
+    answered = ask(
+        "context_query",
+        question=QUESTION,
+        types=["code", "docs"],
+        max_tokens=600,
+        limit=3,
+        format="xml",
+        show_sources=True,
+        context_lines=2,
+        exclude=["*prices*"],
+        include=["docs/guide.md"],
+        purpose="edit",
+        min_score=0.1,
+        reserves={"docs": 50},
+        now="2026-01-01",
+    )
+    command = "context --types code,docs --max-tokens 600 --limit 3 --format xml --sources --context-lines 2"
+    more = ["--exclude", "*prices*", "--include", "docs/guide.md", "--for", "edit", "--min-score", "0.1"]
+    same = printed(*command.split(), *more, "--reserve", "docs=50", "--now", "2026-01-01", QUESTION)
+    assert stable(answered.envelope) == stable(same)
+
+
+def test_the_spellings_of_the_specifications_are_taken(ask: Ask) -> None:
+    one = ask("context_query", query=QUESTION, context_types=["code"], strategies=["lexical"], include_sources=True)
+    two = ask("context_query", question=QUESTION, types=["code"], searches=["lexical"], show_sources=True)
+    assert one.text == two.text
+
+
+def test_a_kind_of_code_may_be_asked_for_like_a_kind_of_knowledge(ask: Ask) -> None:
+    assert "def backoff" in ask("context_query", question="backoff", types=["function"]).text
+    assert ask("context_query", question="backoff", types=["class"]).envelope["items"] == []
+
+
+def test_a_change_needs_no_question(root: Path, ask: Ask, printed: Printed) -> None:
+    (root / "shop" / "prices.py").write_text("def discount(price: float) -> float:\n    return price\n")
+    answered = ask("context_query", diff="HEAD")
+    assert stable(answered.envelope) == stable(printed("context", "--diff", "HEAD"))
+    assert "shop/prices.py" in answered.text
+    with pytest.raises(UsageError, match="the question is empty"):
+        ask("context_query", staged=False)
+
+
+def test_an_empty_answer_says_why_and_what_to_do(ask: Ask) -> None:
+    assert "name a thing or a behaviour" in ask("context_query", question="where is the").notes[0]
+    assert "min_score 0 shows even weak matches" in ask("context_query", question="zebra xylophone").notes[0]
+    assert "nothing fits into 15 tokens" in ask("context_query", question=QUESTION, max_tokens=15).notes[0]
+
+
+def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
+    assert ask("context_query", question=QUESTION, session="s").envelope["items"]
+    again = ask("context_query", question=QUESTION, session="s")
+    assert again.envelope["items"] == []
+    assert "this session has received all of it" in again.notes[0]
+
+
+def test_matches_are_listed_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+    answered = ask("search", question="backoff", types=["code", "commits"], limit=2)
+    assert stable(answered.envelope) == stable(printed("search", "backoff", "--types", "code,commits", "-n", "2"))
+    assert answered.text.splitlines()[0].startswith("shop/client.py:")
+    assert ask("search", question="zebra").notes == ("nothing here matches the question",)
+
+
+def test_a_filter_that_says_nothing_of_what_is_searched_is_refused(ask: Ask) -> None:
+    with pytest.raises(UsageError, match="domain says nothing of code: it is for experiences, values"):
+        ask("search", question="backoff", types=["code"], domain="debugging")
+    assert ask("search", question="backoff", author="ada").envelope["hits"]
+
+
+def test_a_handle_is_expanded_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+    handle = ask("context_query", question="backoff").envelope["items"][0]["handle"]
+    answered = ask("expand", handles=[handle])
+    assert stable(answered.envelope) == stable(printed("expand", handle))
+    assert "def send_order" in answered.text
+    assert "max_tokens" in ask("expand", handles=[handle], max_tokens=20).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("identity", "shown"),
+    [
+        ("code:shop/client.py", "def send_order"),
+        ("code:shop/client.py::backoff", "def backoff"),
+        ("code:shop/client.py#L7-8", "def backoff"),
+        ("doc:docs/guide.md", "# Guide"),
+    ],
+)
+def test_a_document_is_shown_by_its_id(ask: Ask, identity: str, shown: str) -> None:
+    ask("search", question="backoff")
+    answered = ask("document", id=identity)
+    assert shown in answered.text
+    assert "::backoff" not in identity or "send_order" not in answered.text
+
+
+def test_a_commit_and_a_memory_are_documents_too(ask: Ask) -> None:
+    found = ask("search", question="orders again backoff", types=["commits"]).envelope["hits"][0]["id"]
+    assert "Send orders again" in ask("document", id=found).text
+    kept = ask("remember", action="store", text="Orders are never sent three times").text
+    assert "never sent three times" in ask("document", id=f"memory:{kept}").text
+
+
+@pytest.mark.parametrize(
+    "identity",
+    ["", "code", "code:", "zebra:a", "code:../../etc/passwd", "code:/etc/passwd", "code:shop/client.py::nothing",
+     "code:shop/client.py::backoff~2", "code:shop/client.py::backoff~0", "code:nowhere.py::f", "code:nowhere.py#L1-2",
+     "code:shop/client.py#L5-2", "commit:0000000", "memory:mem_1"],
+)  # fmt: skip
+def test_an_id_that_nothing_has_is_refused_in_the_same_words(ask: Ask, identity: str) -> None:
+    with pytest.raises(UsageError, match=r"there is no document .* here: `satchel search` shows ids"):
+        ask("document", id=identity)
+
+
+def test_an_unknown_type_is_told_as_everywhere(ask: Ask, engine: Satchel) -> None:
+    with pytest.raises(InvalidContextTypeError) as here:
+        ask("context_query", question=QUESTION, types=["zebras"])
+    with pytest.raises(InvalidContextTypeError) as there:
+        engine.assemble(QUESTION, types=["zebras"])
+    assert str(here.value) == str(there.value)

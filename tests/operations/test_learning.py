@@ -1,0 +1,129 @@
+"""Memories and experiences through operations: stored, changed, listed and forgotten as on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.errors import UsageError
+from tests.operations.conftest import Ask, Printed, stable
+from tests.operations.test_foreseeing import FAILED, fail_once
+
+
+def test_a_memory_is_stored_listed_and_found_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+    kept = ask("remember", action="store", text="Prices are never rounded", category="decision", tags=["prices"])
+    assert kept.envelope["memory"]["provenance"] == "agent"
+    assert kept.text == kept.envelope["memory"]["id"]
+    assert stable(ask("remember", action="list").envelope) == stable(printed("memory", "list"))
+    assert stable(ask("memories", question="prices").envelope) == stable(printed("memory", "search", "prices"))
+    assert ask("memories", category="fact").notes == ("nothing that is remembered here matches",)
+
+
+def test_what_says_nearly_the_same_is_pointed_out(ask: Ask) -> None:
+    ask("remember", action="store", text="Prices are never rounded in this shop")
+    again = ask("remember", action="store", text="Prices are never rounded in this shop.")
+    assert "says nearly the same" in again.notes[0]
+    assert again.envelope["similar"][0]["score"] > 0.9
+
+
+def test_filters_of_a_list_go_together(ask: Ask) -> None:
+    ask("remember", action="store", text="One thing", tags=["a", "b"], importance=0.9)
+    ask("remember", action="store", text="Another matter", tags=["a"], importance=0.2)
+    assert len(ask("memories", tags=["a"]).envelope["memories"]) == 2
+    assert len(ask("memories", tags=["a", "b"]).envelope["memories"]) == 1
+    assert len(ask("memories", min_importance=0.5).envelope["memories"]) == 1
+    assert ask("memories", until=1).envelope["memories"] == []
+    assert len(ask("memories", limit=1).envelope["memories"]) == 1
+    with pytest.raises(UsageError, match="limit is 0"):
+        ask("memories", limit=0)
+    with pytest.raises(UsageError, match="origin says nothing to a question"):
+        ask("memories", question="thing", origin="x")
+
+
+def test_a_memory_that_is_no_longer_true_is_replaced(ask: Ask) -> None:
+    old = ask("remember", action="store", text="Prices are rounded").text
+    new = ask("remember", action="store", text="Prices are never rounded", supersedes=old)
+    assert new.envelope["memory"]["supersedes"] == old
+    with pytest.raises(UsageError, match="tags stays as it was"):
+        ask("remember", action="store", text="x", supersedes=new.text, tags=["a"])
+
+
+def test_ids_are_forgotten_at_once_and_what_matches_after_a_preview(ask: Ask, printed: Printed) -> None:
+    one = ask("remember", action="store", text="Prices are never rounded", origin="notes").text
+    two = ask("remember", action="store", text="Orders are sent again").text
+    preview = ask("remember", action="forget", question="prices")
+    assert stable(preview.envelope) == stable(printed("memory", "forget", "--query", "prices"))
+    assert preview.envelope["forgotten"] is False
+    assert "confirm true forgets these 1" in preview.notes[0]
+    assert ask("remember", action="forget", origin="notes", confirm=True).envelope["memories"][0]["id"] == one
+    assert ask("remember", action="forget", ids=[two]).envelope["forgotten"] is True
+    assert ask("memories").envelope["memories"] == []
+
+
+def test_conversations_of_an_origin_are_forgotten_with_it(ask: Ask, engine: object) -> None:
+    from satchel.engine import Satchel
+    from satchel.sources.conversations import Exchange
+
+    assert isinstance(engine, Satchel)
+    engine.remember_exchanges([Exchange("s", "1", 1.0, "How are orders sent?", ("Twice.",))], origin="chat")
+    gone = ask("remember", action="forget", origin="chat", confirm=True)
+    assert len(gone.envelope["conversations"]) == 1
+    assert engine.conversations.listed(origin="chat") == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"action": "keep"}, "unknown action 'keep': choose from store, forget, list"),
+        ({"action": "store"}, "there is nothing to store: give text"),
+        ({"action": "store", "text": "x", "ids": ["m"]}, "ids says nothing to store: it is for forget"),
+        ({"action": "forget"}, "say what to forget: ids, origin or question, one of them"),
+        ({"action": "forget", "ids": ["mem_1"]}, "there is no memory 'mem_1'"),
+        ({"action": "store", "text": "x", "category": "fat"}, "unknown category 'fat' (did you mean fact?)"),
+    ],
+)
+def test_what_cannot_be_remembered_is_refused(ask: Ask, arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        ask("remember", **arguments)
+    assert said in str(refused.value)
+
+
+def test_an_experience_goes_through_its_life_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+    begun = ask("experience", action="start", **FAILED)
+    assert stable(begun.envelope) == stable(printed("experience", "show"))
+    assert begun.text.endswith("active")
+    assert ask("experience", action="update", hypothesis="There are two locks in client.py").envelope["history"]
+    assert ask("experience", action="note", note="Seen at night").envelope["notes"] == ["Seen at night"]
+    assert "Seen at night" in ask("experience", action="show").text
+    done = ask("experience", action="resolve", status="confirmed", result="No order is sent twice")
+    assert stable(done.envelope) == stable(printed("experience", "show", done.envelope["id"]))
+    assert stable(ask("experience", action="list").envelope) == stable(printed("experience", "list"))
+    assert ask("experience", action="show", id=done.envelope["id"]).envelope["status"] == "confirmed"
+
+
+def test_what_was_begun_in_another_session_is_pointed_out(ask: Ask) -> None:
+    ask("experience", action="start", session="yesterday", **FAILED)
+    assert "of session 'yesterday' is still active" in ask("experience", action="start", **FAILED).notes[0]
+    assert ask("experiences", session="yesterday").envelope["orphans"]
+
+
+def test_an_empty_list_of_experiences_says_so(ask: Ask) -> None:
+    assert ask("experiences", domain="security").notes == ("there is no such experience here",)
+    fail_once(ask)
+    assert ask("experiences", outcome="falsified", tier="silver", limit=5).text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"action": "begin"}, "unknown action 'begin'"),
+        ({"action": "start", "domain": "testing"}, "start needs strategy, goal, hypothesis, action_taken, prediction"),
+        ({"action": "note"}, "note needs note"),
+        ({"action": "resolve", "status": "confirmed"}, "resolve needs result"),
+        ({"action": "list", "goal": "x"}, "goal says nothing to list: it is for start"),
+        ({"action": "show"}, "has no active experience"),
+    ],
+)
+def test_what_an_experience_lacks_is_named(ask: Ask, arguments: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        ask("experience", **arguments)
+    assert said in str(refused.value)
