@@ -31,8 +31,8 @@ from satchel.learned import Learned
 from satchel.roots import Places, locate
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
+from satchel.search.retrievers import parse_strategies, silent
 from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
-from satchel.search.strategies import parse_strategies, silent
 from satchel.sources.line_counts import LineCounts
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
@@ -291,7 +291,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
 
         `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`),
-        `searches` which ways of searching take part (names: `satchel.search.strategies`). Without a `min_score` what
+        `searches` which ways of searching take part (names: `satchel.search.retrievers`). Without a `min_score` what
         hardly matches is left out.
         """
         check_question(question)

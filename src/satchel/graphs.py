@@ -109,7 +109,7 @@ class Graphs:
         return with_account(context, account, self.note_shown(request.session, account, context.items))
 
     def _graph_of(self, request: GraphRequest, bench: Workbench, notes: Sequence[Failure]) -> Context:
-        from satchel.assemble.graph.plan import assemble_graph
+        from satchel.assemble.graph.assemble import assemble_graph
 
         embedder = bench.embedder.id if bench.embedder is not None else ""
         received = bench.account.meta["ledger"] if bench.account is not None else ""

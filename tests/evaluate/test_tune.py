@@ -14,7 +14,7 @@ from satchel.evaluate.report import proposal_data, settings_lines
 from satchel.evaluate.run import Outcome
 from satchel.evaluate.statistics import Estimate, estimate
 from satchel.evaluate.tune import FEWEST_FIXES, SIGNALS, Proposal, propose
-from satchel.search.code import FILE_WEIGHTS
+from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
 
 CURRENT = {name: FILE_WEIGHTS[name] for name in SIGNALS}

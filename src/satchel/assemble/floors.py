@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from satchel.search.records import SearchResult
+from satchel.search.rank_records import SearchResult
 from satchel.search.strength import WEAK_FLOOR, answer_strength
 from satchel.types import Hit, Kind
 

@@ -13,7 +13,7 @@ from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
-    from satchel.search.known import Standing
+    from satchel.search.rank_without_query import Standing
 
 CHANGE_FACTOR = 3.0
 """Of the share of code where a change is asked about: callers and tests are what one looks for then. With an even share

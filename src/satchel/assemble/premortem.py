@@ -10,7 +10,7 @@ from __future__ import annotations
 from satchel.assemble.plan import Plan, PlannedSection
 from satchel.assemble.request import AssembleRequest
 from satchel.search.filters import Filters
-from satchel.search.known import Standing
+from satchel.search.rank_without_query import Standing
 from satchel.types import Kind
 from satchel.vocabulary import Axis, OutcomeStatus
 

@@ -23,7 +23,7 @@ from satchel.assemble.render.layout import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
 from satchel.assemble.section import Section
 from satchel.assemble.supply import supply
-from satchel.search.adjust import beside_words
+from satchel.search.rank_records import beside_words
 from satchel.sources.experiences import shown_text
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind

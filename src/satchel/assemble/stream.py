@@ -30,13 +30,13 @@ from satchel.assemble.section import Section, by_priority
 from satchel.assemble.selection import best_entities
 from satchel.assemble.strategies import strategy
 from satchel.search.absent import absent_words
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
-from satchel.search.history import Votes
-from satchel.search.impact import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.query import Query, analyse
+from satchel.search.retrievers import silent, unavailable
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
-from satchel.search.strategies import silent, unavailable
 from satchel.search.strength import answer_strength
+from satchel.search.votes import Votes
 from satchel.sources.experiences import shown_record
 from satchel.store.protocol import Store
 from satchel.tokens import counter
@@ -107,7 +107,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     started = time.monotonic()
     query = analyse(safe_question(request.query, bench.allow))
     if request.change is not None:
-        from satchel.search.concerned import blended  # here, as all that only some requests need
+        from satchel.search.change_impact import blended  # here, as all that only some requests need
 
         query = blended(query, request.change)
     impact = _impact(query, request, bench.store)
@@ -234,7 +234,7 @@ def _impact(query: Query, request: AssembleRequest, store: Store) -> Impact | No
     """What depends on the change, or on the definition that the question names."""
     if request.change is None:
         return impact_of_question(query, store)
-    from satchel.search.concerned import impact_of_change
+    from satchel.search.change_impact import impact_of_change
 
     return impact_of_change(request.change, store)
 
@@ -251,7 +251,7 @@ def _asker(
         filters = request.filters if section.filters is None else section.filters
         if section.standing is not None:
             most = request.limit * MOST_SECTIONS_ALIKE
-            from satchel.search.known import known_records
+            from satchel.search.rank_without_query import known_records
 
             return known_records(store, section.kind, section.standing, most=most, filters=filters, now=request.now)
         likeness = scores(store, section.kind, meaning)
@@ -261,11 +261,11 @@ def _asker(
             filters=filters, now=request.now, weights=request.file_weights,
         )  # fmt: skip
         if request.change is not None and impact is not None:
-            from satchel.search.concerned import with_change
+            from satchel.search.change_impact import with_change
 
             return with_change(found, request.change, store, section.kind, impact)
         if impact is None and request.callers and section.kind is Kind.CODE:
-            from satchel.search.callers import with_callers
+            from satchel.search.change_relations import with_callers
 
             return with_callers(found, store)
         if impact is None:

@@ -27,7 +27,7 @@ from satchel.calls.packing import (
 from satchel.calls.parameters import Parameter, Shape
 from satchel.calls.record_filters import FILTERS, check_filters
 from satchel.envelope import context_envelope, expanded_envelope, search_envelope
-from satchel.search.strategies import SearchStrategy
+from satchel.search.retrievers import SearchStrategy
 from satchel.types import CONTEXT_TYPES, View
 
 HEAD = "HEAD"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.assemble.graph.lenses import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
-from satchel.assemble.graph.request import FORMATS
+from satchel.assemble.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, FORMATS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.calls import shapes
 from satchel.calls.empty import no_walk
 from satchel.calls.operation import Answered, Call, Operation

@@ -1,4 +1,14 @@
-"""From what a walk reached to candidates for the budget: name, text, fields and path of each node."""
+"""From what a walk reached to candidates for the budget: score, name, text, fields and path of each node.
+
+    score = 0.40 nearness + 0.35 relevance + 0.25 recency, + 0.10 for a tag that the lens looks for, at most 1
+    score = 0.60 nearness + 0.40 recency                   for a node id without any words to be relevant to
+
+Which of the two it is holds for a whole request. Nearness is 1 / (distance + 1) times the relevance of the source in
+parts of the best one, times the worth of the relations on the way. Recency halves every 30 days.
+
+A field is shown once, beside the text. In the files of a vault it is part of the text as well: there it is left out,
+so that it is neither paid for twice nor shown to somebody who wants no fields.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +18,135 @@ from typing import Any
 
 from satchel import outside
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
-from satchel.assemble.graph.fields import shown_fields, without_fields
-from satchel.assemble.graph.lenses import Direction
-from satchel.assemble.graph.request import GraphRequest
-from satchel.assemble.graph.score import Rating
-from satchel.assemble.graph.walk import Walk
+from satchel.assemble.graph.request import Direction, GraphRequest, Lens
+from satchel.assemble.graph.walk import Reached, Walk
 from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.clean import clean_field
 from satchel.keys import handle
 from satchel.search.documents import document_id, document_of
+from satchel.search.rank_records import HALF_LIFE_SECONDS
+from satchel.sources.notes.note import value_text
+from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
-from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role
+from satchel.store.records import Bundle, Place, StoredPart
+from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role, Signal
+
+DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
+"""The weights of the specification for a request with words."""
+
+BARE_DISTANCE_WEIGHT, BARE_RECENCY_WEIGHT = 0.60, 0.40
+"""Those for a node id alone."""
+
+TAG_BOOST = 0.10
+"""What a tag of the lens adds: a match that is 0.29 more relevant is worth as much."""
+
+TEST_FADE = 0.8
+"""What a test, an example or a benchmark is worth beside production code at the same distance, in a lens on code."""
+
+UNDATED = 0.5
+"""Recency of a node without a date: neither new nor old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The score of a node, 0 to 1, and what it is made of."""
+
+    total: float
+    signals: tuple[Signal, ...]
+
+
+def recency(moment: float, now: float) -> float:
+    """1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` for what has no time. Both in seconds."""
+    if moment <= 0:
+        return UNDATED
+    return float(0.5 ** (max(now - moment, 0.0) / HALF_LIFE_SECONDS))
+
+
+def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
+    """The score of one node. `has_words` is the same for all nodes of a request."""
+    signals = [
+        Signal("distance", 1 / (reached.distance + 1), DISTANCE_WEIGHT if has_words else BARE_DISTANCE_WEIGHT),
+        Signal("source", reached.source_factor, 0.0),
+        Signal("edges", reached.edge_factor, 0.0),
+        Signal("recency", recency(reached.place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
+    ]
+    nearness = reached.nearness * (TEST_FADE if lens.is_about_code and _is_secondary(reached.place) else 1.0)
+    total = signals[0].weight * nearness + signals[3].weight * signals[3].value
+    if has_words:
+        signals.append(Signal("relevance", relevance, RELEVANCE_WEIGHT))
+        total += RELEVANCE_WEIGHT * relevance
+    if is_boosted(reached, lens):
+        signals.append(Signal("tag", 1.0, TAG_BOOST))
+        total += TAG_BOOST
+    return Rating(min(total, 1.0), tuple(signals))
+
+
+def _is_secondary(place: Place) -> bool:
+    return place.secondary or is_inline_test(place.key, place.name)
+
+
+def is_boosted(reached: Reached, lens: Lens) -> bool:
+    """Whether a node has a tag that the lens looks for; a test file counts as tagged `test`."""
+    tags = {tag.lower().lstrip("#") for tag in reached.place.tags}
+    if reached.place.secondary:
+        tags.add("test")
+    return not tags.isdisjoint(lens.boost_tags)
+
+
+MOST_FIELDS = 12
+"""Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
+
+MOST_VALUES = 8
+"""Of one field; the others are a number."""
+
+VALUE_CHARACTERS = 200
+"""Of one value: a field is a line."""
+
+FieldValue = str | list[str]
+
+
+def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
+    """The fields of a note by name, those that the lens asks for first; references by the name of what they mean.
+
+    One value is a text, several are a list.
+    """
+    wanted = frozenset(name.lower() for name in always)
+    given = stored.get("fields")
+    if not isinstance(given, Mapping):
+        return {}
+    first = [name for name in given if name.lower() in wanted]
+    rest = [name for name in given if name.lower() not in wanted][:MOST_FIELDS]
+    return {outside.line(name, allow=allow): _shown(given[name], allow) for name in (*first, *rest)}
+
+
+def _shown(values: Any, allow: Sequence[str]) -> FieldValue:
+    listed = values if isinstance(values, list | tuple) else [values]
+    texts = [outside.line(value_text(value), VALUE_CHARACTERS, allow) for value in listed[:MOST_VALUES]]
+    if len(listed) > MOST_VALUES:
+        texts.append(f"and {len(listed) - MOST_VALUES} more")
+    return texts[0] if len(texts) == 1 else texts
+
+
+def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
+    """`status: active`, one line a field."""
+    return [
+        f"{clean_field(name)}: {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in fields.items()
+    ]
+
+
+def without_fields(text: str, *, is_first: bool) -> str:
+    """The text of a part of a vault's file without front matter and without lines that are only a field."""
+    from satchel.sources.notes.frontmatter import front_matter
+    from satchel.sources.notes.markdown import look_through
+
+    lines = text.split("\n")
+    begin = front_matter(lines).lines if is_first else 0
+    if begin == 0 and "::" not in text:
+        return text
+    fields = {found.row for found in look_through(lines, begin).fields} if "::" in text else set()
+    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
+
 
 MIN_NODE_TOKENS = 50
 """A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.dense import Meaning, scores
-from satchel.search.likeness import Likeness, similar_documents
+from satchel.search.dense import Likeness, Meaning, scores, similar_documents
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store

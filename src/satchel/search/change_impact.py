@@ -12,8 +12,16 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from satchel.search.change_relations import (
+    CHANGED,
+    CHANGED_TEST,
+    SIGNAL,
+    Impact,
+    faded,
+    impact_of_definitions,
+    with_impact,
+)
 from satchel.search.documents import document_of
-from satchel.search.impact import CHANGED, CHANGED_TEST, SIGNAL, Impact, faded, impact_of_definitions, with_impact
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import Definition

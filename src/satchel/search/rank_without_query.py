@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import ROUTINE_FACTOR, recency, routine, tier_share
 from satchel.search.documents import document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.records import SearchResult
+from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart

@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from satchel.search import bm25, calls, history, mentions
+from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.file_weights import FILE_WEIGHTS as FILE_WEIGHTS
-from satchel.search.file_weights import FileWeights as FileWeights
-from satchel.search.frames import Place
+from satchel.search.mentions import Mentions, Place, look_up
 from satchel.search.peripherals import aside
 from satchel.search.query import Query
-from satchel.search.strategies import SearchStrategy
+from satchel.search.retrievers import FILE_WEIGHTS as FILE_WEIGHTS
+from satchel.search.retrievers import FileWeights as FileWeights
+from satchel.search.retrievers import SearchStrategy
 from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, title_share, windows_share
+from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
@@ -88,7 +89,7 @@ class Ranking:
     file_rank: IntArray
     value: FloatArray
     calls: FloatArray
-    mentions: mentions.Mentions
+    mentions: Mentions
     weights: Mapping[str, float]
     peripheral: npt.NDArray[np.bool_]
     evidence: Evidence
@@ -104,7 +105,7 @@ def rank(
     store: Store,
     lexicon: Lexicon,
     kind: Kind,
-    votes: history.Votes,
+    votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
     weights: FileWeights = (),
@@ -115,7 +116,7 @@ def rank(
     replace those of the signals that they name.
     """
     scores = bm25.score(lexicon, query.terms)
-    found = mentions.look_up(query, store, lexicon)
+    found = look_up(query, store, lexicon)
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     peripheral = aside(query, store, lexicon, kind, scores)
     primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
@@ -162,8 +163,8 @@ def relevance(ranking: Ranking, lexicon: Lexicon, windows: Sequence[int], streng
 
 
 def _silenced(
-    scores: bm25.Scores, found: mentions.Mentions, silent: AbstractSet[SearchStrategy]
-) -> tuple[bm25.Scores, mentions.Mentions]:
+    scores: bm25.Scores, found: Mentions, silent: AbstractSet[SearchStrategy]
+) -> tuple[bm25.Scores, Mentions]:
     """Both without what the silent strategies found. What is matched stays: it is what relevance means."""
     if SearchStrategy.LEXICAL in silent:
         window, document, bundle = map(np.zeros_like, (scores.window, scores.document, scores.bundle))
@@ -171,11 +172,11 @@ def _silenced(
     if SearchStrategy.NAMES in silent:
         scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
         path, symbol, trace = map(np.zeros_like, (found.path, found.symbol, found.trace))
-        found = mentions.Mentions(path, symbol, trace)
+        found = Mentions(path, symbol, trace)
     return scores, found
 
 
-def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, found: mentions.Mentions) -> Evidence:
+def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, found: Mentions) -> Evidence:
     """What speaks for the answer. Tests count as well: they say that the project has what is asked about."""
     return Evidence(
         title_share(scores.title[lexicon.live_document], scores.title_mass),
@@ -193,7 +194,7 @@ def _by_maximum(values: FloatArray) -> FloatArray:
 def _file_signals(
     lexicon: Lexicon,
     scores: bm25.Scores,
-    found: mentions.Mentions,
+    found: Mentions,
     history_votes: FloatArray,
     primary: npt.NDArray[np.bool_],
     similar: FloatArray | None,
@@ -284,9 +285,9 @@ def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> Floa
 def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_score: FloatArray) -> FloatArray:
     combined = _by_maximum(document_scores) + file_score[lexicon.columns.document_bundle]
     combined[~lexicon.live_document] = 0.0
-    best = bm25.largest(combined, calls.SEEDS)
+    best = bm25.largest(combined, SEEDS)
     seeds = [(int(position), float(combined[position])) for position in best if combined[position] > 0]
-    return _by_maximum(calls.neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
+    return _by_maximum(neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
 
 
 def _ranked_windows(
@@ -319,7 +320,7 @@ def _window_values(
     file_score: FloatArray,
     file_rank: IntArray,
     support: FloatArray,
-    found: mentions.Mentions,
+    found: Mentions,
     primary: _Primary,
 ) -> FloatArray:
     columns = lexicon.columns

@@ -1,7 +1,12 @@
 """Ranking of records: by their words, by their vectors where there are some, and by what is known about them.
 
 A record may have several documents (the axes of an experience): it is found once, through the best of them, unless
-the filters ask for one. Conversations are ranked with what stands around each turn (`satchel.search.sessions`).
+the filters ask for one. Conversations are ranked with what stands around each turn (`conversation_neighbours`).
+
+Boosts are signals beside the match: how far a record can be relied on, how much it matters, how new it is. Each is a
+share (0 to 1) times a weight on the log scale of the score. Together they are worth at most `LARGEST`: they order what
+matches about equally well, and a record that matches clearly better stays in front. Only routine commits step back
+further: they share the words of every question about the project and answer few.
 """
 
 from __future__ import annotations
@@ -15,24 +20,84 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import ROUTINE_FACTOR, adjustments, routine
 from satchel.search.bm25 import FloatArray
 from satchel.search.documents import ALSO, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
 from satchel.search.query import Query
-from satchel.search.strategies import SearchStrategy
-from satchel.sources.peripheral import asks_for_routine
+from satchel.search.retrievers import SearchStrategy
+from satchel.sources.peripheral import asks_for_routine, is_routine_commit
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.store.segments import IntArray
 from satchel.types import Hit, Kind, Signal, Span
-from satchel.vocabulary import Axis
+from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 
 if TYPE_CHECKING:
-    from satchel.search.likeness import Likeness
-    from satchel.search.sessions import Surroundings
+    from satchel.search.conversation_neighbours import Surroundings
+    from satchel.search.dense import Likeness
+
+TIER_WEIGHT = 0.12
+"""Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
+
+IMPORTANCE_WEIGHT = 0.12
+"""The same for a memory of importance 1 before one of importance 0."""
+
+RECENCY_WEIGHT = 0.08
+"""Less than the others: what is old is not wrong. It orders two records that say the same."""
+
+LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
+"""A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
+
+ROUTINE_FACTOR = 0.3
+"""A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
+
+HALF_LIFE_SECONDS = 30 * 86_400.0
+"""The half-life of recency, the same as for nodes of a graph: after 30 days a half is left, after 60 a quarter."""
+
+DAY_SECONDS = 86_400
+
+_TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
+
+
+def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
+    moment = bundle.updated or bundle.created
+    return beside_words(bundle.kind, bundle.fields.get("confidence_tier"), bundle.importance, moment, now)
+
+
+def beside_words(kind: Kind, tier: object, importance: float | None, moment: float, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record of a kind: its tier, its importance, and when it was written, as far as they count."""
+    signals = []
+    if kind is Kind.EXPERIENCE:
+        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
+    if kind is Kind.MEMORY and importance is not None:
+        signals.append(Signal("importance", importance, IMPORTANCE_WEIGHT))
+    if now > 0:
+        signals.append(Signal("recency", round(recency(moment, now), 4), RECENCY_WEIGHT))
+    return tuple(signals)
+
+
+def routine(bundle: Bundle) -> Signal | None:
+    """What speaks against a commit that a bot made, or that only moves versions; None for all other records."""
+    if bundle.kind is not Kind.COMMIT or not is_routine_commit(bundle.title, str(bundle.fields.get("author", ""))):
+        return None
+    return Signal("routine", 1.0, round(math.log(ROUTINE_FACTOR), 4))
+
+
+def tier_share(bundle: Bundle) -> float:
+    """How far an experience can be relied on, 0 to 1."""
+    return _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
+
+
+def recency(moment: float, now: float) -> float:
+    """1 for today or later, 0.5 for 30 days before the day of `now`, 0 for what has no time."""
+    if moment <= 0:
+        return 0.0
+    today = now // DAY_SECONDS * DAY_SECONDS
+    return float(0.5 ** (max(today - moment, 0.0) / HALF_LIFE_SECONDS))
+
 
 VECTOR_WEIGHT = 0.35
 """The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
@@ -91,7 +156,7 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
-        from satchel.search.likeness import similar_documents  # here, because most roots have no vectors
+        from satchel.search.dense import similar_documents  # here, because most roots have no vectors
 
         similar = similar_documents(lexicon, likeness)
         covered = similar.count
@@ -137,7 +202,7 @@ class _Ranking:
 def _around(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings | None:
     if kind is not Kind.CONVERSATION:
         return None
-    from satchel.search.sessions import surroundings
+    from satchel.search.conversation_neighbours import surroundings
 
     return surroundings(store, kind, lexicon, query)
 
