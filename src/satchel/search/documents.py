@@ -26,7 +26,7 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
     is_record = bundle.kind in RECORD_KINDS and not (bundle.kind is Kind.NOTE and bundle.origin == FILE_ORIGIN)
     location = None if is_record else Location(bundle.key, part.start, part.end, bundle.content_hash)
     return Document(
-        id=document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end),
+        id=identity_of(bundle, part),
         kind=bundle.kind,
         title=bundle.title if is_record else part.name or bundle.title,
         body="",
@@ -46,6 +46,11 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
         importance=bundle.importance,
         origin=bundle.origin,
     )
+
+
+def identity_of(bundle: Bundle, part: StoredPart) -> str:
+    """The id of a stored part as a document."""
+    return document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end)
 
 
 def document_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -> str:

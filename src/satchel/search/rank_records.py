@@ -21,7 +21,7 @@ import numpy as np
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.documents import ALSO, document_id, document_of
+from satchel.search.documents import ALSO, document_of, identity_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
 from satchel.search.query import Query
@@ -269,7 +269,7 @@ def _pick(
 def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
     bundle = record.bundle
-    others = [document_id(bundle.kind, bundle.key, row.name, row.twin, row.start, row.end) for row in record.parts[1:]]
+    others = [identity_of(bundle, part) for part in record.parts[1:]]
     document = document_of(bundle, part, {ALSO: others} if others else {})
     known = adjustments(bundle, now)
     aside = None if found.wants_routine else routine(bundle)

@@ -12,9 +12,10 @@ so that it is neither paid for twice nor shown to somebody who wants no fields.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from satchel import outside
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
@@ -23,13 +24,41 @@ from satchel.assemble.graph.walk import Reached, Walk
 from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.clean import clean_field
 from satchel.keys import handle
-from satchel.search.documents import document_id, document_of
+from satchel.search.documents import document_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
+from satchel.search.resolve.code import Code
 from satchel.sources.notes.note import value_text
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, Place, StoredPart
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role, Signal
+
+MOST_FIELDS = 12
+"""Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
+
+MOST_VALUES = 8
+"""Of one field; the others are a number."""
+
+VALUE_CHARACTERS = 200
+"""Of one value: a field is a line."""
+
+MIN_NODE_TOKENS = 50
+"""A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""
+
+NODE_SHARE = 0.25
+"""Of the budget, one node takes at most this much, so that a long note does not hide what stands around it."""
+
+WHOLE_NODE_TOKENS = 400
+"""A node up to this size is shown whole in any budget: what people write in one note is mostly shorter."""
+
+RANK_SCALE = 10.0
+"""A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
+
+SHORTENINGS = 4
+"""Each half as long as the one before, so that what is left of a budget is filled."""
+
+_NODE = "node"
+"""The field of a document that holds what the graph knows of it."""
 
 DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
 """The weights of the specification for a request with words."""
@@ -93,15 +122,6 @@ def is_boosted(reached: Reached, lens: Lens) -> bool:
     return not tags.isdisjoint(lens.boost_tags)
 
 
-MOST_FIELDS = 12
-"""Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
-
-MOST_VALUES = 8
-"""Of one field; the others are a number."""
-
-VALUE_CHARACTERS = 200
-"""Of one value: a field is a line."""
-
 FieldValue = str | list[str]
 
 
@@ -148,25 +168,6 @@ def without_fields(text: str, *, is_first: bool) -> str:
     return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
 
 
-MIN_NODE_TOKENS = 50
-"""A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""
-
-NODE_SHARE = 0.25
-"""Of the budget, one node takes at most this much, so that a long note does not hide what stands around it."""
-
-WHOLE_NODE_TOKENS = 400
-"""A node up to this size is shown whole in any budget: what people write in one note is mostly shorter."""
-
-RANK_SCALE = 10.0
-"""A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
-
-SHORTENINGS = 4
-"""Each half as long as the one before, so that what is left of a budget is filled."""
-
-_NODE = "node"
-"""The field of a document that holds what the graph knows of it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Rated:
     """A node with its score, and the walk that it was reached on."""
@@ -176,34 +177,36 @@ class Rated:
     walk: Walk
 
 
+class Overflow(NamedTuple):
+    """A node that is only named. `tags` are as it has them; `place` is the place of code, else empty."""
+
+    id: str
+    name: str
+    tags: tuple[str, ...]
+    score: float
+    place: str = ""
+
+
 class Nodes:
     """The stored documents of a walk, each bundle read once."""
 
     def __init__(self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str]) -> None:
-        self._store, self._lines, self._request, self._allow = store, lines, request, allow
-        self._parts: dict[int, StoredPart] = {}
-        self._bundles: dict[int, Bundle] = {}
+        self._lines, self._request, self._allow = lines, request, allow
+        self._code = Code(store)
         self._texts: dict[int, str] = {}
-        self._known_lines: dict[str, str] = {}
+        self._line: Callable[[str], str] = cache(lambda text: outside.line(text, allow=allow))
         self.notes: list[Failure] = []
         self.shown_files: dict[str, str] = {}
         self.cap = max(WHOLE_NODE_TOKENS, int(request.max_tokens * NODE_SHARE))
 
-    def load(self, rows: Iterable[int]) -> None:
-        """Read these documents at once."""
-        missing = [row for row in dict.fromkeys(rows) if row not in self._parts]
-        parts = self._store.parts(missing)
-        self._parts |= parts
-        wanted = {part.bundle for part in parts.values()} - self._bundles.keys()
-        self._bundles |= self._store.bundles(wanted)
-
-    def load_texts(self, rows: Iterable[int]) -> None:
-        """Read the texts of these documents at once; they are loaded already."""
-        self._texts |= self._store.texts(dict.fromkeys(self._parts[row].bundle for row in rows))
+    def load(self, nodes: Sequence[Rated]) -> None:
+        """Read these nodes with their texts, and the nodes on the way to them, at once."""
+        self._code.load(row for one in nodes for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
+        self._texts |= self._code.store.texts(dict.fromkeys(self._code.bundle_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
         """What a node is called: the title of a note, the name of a definition, the path of a file."""
-        part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
         if part.name and bundle.kind is not Kind.COMMIT:
             return self._line(part.name)
         if bundle.kind in (Kind.CODE, Kind.DOC) and row != bundle.first_document:
@@ -211,30 +214,22 @@ class Nodes:
         title = bundle.key if bundle.kind in (Kind.CODE, Kind.DOC) else bundle.title
         return self._line(title or bundle.key)
 
-    def _line(self, text: str) -> str:
-        known = self._known_lines.get(text)
-        if known is None:
-            known = self._known_lines[text] = outside.line(text, allow=self._allow)
-        return known
-
     def identity(self, row: int) -> str:
         """The id by which a node is asked for: the key of a note as it stands in its export, else the document's id."""
-        part = self._parts[row]
-        bundle = self._bundles[part.bundle]
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
         if bundle.kind is Kind.NOTE and not part.name:
             return bundle.key
-        identity = document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end)
+        identity = identity_of(bundle, part)
         return identity.partition(":")[2] if bundle.kind is Kind.NOTE else identity
 
     def tags(self, row: int) -> list[str]:
         """The tags of a node."""
-        tags = self._bundles[self._parts[row].bundle].tags
-        return [self._line(tag) for tag in tags]
+        return [self._line(tag) for tag in self._code.bundle_of(row).tags]
 
     def candidate(self, rated: Rated) -> Candidate:
         """A node as something that may be shown."""
         row, reached = rated.row, rated.walk.reached[rated.row]
-        part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
         document = document_of(bundle, part)
         info: dict[str, Any] = {
             "id": self.identity(row),
@@ -278,16 +273,22 @@ class Nodes:
 
     def place(self, rated: Rated) -> str:
         """Where a node of code stands, `src/client.py:12`: the line of its call, if that led here; else empty."""
-        part, bundle = self._parts[rated.row], self._bundles[self._parts[rated.row].bundle]
+        part, bundle = self._code.part(rated.row), self._code.bundle_of(rated.row)
         if bundle.kind not in (Kind.CODE, Kind.DOC):
             return ""
         hop = rated.walk.reached[rated.row].hop
         is_call = hop is not None and hop.line and hop.direction is Direction.IN
         return self._line(f"{bundle.key}:{hop.line if hop is not None and is_call else part.start}")
 
+    def overflow(self, rated: Rated) -> Overflow:
+        """A node as it is named where it is not shown."""
+        row = rated.row
+        score = round(rated.rating.total, 4)
+        return Overflow(self.identity(row), self.name(row), tuple(self.tags(row)), score, self.place(rated))
+
     def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
         """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""
-        part, bundle = self._parts[row], self._bundles[self._parts[row].bundle]
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
         if bundle.kind not in (Kind.CODE, Kind.DOC):
             return None
         text = tuple(self._texts[bundle.id].split("\n"))
@@ -306,12 +307,12 @@ class Nodes:
         """Whether the file of a node is not as it was indexed; said once a file."""
         if bundle.key in self.shown_files:
             return self.shown_files[bundle.key] != bundle.content_hash
-        found = self._lines.read(bundle.key, bundle.content_hash, lambda: self._texts[bundle.id])
-        now = "" if isinstance(found, Unreadable) else found.content_hash
+        read = self._lines.read(bundle.key, bundle.content_hash, lambda: self._texts[bundle.id])
+        now = "" if isinstance(read, Unreadable) else read.content_hash
         self.shown_files[bundle.key] = now
         if now != bundle.content_hash:
             self._lines.note_mismatch()
-            reason = found.reason if isinstance(found, Unreadable) else "changed"
+            reason = read.reason if isinstance(read, Unreadable) else "changed"
             self.notes.append(Failure("files", f"{bundle.key} is not as indexed ({reason})", "it is shown as it was"))
         return now != bundle.content_hash
 
