@@ -57,35 +57,22 @@ class Similar:
 
 
 def similar_documents(lexicon: Lexicon, likeness: Likeness) -> Similar:
-    """The likeness of every live document of the lexicon."""
-    cosine, has_vector = _by_document(lexicon, likeness)
-    count = int(has_vector.sum())
-    contrast = _contrast(cosine, has_vector, count)
-    relevance = np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0)
-    return Similar(cosine, contrast, relevance, count)
+    """The likeness of every live document of the lexicon.
 
-
-def _by_document(lexicon: Lexicon, likeness: Likeness) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Similarity of every live document of the lexicon, and which of them have a vector."""
+    Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells what is usual.
+    """
     rows = lexicon.columns.document_row
-    similar = np.zeros(len(rows))
-    has_vector = np.zeros(len(rows), dtype=bool)
+    cosine, has_vector = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
     if len(likeness.rows):
         order = np.argsort(likeness.rows, kind="stable")
-        known = likeness.rows[order]
-        place = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        has_vector = (known[place] == rows) & lexicon.live_document
-        similar[has_vector] = likeness.values[order][place][has_vector]
-    return similar, has_vector
-
-
-def _contrast(similar: FloatArray, has_vector: npt.NDArray[np.bool_], count: int) -> FloatArray:
-    """Similarity above what is usual for this question, as a share of what is possible; 0 without a vector.
-
-    Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells.
-    """
-    usual = (float(similar[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
-    return np.where(has_vector, (similar - usual) / max(1 - usual, 1e-6), 0.0)
+        embedded = likeness.rows[order]
+        place = np.minimum(np.searchsorted(embedded, rows), len(embedded) - 1)
+        has_vector = (embedded[place] == rows) & lexicon.live_document
+        cosine[has_vector] = likeness.values[order][place][has_vector]
+    count = int(has_vector.sum())
+    usual = (float(cosine[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
+    contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
+    return Similar(cosine, contrast, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0), count)
 
 
 QUERY_CHARACTERS = 2_000
@@ -132,6 +119,4 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    from satchel.search.dense import Likeness
-
     return Likeness(table.rows, table.products(vector))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Document, Kind, Location, Role
 
@@ -46,6 +47,14 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
         importance=bundle.importance,
         origin=bundle.origin,
     )
+
+
+def documents_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredPart, Document]]:
+    """Stored parts by row, each with its document, in the order of the rows."""
+    listed = list(rows)
+    parts = store.parts(listed)
+    bundles = store.bundles({part.bundle for part in parts.values()})
+    return {row: (parts[row], document_of(bundles[parts[row].bundle], parts[row])) for row in listed if row in parts}
 
 
 def identity_of(bundle: Bundle, part: StoredPart) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
+from satchel.search.dense import Likeness, similar_documents
 from satchel.search.documents import ALSO, document_of, identity_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
@@ -36,7 +37,6 @@ from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 
 if TYPE_CHECKING:
     from satchel.search.conversation_neighbours import Surroundings
-    from satchel.search.dense import Likeness
 
 TIER_WEIGHT = 0.12
 """Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
@@ -156,8 +156,6 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
-        from satchel.search.dense import similar_documents  # here, because most roots have no vectors
-
         similar = similar_documents(lexicon, likeness)
         covered = similar.count
         matched = np.maximum(matched, similar.relevance)

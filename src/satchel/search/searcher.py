@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from satchel.search import bm25, rank_files
-from satchel.search.dense import Likeness, similar_documents
+from satchel.search.dense import Likeness, Similar, similar_documents
 from satchel.search.documents import RECORD_KINDS, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import Query
@@ -21,9 +20,6 @@ from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.types import Hit, Kind, Signal, Span
-
-if TYPE_CHECKING:
-    from satchel.search.dense import Likeness, Similar
 
 __all__ = [
     "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "balanced", "by_file", "document_id",
@@ -74,8 +70,6 @@ def search_kind(
         )
     similar = None
     if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
-        from satchel.search.dense import similar_documents  # here, because most roots have no vectors
-
         similar = similar_documents(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     ranking = rank_files.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)

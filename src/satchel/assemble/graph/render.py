@@ -124,8 +124,8 @@ def _markdown_head(page: GraphPage, numbers: Numbers) -> str:
         NOTICE,
         (
             f"*workspace {quote(request.workspace)}, lens {quote(request.lens.name)}, depth {request.depth}; "
-            f"{numbers.included} nodes, {numbers.summarised} summarised; {numbers.used} of {request.max_tokens} tokens; "
-            f"{page.assembled_at}*"
+            f"{numbers.included} nodes, {numbers.summarised} summarised; "
+            f"{numbers.used} of {request.max_tokens} tokens; {page.assembled_at}*"
         ),
         *(f"*note: {quote(warning)}*" for warning in page.warnings),
     ]

@@ -36,7 +36,7 @@ FILES_IN_ALL = 100
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
 
-class Related(NamedTuple):
+class Edge(NamedTuple):
     """A step from the document `source` to the document `target`, both by row number.
 
     `line` is that of the call, 0 for all other relations.
@@ -48,7 +48,7 @@ class Related(NamedTuple):
     line: int = 0
 
 
-def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Related]:
+def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
     """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
 
     A document is not related to itself, whatever its text says. Of several calls the first counts.
@@ -56,13 +56,13 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
     found = [
-        Related(source, by_type[type_, side], target)
+        Edge(source, by_type[type_, side], target)
         for group in (_notes, _members, _imports, _touches)
         for source, type_, side, target in group(store, places, by_type.keys())
         if source != target
     ]
     found += [
-        Related(source, by_type[type_, side], target, line)
+        Edge(source, by_type[type_, side], target, line)
         for source, type_, side, target, line in _names(relations, places, by_type.keys())
         if source != target
     ]
@@ -317,13 +317,13 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
 
 
 def _sampled(
-    store: Store, steps: Sequence[Related], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
-) -> list[Related]:
+    store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+) -> list[Edge]:
     """The steps, of each node those to its most relevant `most` neighbours, production code before tests.
 
     What was left out is noted in `hubs`.
     """
-    kept: list[Related] = []
+    kept: list[Edge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)
         targets = list(dict.fromkeys(step.target for step in own))
@@ -348,15 +348,15 @@ def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list
     return sorted(listed[order[: max(most, 0)]].tolist())
 
 
-def _worth(step: Related, reached: Mapping[int, Reached]) -> float:
+def _worth(step: Edge, reached: Mapping[int, Reached]) -> float:
     """What the way over this step is worth, without the distance."""
     before = reached[step.source]
     return before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
 
 
-def _best(steps: Sequence[Related], reached: Mapping[int, Reached]) -> dict[int, Related]:
+def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Edge]:
     """For each node the best step to it; of equal ones the first in order of source, relation and direction."""
-    best: dict[int, tuple[float, Related]] = {}
+    best: dict[int, tuple[float, Edge]] = {}
     for step in steps:
         worth = _worth(step, reached)
         known = best.get(step.target)
@@ -365,7 +365,7 @@ def _best(steps: Sequence[Related], reached: Mapping[int, Reached]) -> dict[int,
     return {target: step for target, (_, step) in best.items()}
 
 
-def _arrived(step: Related, place: Place, before: Reached, distance: int) -> Reached:
+def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reached:
     return Reached(
         place, distance, before.source_factor, before.edge_factor * (1 - RANK_FADE * step.move.rank), step.source,
         Hop(step.target, step.move.type, step.move.direction, step.line),
