@@ -1,4 +1,4 @@
-"""A file has at most 400 lines, a function 60. What is longer stands in sizes.toml with its reason."""
+"""A file has at most 500 lines, a function 60. What is longer stands in sizes.toml with its reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypedDict
 
 from tests.architecture.tree import PYTHON_FOLDERS, ROOT, Module, modules
 
-LONGEST_FILE = 400
+LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 SMALLEST_TABLE = 10
 """A literal at the top of a module with at least this many lines is a data table: its lines do not count."""
