@@ -97,9 +97,9 @@ class _Sources:
                 name = path.rpartition("/")[2]
                 self._files[name if name in names else name.rpartition(".")[0]].append((bundle, path))
         functions = sorted({name_of(frame.function)[0] for frame in frames} - {""})
-        found = store.definitions(functions, most=MOST_OF_A_NAME)
-        documents = lexicon.document_positions(one.row for one in found).tolist()
-        for one, document in zip(found, documents, strict=True):
+        definitions = store.definitions(functions, most=MOST_OF_A_NAME)
+        documents = lexicon.document_positions(one.row for one in definitions).tolist()
+        for one, document in zip(definitions, documents, strict=True):
             if document >= 0 and lexicon.live_document[document]:
                 self._defined[one.name].append(_Defined(document, one.owner.rpartition(".")[2], one.line))
         bundles = {self.bundle(one.document) for rows in self._defined.values() for one in rows}
@@ -214,9 +214,9 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
 
 def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[Place]:
     """The window that shares most words in a row with a text, at least a share of them, of those with its rarest."""
-    said = [word.lower() for word in words.words(text)]
-    runs = set(_runs(said))
-    terms = sorted({term for word in said if words.is_meaningful(word) for term in words.terms_of(word)})
+    spoken = [word.lower() for word in words.words(text)]
+    runs = set(_runs(spoken))
+    terms = sorted({term for word in spoken if words.is_meaningful(word) for term in words.terms_of(word)})
     if not runs or not terms:
         return
     scores = np.zeros(len(lexicon.columns.window_document))
@@ -239,11 +239,11 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
         yield best[1]
 
 
-def _runs(said: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Every few words in a row that are long enough to be those of a message."""
-    count = min(LITERAL_WORDS, max(len(said), 2))
-    for start in range(len(said) - count + 1):
-        run = tuple(said[start : start + count])
+    count = min(LITERAL_WORDS, max(len(text_words), 2))
+    for start in range(len(text_words) - count + 1):
+        run = tuple(text_words[start : start + count])
         if sum(map(len, run)) >= LITERAL_CHARACTERS:
             yield run
 
@@ -376,11 +376,11 @@ def _symbol_values(query: Query, store: Store) -> dict[int, float]:
         by_name[definition.name].append(definition)
     values: dict[int, float] = defaultdict(float)
     for mention in query.symbols:
-        found = by_name.get(mention.text, [])
-        if not found or len(found) > MOST_DEFINITIONS:
+        definitions = by_name.get(mention.text, [])
+        if not definitions or len(definitions) > MOST_DEFINITIONS:
             continue
-        worth = FORM_WEIGHTS[mention.form] / len(found) ** DEFINITION_EXPONENT
-        for definition in found:
+        worth = FORM_WEIGHTS[mention.form] / len(definitions) ** DEFINITION_EXPONENT
+        for definition in definitions:
             owner = definition.owner.rpartition(".")[2]
             factor = OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
             values[definition.row] = max(values[definition.row], worth * factor)

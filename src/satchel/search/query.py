@@ -237,8 +237,8 @@ def _terms(zones: Sequence[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
     mass: dict[str, float] = {}
     title: Counter[str] = Counter()
     for (zone, line), share in zip(zones, _shares(zones), strict=True):
-        found = [word for word in words.words(line) if words.is_meaningful(word)]
-        for term, count in words.count_terms(found).items():
+        meaningful = [word for word in words.words(line) if words.is_meaningful(word)]
+        for term, count in words.count_terms(meaningful).items():
             mass[term] = mass.get(term, 0.0) + _ZONE_WEIGHTS[zone] * share * count
             if zone is Zone.TITLE:
                 title[term] += count

@@ -165,8 +165,8 @@ def search_records(
     ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     windows = scores.window if is_alone else None
-    found = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
-    hits = _hits(store, found, candidates, filters, now)
+    ranking = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
+    hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
     return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count, strength, strength)
 
@@ -214,19 +214,19 @@ def _share(values: FloatArray) -> FloatArray:
     return values / max(float(values.max(initial=0.0)), 1e-12)
 
 
-def _hits(store: Store, found: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
+def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
     """The best records that the filters admit; where these leave too few, more and more documents are looked at."""
-    finite = np.flatnonzero(np.isfinite(found.ranked))
+    finite = np.flatnonzero(np.isfinite(ranking.ranked))
     picked: dict[int, _Picked] = {}
-    seen, count = 0, candidates * found.documents_per_record
+    seen, count = 0, candidates * ranking.documents_per_record
     while True:
-        best = finite[bm25.largest(found.ranked[finite], count)]
-        _pick(store, found, best[seen:], filters, picked, candidates)
+        best = finite[bm25.largest(ranking.ranked[finite], count)]
+        _pick(store, ranking, best[seen:], filters, picked, candidates)
         if filters == NO_FILTERS or len(picked) >= candidates or len(best) == len(finite):
             break
         seen, count = len(best), count * PORTION_GROWTH
-    largest = max((found.ranked[record.positions[0]] for record in picked.values()), default=1.0)
-    hits = [_hit(found, record, float(largest), now) for record in picked.values()]
+    largest = max((ranking.ranked[record.positions[0]] for record in picked.values()), default=1.0)
+    hits = [_hit(ranking, record, float(largest), now) for record in picked.values()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document.id))
 
 
@@ -240,17 +240,17 @@ class _Picked:
 
 
 def _pick(
-    store: Store, found: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
+    store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
     """Add the records of these documents (best first) that are admitted, by bundle, until there are `most` of them.
 
     Documents of a record that was taken are noted with it, however late they come. A document that stands alone, as the
     section of a note does, is a record of its own, by its row.
     """
-    columns = found.lexicon.columns
+    columns = ranking.lexicon.columns
     owners = columns.bundle_id[columns.document_bundle[positions]].tolist()
     rows = columns.document_row[positions].tolist()
-    groups = rows if found.windows is not None else owners
+    groups = rows if ranking.windows is not None else owners
     if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
@@ -264,41 +264,43 @@ def _pick(
             record.positions.append(position)
 
 
-def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
+def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
     bundle = record.bundle
     others = [identity_of(bundle, part) for part in record.parts[1:]]
     document = document_of(bundle, part, {ALSO: others} if others else {})
-    known = adjustments(bundle, now)
-    aside = None if found.wants_routine else routine(bundle)
-    known = (*known, aside) if aside is not None else known
-    value = math.log(float(found.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in known)
+    boosts = adjustments(bundle, now)
+    aside = None if ranking.wants_routine else routine(bundle)
+    boosts = (*boosts, aside) if aside is not None else boosts
+    value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
     signals = [
         Signal(column.name, round(float(column.values[position]), 4), column.weight)
-        for column in found.signals
+        for column in ranking.signals
         if column.values[position] > 0
     ]
     return Hit(
         document=document,
-        relevance=float(found.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
+        relevance=float(ranking.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
         score=value,
-        spans=_spans(found, position, value) if document.location is not None else (Span(part.start, part.end, value),),
-        signals=(*signals, *known),
+        spans=_spans(ranking, position, value)
+        if document.location is not None
+        else (Span(part.start, part.end, value),),
+        signals=(*signals, *boosts),
     )
 
 
-def _spans(found: _Ranking, position: int, value: float) -> tuple[Span, ...]:
+def _spans(ranking: _Ranking, position: int, value: float) -> tuple[Span, ...]:
     """The windows of a document that match, best first; all have about the value of the document, in their order."""
-    assert found.windows is not None
-    columns, first = found.lexicon.columns, int(found.lexicon.document_first_window[position])
-    windows = range(first, first + int(found.lexicon.document_window_count[position]))
-    best = max((float(found.windows[window]) for window in windows), default=0.0) or 1.0
-    matching = [window for window in windows if found.windows[window] > 0] or list(windows)[:1]
+    assert ranking.windows is not None
+    columns, first = ranking.lexicon.columns, int(ranking.lexicon.document_first_window[position])
+    windows = range(first, first + int(ranking.lexicon.document_window_count[position]))
+    best = max((float(ranking.windows[window]) for window in windows), default=0.0) or 1.0
+    matching = [window for window in windows if ranking.windows[window] > 0] or list(windows)[:1]
     rows = [
         Span(
             int(columns.window_start[window]),
             int(columns.window_end[window]),
-            value + math.log(max(float(found.windows[window]) / best, SMALLEST_SHARE)),
+            value + math.log(max(float(ranking.windows[window]) / best, SMALLEST_SHARE)),
         )
         for window in matching
     ]

@@ -159,7 +159,7 @@ def assemble_graph(
     nodes = Nodes(bench.store, bench.lines, request, bench.allow)
     best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
     section = _section(best, nodes, request)
-    rest, known = _sifted(section, best, explored, nodes, request, bench.account)
+    rest, shown_before = _sifted(section, best, explored, nodes, request, bench.account)
     noted = list(dict.fromkeys([*notes, *(one for done in explored for one in done.failures), *nodes.notes]))
     failures = outside.failures(noted, bench.allow)
     warnings = [outside.line(one, allow=bench.allow) for one in _warnings(request, explored, failures, bool(rated))]
@@ -172,7 +172,7 @@ def assemble_graph(
         reached=len(rated) - len(best) + len(rest),
         embeddings=all(one.vectors.is_ready for one in explored),
         warnings=warnings,
-        shown_before=references(known, token_counter, request.max_tokens, is_all=not rest),
+        shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
     )
     fitted, named = fitted_page(page, section) if rated else (Fitted("", 0, ()), [])
     return Context(
@@ -184,7 +184,7 @@ def assemble_graph(
         overflow=omissions([section], fitted.used) if rated else (),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
         failures=failures,
-        shown_before=known,
+        shown_before=shown_before,
         meta={
             "lens": request.lens.name,
             "depth": request.depth,
@@ -319,7 +319,7 @@ def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
 
 
 def _warnings(
-    request: GraphRequest, explored: Sequence[Explored], failures: Sequence[Failure], found: bool
+    request: GraphRequest, explored: Sequence[Explored], failures: Sequence[Failure], has_nodes: bool
 ) -> list[str]:
     warnings = []
     if request.max_tokens < SUMMARY_BUDGET:
@@ -327,7 +327,7 @@ def _warnings(
             f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named"
         )
     for query, one in zip(request.queries, explored, strict=True):
-        if found and not one.sources:
+        if has_nodes and not one.sources:
             warnings.append(f"nothing here is about {query!r}")
     warnings += [warning for one in explored for warning in one.walk.warnings]
     warnings += [f"{one.source}: {one.message}" for one in failures]

@@ -131,12 +131,12 @@ def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequen
     One value is a text, several are a list.
     """
     wanted = frozenset(name.lower() for name in always)
-    given = stored.get("fields")
-    if not isinstance(given, Mapping):
+    note_fields = stored.get("fields")
+    if not isinstance(note_fields, Mapping):
         return {}
-    first = [name for name in given if name.lower() in wanted]
-    rest = [name for name in given if name.lower() not in wanted][:MOST_FIELDS]
-    return {outside.line(name, allow=allow): _shown(given[name], allow) for name in (*first, *rest)}
+    first = [name for name in note_fields if name.lower() in wanted]
+    rest = [name for name in note_fields if name.lower() not in wanted][:MOST_FIELDS]
+    return {outside.line(name, allow=allow): _shown(note_fields[name], allow) for name in (*first, *rest)}
 
 
 def _shown(values: Any, allow: Sequence[str]) -> FieldValue:
@@ -164,7 +164,7 @@ def without_fields(text: str, *, is_first: bool) -> str:
     begin = front_matter(lines).lines if is_first else 0
     if begin == 0 and "::" not in text:
         return text
-    fields = {found.row for found in look_through(lines, begin).fields} if "::" in text else set()
+    fields = {field.row for field in look_through(lines, begin).fields} if "::" in text else set()
     return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
 
 

@@ -108,10 +108,10 @@ class GraphPage:
         return self.head(numbers) + nodes + _markdown_tail(self.shown_before, overflow, numbers.summarised)
 
 
-def references(known: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
+def references(before: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
     """As many references as have room beside nodes, or as there is room for where `is_all` there is."""
-    lines = within_room(known, counter, budget - HEAD_TOKENS if is_all else budget * LINES_SHARE)
-    return reference_lines(lines, len(known) - len(lines))
+    lines = within_room(before, counter, budget - HEAD_TOKENS if is_all else budget * LINES_SHARE)
+    return reference_lines(lines, len(before) - len(lines))
 
 
 # Markdown: a heading, a line of ours and one marked block a node

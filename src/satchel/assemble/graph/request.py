@@ -69,16 +69,16 @@ class Lens:
         The relations of notes have their likes in code: a child is what something contains, a reference is an import,
         a call or an inheritance. So the same lens works on both.
         """
-        found: dict[tuple[EdgeType, Direction], Move] = {}
+        moves_by_edge: dict[tuple[EdgeType, Direction], Move] = {}
         for rank, edge in enumerate(self.edges):
             name, _, side = edge.partition(":")
             sides = (Direction(side),) if side else tuple(Direction)
             for one in sides:
-                found.setdefault((EdgeType(name), one), Move(EdgeType(name), one, rank))
+                moves_by_edge.setdefault((EdgeType(name), one), Move(EdgeType(name), one, rank))
             for like, direction in _ALIKE.get(EdgeType(name), ()):
                 if not side or side == direction:
-                    found.setdefault((like, direction), Move(like, direction, rank))
-        return tuple(found.values())
+                    moves_by_edge.setdefault((like, direction), Move(like, direction, rank))
+        return tuple(moves_by_edge.values())
 
     @property
     def is_about_code(self) -> bool:

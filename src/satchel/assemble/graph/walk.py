@@ -55,19 +55,19 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     """
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
-    found = [
+    edges = [
         Edge(source, by_type[type_, side], target)
         for group in (_notes, _members, _imports, _touches)
         for source, type_, side, target in group(store, places, by_type.keys())
         if source != target
     ]
-    found += [
+    edges += [
         Edge(source, by_type[type_, side], target, line)
         for source, type_, side, target, line in _names(relations, places, by_type.keys())
         if source != target
     ]
-    found.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
-    return list({step[:3]: step for step in reversed(found)}.values())[::-1]
+    edges.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
+    return list({step[:3]: step for step in reversed(edges)}.values())[::-1]
 
 
 _Wanted = Collection[tuple[EdgeType, Direction]]
@@ -104,8 +104,8 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
         inside = store.places(
             row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)
         )
-        found = {place.natural_key: row for row, place in inside.items()}
-        rows |= {key: found[key] for key in sections if key in found}
+        sections_by_key = {place.natural_key: row for row, place in inside.items()}
+        rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
     return rows
 
 
@@ -306,11 +306,11 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
             warnings.append(
                 f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most"
             )
-        found = store.places(kept)
-        frontier = [row for row in kept if row in found]
+        kept_places = store.places(kept)
+        frontier = [row for row in kept if row in kept_places]
         for row in frontier:
-            reached[row] = _arrived(best[row], found[row], reached[best[row].source], distance)
-        pairs += [(step.source, step.target) for step in steps if step.target in found]
+            reached[row] = _arrived(best[row], kept_places[row], reached[best[row].source], distance)
+        pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
     return Walk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
@@ -359,8 +359,8 @@ def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Ed
     best: dict[int, tuple[float, Edge]] = {}
     for step in steps:
         worth = _worth(step, reached)
-        known = best.get(step.target)
-        if known is None or worth > known[0]:
+        before = best.get(step.target)
+        if before is None or worth > before[0]:
             best[step.target] = (worth, step)
     return {target: step for target, (_, step) in best.items()}
 

@@ -73,9 +73,9 @@ class Modules:
         ]
         roots = {path: path.removesuffix(ends[0]).removesuffix(ends[1]).rstrip("/") for path in fitting}
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
-        known = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
-        known.sort(key=lambda path: (-_shared(path, importer), len(path), path))
-        return self._existing(known[:1], "python")
+        plausible = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
+        plausible.sort(key=lambda path: (-_shared(path, importer), len(path), path))
+        return self._existing(plausible[:1], "python")
 
     @cached_property
     def _packages(self) -> frozenset[str]:
@@ -105,8 +105,8 @@ class Modules:
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
         """(name of a module, its folder), the longest name first."""
-        found = self._code.manifests("go.mod", _GO_MODULE)
-        return sorted(((name, folder) for folder, name in found.items()), key=lambda row: (-len(row[0]), row))
+        folders = self._code.manifests("go.mod", _GO_MODULE)
+        return sorted(((name, folder) for folder, name in folders.items()), key=lambda row: (-len(row[0]), row))
 
     def go(self, target: str) -> Module | None:
         """The folder of a package; None for one that belongs to none of the modules here."""
@@ -139,8 +139,8 @@ class Modules:
     def crate_root(self, path: str) -> Module:
         """The root of the crate of a file."""
         folder = self.crate_of(path)
-        found = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
-        return found or Module(joined(folder, "lib.rs"), "rust")
+        root = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
+        return root or Module(joined(folder, "lib.rs"), "rust")
 
     def rust_child(self, module: Module, name: str) -> Module | None:
         """The module of this name below another one, in a file of its own."""
@@ -196,10 +196,10 @@ def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, 
     firsts = store.first_rows(Kind.CODE, {place.key for place in files})
     paths = {row: path for path, row in firsts.items()}
     meant = _resolved(store, [(paths[row], target) for row, _, target in _written(store, firsts.values())])
-    rows = store.first_rows(Kind.CODE, {path for found in meant.values() for path in found})
+    rows = store.first_rows(Kind.CODE, {path for targets in meant.values() for path in targets})
     of_path: dict[str, list[str]] = defaultdict(list)
-    for (path, _), found in meant.items():
-        of_path[path] += found
+    for (path, _), targets in meant.items():
+        of_path[path] += targets
     for place in files:
         for path in dict.fromkeys(of_path[place.key]):
             if path in rows and path != place.key:
@@ -209,7 +209,7 @@ def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, 
 def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
     """(row of a place, first row of a file that imports its file)."""
     spelled = {place.key: _spellings(place.key) for place in files}
-    edges = store.edges_to(sorted({one for found in spelled.values() for one in found}), [EdgeType.IMPORTS])
+    edges = store.edges_to(sorted({one for spellings in spelled.values() for one in spellings}), [EdgeType.IMPORTS])
     sources = store.places({row for row, _, _ in edges})
     meant = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
     for row, _, target in edges:
@@ -241,13 +241,13 @@ def _spellings(path: str) -> set[str]:
     whole = _module(path)
     module = tuple(part for part in whole if part not in _ROOTS)
     suffix = _SUFFIX.search(path)
-    found = set()
+    spellings = set()
     for tail in {one[start:] for one in (whole, module) for start in range(len(one))}:
         for joined in (".".join(tail), "/".join(tail), "::".join(tail)):
-            found |= {f"{lead}{joined}" for lead in _LEADS} | {f"crate::{joined}"}
+            spellings |= {f"{lead}{joined}" for lead in _LEADS} | {f"crate::{joined}"}
         if suffix is not None:
-            found |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:5]}
-    return found
+            spellings |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:5]}
+    return spellings
 
 
 def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, ...]]:
@@ -261,7 +261,7 @@ def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple
         module = _module(path)
         for start in range(len(module)):
             by_module[module[start:]].append(path)
-    found = {}
+    paths_of = {}
     for path, target in written:
         parts = wanted[target]
         # `from shop.errors import Late` may be written down as `shop.errors.Late`: then the last part is a name.
@@ -269,5 +269,5 @@ def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple
         near = [one for one in fitting if one.rpartition("/")[0] == path.rpartition("/")[0]]
         chosen = near if near and (len(parts) == 1 or target.startswith(".")) else fitting
         if 0 < len(chosen) <= MOST_FILES:
-            found[path, target] = tuple(sorted(chosen))
-    return found
+            paths_of[path, target] = tuple(sorted(chosen))
+    return paths_of
