@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.search import records, sessions
+from satchel.search import conversation_neighbours, rank_records
 from satchel.sources.conversations import Exchange
 
 DEPTHS = (1, 5, 10, 20)
@@ -40,12 +40,12 @@ BASELINES = {
 """As measured with the data (its README): speaker, date and text, stop words out, stemmed."""
 
 CONSTANTS = {
-    "neighbours": (sessions, "NEIGHBOUR_WEIGHTS"),
-    "answers": (sessions, "ANSWER_WEIGHT"),
-    "speakers": (sessions, "SPEAKER_BONUS"),
-    "questions": (sessions, "QUESTION_PENALTY"),
-    "length": (sessions, "HALF_WEIGHT_TERMS"),
-    "vectors": (records, "VECTOR_WEIGHT"),
+    "neighbours": (conversation_neighbours, "NEIGHBOUR_WEIGHTS"),
+    "answers": (conversation_neighbours, "ANSWER_WEIGHT"),
+    "speakers": (conversation_neighbours, "SPEAKER_BONUS"),
+    "questions": (conversation_neighbours, "QUESTION_PENALTY"),
+    "length": (conversation_neighbours, "HALF_WEIGHT_TERMS"),
+    "vectors": (rank_records, "VECTOR_WEIGHT"),
 }
 """What is varied, by the name that the result gives it."""
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from satchel import Satchel, __version__
 from satchel.assemble.pipeline import CALIBRATED_FLOOR
-from satchel.search import code
+from satchel.search import rank_files
 from satchel.sources.headings import FINDERS
 
 PROJECTS = {"pallets/flask": ("flask", "docs"), "pytest-dev/pytest": ("pytest", "doc/en")}
@@ -139,12 +139,12 @@ def collections(data: Path, repositories: Path) -> Iterator[Collection]:
 @contextmanager
 def weights(file: float, part: float) -> Iterator[None]:
     """Other weights of vectors for a while, as factors."""
-    before = code.FILE_WEIGHTS["vectors"], code.VALUE_VECTORS
-    code.FILE_WEIGHTS["vectors"], code.VALUE_VECTORS = before[0] * file, before[1] * part
+    before = rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS
+    rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS = before[0] * file, before[1] * part
     try:
         yield
     finally:
-        code.FILE_WEIGHTS["vectors"], code.VALUE_VECTORS = before
+        rank_files.FILE_WEIGHTS["vectors"], rank_files.VALUE_VECTORS = before
 
 
 def ranks(satchel: Satchel, question: Question) -> list[int | None]:
@@ -239,7 +239,7 @@ def main() -> None:
     result = {
         "satchel": __version__,
         "projects": {project: revision(options.repositories / folder) for project, (folder, _) in PROJECTS.items()},
-        "weights": {"file": code.FILE_WEIGHTS["vectors"], "part": code.VALUE_VECTORS},
+        "weights": {"file": rank_files.FILE_WEIGHTS["vectors"], "part": rank_files.VALUE_VECTORS},
         "runs": runs,
         "left_out": left_out(runs),
     }

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
-from satchel.search.concerned import impact_of_change
-from satchel.search.impact import TEST
+from satchel.search.change_impact import impact_of_change
+from satchel.search.change_relations import TEST
 from satchel.tokens import counter
 
 QUESTIONS = (

@@ -33,8 +33,7 @@ from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, Mini
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised
 from satchel.embed.wordpiece import WordPiece
-from satchel.search.dense import Meaning, scores
-from satchel.search.likeness import VECTOR_FLOOR, Likeness, similar_documents
+from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_documents
 from satchel.store import vectors as stored
 from satchel.types import Kind
 

@@ -11,7 +11,7 @@ from satchel.evaluate.report import proposal_data, report_page, settings_lines, 
 from satchel.evaluate.run import Answer, Outcome, RankedFile
 from satchel.evaluate.statistics import Estimate, estimate
 from satchel.evaluate.tune import FEWEST_FIXES, SIGNALS, Proposal, propose
-from satchel.search.code import FILE_WEIGHTS
+from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
 
 CURRENT = {name: FILE_WEIGHTS[name] for name in SIGNALS}

@@ -18,7 +18,7 @@ from satchel.errors import NoIndexError, UsageError
 from satchel.index import export as export_module
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE
 from satchel.search.query import analyse
-from satchel.search.records import search_records
+from satchel.search.rank_records import search_records
 from satchel.types import EdgeType, Kind
 from satchel.workspaces import Registry, WorkspaceType
 from tests.index.indexing import Index, differences, stopping_at

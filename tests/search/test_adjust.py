@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.search.adjust import HALF_LIFE_SECONDS, LARGEST, recency
+from satchel.search.rank_records import HALF_LIFE_SECONDS, LARGEST, recency
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import ConfidenceTier

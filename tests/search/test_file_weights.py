@@ -10,7 +10,7 @@ import pytest
 from satchel import Satchel
 from satchel.assemble.request import request_data, request_from
 from satchel.errors import UsageError
-from satchel.search.code import FILE_WEIGHTS
+from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import Settings
 from satchel.testing import TinyRepository
 

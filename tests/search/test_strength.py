@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from satchel.search.records import SearchResult
+from satchel.search.rank_records import SearchResult
 from satchel.search.searcher import balanced
 from satchel.search.strength import WEAK_FLOOR, Evidence, answer_strength, title_share, windows_share
 from satchel.types import Document, Hit, Kind

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.search.query import Zone, analyse
-from satchel.search.title import is_wrapper
+from satchel.search.query import Zone, analyse, is_wrapper
 from satchel.search.trace import is_vendored, name_of, read_trace
 
 PYTHON = """Traceback (most recent call last):

@@ -146,7 +146,7 @@ SIGNATURE_CHARACTERS = 80
 
 def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
     """The candidates; those that the change touches as one signature a definition, without one not at all."""
-    from satchel.search.concerned import is_changed  # here, because few questions are about a change
+    from satchel.search.change_impact import is_changed  # here, because few questions are about a change
 
     kept: list[Candidate] = []
     signed: set[str] = set()

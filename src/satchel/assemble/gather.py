@@ -11,13 +11,13 @@ from satchel import logs, outside
 from satchel.assemble.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError
 from satchel.search.absent import absent_words
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
-from satchel.search.history import Votes
-from satchel.search.impact import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.query import Query, analyse
+from satchel.search.retrievers import silent
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
-from satchel.search.strategies import silent
 from satchel.search.strength import answer_strength
+from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.types import Failure, Hit, Kind
 
@@ -149,7 +149,10 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
     question = outside.text(request.query, bench.allow)
     query, impact = analyse(question), None
     if request.change is not None and with_impact:
-        from satchel.search.concerned import blended, impact_of_change  # here, because few questions are about a change
+        from satchel.search.change_impact import (  # here, because few questions are about a change
+            blended,
+            impact_of_change,
+        )
 
         query = blended(query, request.change)
         impact = impact_of_change(request.change, bench.store)
@@ -175,7 +178,7 @@ def _section_search(
         filters = request.filters if section.filters is None else section.filters
         if section.ranked_by is not None:
             most = request.limit * MOST_SECTIONS_ALIKE
-            from satchel.search.known import known_records
+            from satchel.search.rank_without_query import known_records
 
             return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
         own = (analyse(section.question), None) if section.question else (query, votes)
@@ -195,11 +198,11 @@ def _with_related(
     if impact is None:
         if not request.callers or kind is not Kind.CODE:
             return result
-        from satchel.search.callers import with_callers
+        from satchel.search.change_relations import with_callers
 
         return with_callers(result, store)
     if request.change is not None:
-        from satchel.search.concerned import with_change
+        from satchel.search.change_impact import with_change
 
         return with_change(result, request.change, store, kind, impact)
     if kind is Kind.CODE:

@@ -27,7 +27,7 @@ from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus
 
 if TYPE_CHECKING:
-    from satchel.search.known import Standing
+    from satchel.search.rank_without_query import Standing
 
 CHANGE_FACTOR = 3.0
 """Code weighs this much more where a change is asked about: callers and tests are what one looks for then. With an even
@@ -175,7 +175,7 @@ def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
 
 def premortem_plan(request: AssembleRequest) -> Plan:
     """The sections of a premortem for the domain, and the strategy if there is one, in the filters of the request."""
-    from satchel.search.known import Standing  # here, as below: most requests name no plan
+    from satchel.search.rank_without_query import Standing  # here, as below: most requests name no plan
 
     domain, strategy = request.filters.domain or "", request.filters.strategy or ""
     words = f"{domain} {strategy}".strip()
@@ -200,7 +200,7 @@ def premortem_plan(request: AssembleRequest) -> Plan:
 
 def brief_plan(request: AssembleRequest) -> Plan:
     """Top values, recent events (memories of that category, and experiences), key memories, and the last commits."""
-    from satchel.search.known import Standing
+    from satchel.search.rank_without_query import Standing
 
     limit = request.limit
     events = Standing(EVENT_WEIGHTS)

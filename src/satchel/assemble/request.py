@@ -17,9 +17,8 @@ from satchel.assemble.truncation import LADDER
 from satchel.assemble.truncation import strategy as find_strategy
 from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
-from satchel.search.file_weights import FILE_WEIGHTS, FileWeights
 from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filters
-from satchel.search.strategies import SearchStrategy, parse_strategies
+from satchel.search.retrievers import FILE_WEIGHTS, FileWeights, SearchStrategy, parse_strategies
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
 from satchel.vocabulary import LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from satchel.assemble.plans import PlannedSection
     from satchel.assemble.request import AssembleRequest
     from satchel.assemble.section import Section
-    from satchel.search.records import SearchResult
+    from satchel.search.rank_records import SearchResult
 
 ITEM_FLOOR = 0.1
 """For each record and section of prose of a kind that answers. Code has none beyond the floor of its kind: what is

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from satchel.evaluate.run import FILE_SIGNALS, Answer
 from satchel.evaluate.statistics import Estimate, estimate
-from satchel.search.code import FILE_WEIGHTS, SECONDARY_FACTOR
+from satchel.search.rank_files import FILE_WEIGHTS, SECONDARY_FACTOR
 
 FOLDS = 5
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from satchel.assemble.graph.lenses import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
+from satchel.assemble.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.assemble.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, text
 from satchel.operations.prose import hit_line, no_answer, no_walk
-from satchel.search.strategies import SearchStrategy
+from satchel.search.retrievers import SearchStrategy
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Format, View
 from satchel.vocabulary import (

@@ -23,7 +23,7 @@ from satchel.assemble.source_lines import FileLines
 from satchel.assemble.thresholds import FillPolicy
 from satchel.results.candidates import supply
 from satchel.results.entities import Entity, read_results, value_of
-from satchel.search.adjust import beside_words
+from satchel.search.rank_records import beside_words
 from satchel.sources.experiences import shown_text
 from satchel.types import Context, Failure, Kind
 

@@ -209,18 +209,18 @@ def _forms(word: str) -> list[str]:
         root = word.removesuffix(ending)
         if len(root) >= SHORTEST_ROOT:
             roots |= {root, root[:-1]} if root[-1] == root[-2] else {root}
-    found = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
-    found |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}
-    found.add(words.EXACT_MARK + word)
-    found |= {f"{words.EXACT_MARK}{word[:at]}_{word[at:]}" for at in range(2, len(word) - 1)}
-    return sorted(found)
+    forms = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
+    forms |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}
+    forms.add(words.EXACT_MARK + word)
+    forms |= {f"{words.EXACT_MARK}{word[:at]}_{word[at:]}" for at in range(2, len(word) - 1)}
+    return sorted(forms)
 
 
 def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
     """Those of the terms that occur anywhere."""
-    missing, found = sorted(terms), set[str]()
+    missing, present = sorted(terms), set[str]()
     for lexicon in lexicons:
         postings = zip(missing, lexicon.postings(missing), strict=True)
-        found |= {term for term, row in postings if any(len(units) for units, _ in (row.body, row.name, row.path))}
-        missing = [term for term in missing if term not in found]
-    return found
+        present |= {term for term, row in postings if any(len(units) for units, _ in (row.body, row.name, row.path))}
+        missing = [term for term in missing if term not in present]
+    return present

@@ -90,11 +90,11 @@ class _Level:
 
 def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> IntArray:
     """The units of all parts; within a part none occurs twice."""
-    found: list[IntArray] = []
+    distinct: list[IntArray] = []
     for units, _ in parts:
-        found.append(units[scratch[units] == 0.0])
+        distinct.append(units[scratch[units] == 0.0])
         scratch[units] = 1.0
-    joined = np.concatenate(found)
+    joined = np.concatenate(distinct)
     scratch[joined] = 0.0
     return joined
 
@@ -107,11 +107,11 @@ def idf(count: int, holders: int) -> float:
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
     """Score every unit of a lexicon for these terms. `files=False` leaves the window and bundle levels at 0."""
     document_total, bundle_total = len(lexicon.columns.document_row), len(lexicon.columns.bundle_id)
-    known = _known(lexicon)
-    found = known.weighed(lexicon, [term.term for term in terms], files=files)
+    cache = _known(lexicon)
+    weighed_terms = cache.weighed(lexicon, [term.term for term in terms], files=files)
     name = np.zeros(bundle_total)
     mass, title_mass, missing = 0.0, 0.0, []
-    for term, weighed in zip(terms, found, strict=True):
+    for term, weighed in zip(terms, weighed_terms, strict=True):
         if weighed.document is None:
             missing.append(term.term)
         rarity = idf(lexicon.document_count, 0) if weighed.document is None else weighed.document.idf
@@ -121,17 +121,17 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
             name[weighed.named] += weighed.bundle_idf * min(term.weight, LARGEST_NAME_WEIGHT)
     weights = [term.weight for term in terms]
     titles = [term.title_weight for term in terms]
-    documents = [weighed.document for weighed in found]
-    bundles = [weighed.bundle for weighed in found]
+    documents = [weighed.document for weighed in weighed_terms]
+    bundles = [weighed.bundle for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
     shares = [0.0 if one is None else weight * one.idf for one, weight in zip(documents, weights, strict=True)]
     return Scores(
-        _sum([weighed.window for weighed in found], weights, len(lexicon.columns.window_document)),
+        _sum([weighed.window for weighed in weighed_terms], weights, len(lexicon.columns.window_document)),
         _sum(documents, weights, document_total),
         _sum(bundles, weights, bundle_total),
         _sum(documents, titles, document_total),
         name,
-        _masses([weighed.window for weighed in found], shares, len(lexicon.columns.window_document)) * share,
+        _masses([weighed.window for weighed in weighed_terms], shares, len(lexicon.columns.window_document)) * share,
         _masses(documents, shares, document_total) * share,
         _masses(bundles, shares, bundle_total) * share,
         title_mass,
@@ -162,13 +162,13 @@ def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: in
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:
     """For each term its share (0 to 1) of the idf mass of all, and the documents that contain it."""
-    found = _known(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
+    weighed_terms = _known(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
     nobody: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
     rows = [
         (term.weight * idf(lexicon.document_count, 0), nobody)
         if one.document is None
         else (term.weight * one.document.idf, one.document.units)
-        for term, one in zip(terms, found, strict=True)
+        for term, one in zip(terms, weighed_terms, strict=True)
     ]
     mass = sum(share for share, _ in rows) or 1.0
     return [(share / mass, units) for share, units in rows]
@@ -217,13 +217,13 @@ class _Known:
 
     def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
         """Each term, weighed now or before."""
-        found = {term: self._taken((term, files)) for term in terms}
-        missing = [term for term, known in found.items() if known is None]
+        kept = {term: self._taken((term, files)) for term in terms}
+        missing = [term for term, known in kept.items() if known is None]
         if missing:
             scratch = [np.zeros(level.total) for level in self._levels]
             for term, postings in zip(missing, lexicon.postings(missing), strict=True):
-                found[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
-        weighed = {term: known for term, known in found.items() if known is not None}
+                kept[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
+        weighed = {term: known for term, known in kept.items() if known is not None}
         self._keep({(term, files): known for term, known in weighed.items()})
         return [weighed[term] for term in terms]
 
@@ -257,11 +257,11 @@ class _Known:
 
 
 def _known(lexicon: Lexicon) -> _Known:
-    known = lexicon.cache.get(_Known)
-    if known is None:
-        known = lexicon.cache[_Known] = _Known(lexicon)
-    assert isinstance(known, _Known)
-    return known
+    cached = lexicon.cache.get(_Known)
+    if cached is None:
+        cached = lexicon.cache[_Known] = _Known(lexicon)
+    assert isinstance(cached, _Known)
+    return cached
 
 
 @dataclass(slots=True)
@@ -274,10 +274,10 @@ class _Spread:
     named: IntArray
 
 
-def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
+def _spread(lexicon: Lexicon, postings: TermPostings, *, files: bool) -> _Spread:
     spread = _Spread([], [], [], np.zeros(0, dtype=np.int64))
     columns = lexicon.columns
-    units, counts = found.body
+    units, counts = postings.body
     if len(units):
         frequency = counts.astype(np.float64)
         owners, sums = _sum_runs(columns.window_document[units], frequency)
@@ -286,7 +286,7 @@ def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
             spread.window.append((units, frequency))
             spread.bundle.append(_sum_runs(columns.document_bundle[owners], sums))
     named: list[IntArray] = []
-    for (rows, amounts), weight in ((found.name, NAME_WEIGHT), (found.signature, SIGNATURE_WEIGHT)):
+    for (rows, amounts), weight in ((postings.name, NAME_WEIGHT), (postings.signature, SIGNATURE_WEIGHT)):
         if not len(rows):
             continue
         frequency = amounts.astype(np.float64) * weight
@@ -298,7 +298,7 @@ def _spread(lexicon: Lexicon, found: TermPostings, *, files: bool) -> _Spread:
             spread.bundle.append(_sum_runs(columns.document_bundle[rows], frequency))
             if weight == NAME_WEIGHT:
                 named.append(spread.bundle[-1][0])
-    bundles, amounts = found.path
+    bundles, amounts = postings.path
     if len(bundles):
         frequency = amounts.astype(np.float64) * PATH_WEIGHT
         spread.document.append(

@@ -107,10 +107,10 @@ class Changes:
     def history(self, path: str, limit: int) -> FileHistory:
         """The commits that touched a file, or any file below a folder. Raises UsageError for an unknown path."""
         path = self._present(path)
-        found = self._of(path)
+        changes = self._of(path)
         former = sorted(old for old, new in self._former.items() if new == path and old != path)
-        shown = tuple(self._told(change) for change in found[:limit])
-        return FileHistory(self._safe(path), tuple(map(self._safe, former)), len(found), shown)
+        shown = tuple(self._told(change) for change in changes[:limit])
+        return FileHistory(self._safe(path), tuple(map(self._safe, former)), len(changes), shown)
 
     def churn(self, path: str, days: int, now: float, limit: int) -> list[FileChurn]:
         """The files below a path that changed most often on the day (UTC) of `now` and so many before, most first."""
@@ -165,12 +165,12 @@ class Changes:
         """The changes below a path, each with those of its paths; all of them for the root."""
         if not path:
             return self._changes
-        found = []
+        changes = []
         for change in self._changes:
             touched = tuple(name for name in change.paths if name == path or name.startswith(f"{path}/"))
             if touched:
-                found.append(replace(change, paths=touched))
-        return found
+                changes.append(replace(change, paths=touched))
+        return changes
 
     def _present(self, path: str) -> str:
         """The path under which something is told: itself, else what it was renamed to."""

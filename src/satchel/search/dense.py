@@ -1,4 +1,4 @@
-"""How near each document is to a question in meaning: an exact scan over the stored vectors.
+"""Similarity of meaning: an exact scan over the stored vectors, and its values on the scale of relevance.
 
 Exact, because a scan of 100,000 vectors takes 30 ms and every index over them loses some. A kind without vectors, and
 an embedder that fails, cost nothing but this signal: the words still answer.
@@ -7,7 +7,7 @@ an embedder that fails, cost nothing but this signal: the words still answer.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,65 @@ import numpy.typing as npt
 from satchel import telemetry
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
+from satchel.search.bm25 import FloatArray
+from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import IntArray
 from satchel.types import Failure, Kind
 
-if TYPE_CHECKING:
-    from satchel.search.likeness import Likeness
+UNRELATED_COSINE = 0.19
+UNRELATED_PRIOR = 20
+"""The mean similarity of a question to all documents of a kind is what means nothing; while there are few documents
+it is pulled to this, as if there were so many more of them. A little more than what the bundled model gives on LoCoMo
+(.17, benchmarks/results/vectors.json): of few documents rather too little is said than too much."""
+
+VECTOR_FLOOR = 0.35
+"""Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
+conversations stay below .43 in 99 of 100 cases: vectors alone lift 8 of 1,000 such questions above the floor of a
+context (relevance .14), and 735 of 1,000 that have an answer (benchmarks/results/vectors.json)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Cosine similarity (-1 to 1) of a question to those documents of a kind that have a vector, by row number."""
+
+    rows: IntArray
+    values: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """One value a document of a lexicon, 0 where it has no vector.
+
+    `cosine` is -1 to 1; `contrast` what lies above the usual for this question, as a share of what is possible (below
+    0 for less than usual); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
+    live documents have a vector.
+    """
+
+    cosine: FloatArray
+    contrast: FloatArray
+    relevance: FloatArray
+    count: int
+
+
+def similar_documents(lexicon: Lexicon, likeness: Likeness) -> Similar:
+    """The likeness of every live document of the lexicon.
+
+    Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells what is usual.
+    """
+    rows = lexicon.columns.document_row
+    cosine, has_vector = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
+    if len(likeness.rows):
+        order = np.argsort(likeness.rows, kind="stable")
+        embedded = likeness.rows[order]
+        place = np.minimum(np.searchsorted(embedded, rows), len(embedded) - 1)
+        has_vector = (embedded[place] == rows) & lexicon.live_document
+        cosine[has_vector] = likeness.values[order][place][has_vector]
+    count = int(has_vector.sum())
+    usual = (float(cosine[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
+    contrast = np.where(has_vector, (cosine - usual) / max(1 - usual, 1e-6), 0.0)
+    return Similar(cosine, contrast, np.clip((contrast - VECTOR_FLOOR) / (1 - VECTOR_FLOOR), 0.0, 1.0), count)
+
 
 QUERY_CHARACTERS = 2_000
 """Of a question: models look at a few hundred words, and a pasted log says most at its beginning."""
@@ -65,6 +119,4 @@ def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None
     vector = meaning.vector() if len(table.rows) else None
     if vector is None:
         return None
-    from satchel.search.likeness import Likeness
-
     return Likeness(table.rows, table.products(vector))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.types import Document, Kind, Location, Role
 
@@ -26,7 +27,7 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
     is_record = bundle.kind in RECORD_KINDS and not (bundle.kind is Kind.NOTE and bundle.origin == FILE_ORIGIN)
     location = None if is_record else Location(bundle.key, part.start, part.end, bundle.content_hash)
     return Document(
-        id=document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end),
+        id=identity_of(bundle, part),
         kind=bundle.kind,
         title=bundle.title if is_record else part.name or bundle.title,
         body="",
@@ -46,6 +47,19 @@ def document_of(bundle: Bundle, part: StoredPart, more: Mapping[str, Any] | None
         importance=bundle.importance,
         origin=bundle.origin,
     )
+
+
+def documents_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredPart, Document]]:
+    """Stored parts by row, each with its document, in the order of the rows."""
+    listed = list(rows)
+    parts = store.parts(listed)
+    bundles = store.bundles({part.bundle for part in parts.values()})
+    return {row: (parts[row], document_of(bundles[parts[row].bundle], parts[row])) for row in listed if row in parts}
+
+
+def identity_of(bundle: Bundle, part: StoredPart) -> str:
+    """The id of a stored part as a document."""
+    return document_id(bundle.kind, bundle.key, part.name, part.twin, part.start, part.end)
 
 
 def document_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -> str:

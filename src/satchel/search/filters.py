@@ -6,8 +6,8 @@ seconds since the epoch (UTC).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -100,71 +100,51 @@ class Filters:
 NO_FILTERS = Filters()
 
 
-def make_filters(
-    *,
-    category: str | None = None,
-    domain: str | None = None,
-    strategy: str | None = None,
-    outcome: str | None = None,
-    axis: str | None = None,
-    min_importance: float | None = None,
-    author: str | None = None,
-    since: float | None = None,
-    until: float | None = None,
-    tags: Iterable[str] = (),
-    workspaces: Iterable[str] | None = None,
-) -> Filters:
-    """Checked filters.
+def make_filters(**values: Any) -> Filters:
+    """Checked filters; the names are those of the fields of `Filters`.
 
     Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
     ends before it begins.
     """
-    asked = {"category": category, "domain": domain, "strategy": strategy, "outcome": outcome, "axis": axis}
-    checked: dict[str, Any] = {name: _choice(name, value) for name, value in asked.items()}
-    if min_importance is not None and not 0 <= min_importance <= 1:
-        raise UsageError(f"min_importance is {min_importance}: give 0 to 1", "min_importance")
-    if since is not None and until is not None and until <= since:
-        raise UsageError(f"since ({since:g}) is not before until ({until:g}): nothing lies between them")
-    if isinstance(tags, str):
-        raise UsageError(f"tags is {tags!r}: give a list, as in tags=[{tags!r}]")
-    return Filters(
-        **checked,
-        min_importance=min_importance,
-        author=author or None,
-        since=since,
-        until=until,
-        tags=tuple(tags),
-        workspaces=tuple(workspaces) if workspaces is not None else None,
-    )
+    asked = Filters(**values)
+    choices_made: dict[str, Any] = {name: _choice(name, getattr(asked, name)) for name in _FIELDS}
+    if asked.min_importance is not None and not 0 <= asked.min_importance <= 1:
+        raise UsageError(f"min_importance is {asked.min_importance}: give 0 to 1", "min_importance")
+    if asked.since is not None and asked.until is not None and asked.until <= asked.since:
+        raise UsageError(f"since ({asked.since:g}) is not before until ({asked.until:g}): nothing lies between them")
+    if isinstance(asked.tags, str):
+        raise UsageError(f"tags is {asked.tags!r}: give a list, as in tags=[{asked.tags!r}]")
+    workspaces = tuple(asked.workspaces) if asked.workspaces is not None else None
+    return replace(asked, **choices_made, author=asked.author or None, tags=tuple(asked.tags), workspaces=workspaces)
 
 
 def _choice(name: str, value: str | None) -> str | None:
     if value is None:
         return None
-    known = _FIELDS[name][0]
-    if known is OutcomeStatus and value == ACTIVE:
+    values = _FIELDS[name][0]
+    if values is OutcomeStatus and value == ACTIVE:
         return ACTIVE
-    if known is OutcomeStatus and value not in choices(known):
-        raise UsageError(f"unknown outcome {value!r}: choose from {', '.join([*choices(known), ACTIVE])}")
-    return str(parse_choice(known, value, name))
+    if values is OutcomeStatus and value not in choices(values):
+        raise UsageError(f"unknown outcome {value!r}: choose from {', '.join([*choices(values), ACTIVE])}")
+    return str(parse_choice(values, value, name))
 
 
-def parse_filters(given: Mapping[str, Any] | Filters) -> Filters:
+def parse_filters(filters: Mapping[str, Any] | Filters) -> Filters:
     """Filters by name, as in `{"category": "error"}`. Raises UsageError for an unknown name (the message lists all)."""
-    if isinstance(given, Filters):
-        return given
-    known = [field.name for field in fields(Filters)]
-    for name in given:
-        if name not in known:
-            raise UsageError(f"unknown filter {name!r}: choose from {', '.join(known)}")
-    return make_filters(**given)
+    if isinstance(filters, Filters):
+        return filters
+    names = [field.name for field in fields(Filters)]
+    for name in filters:
+        if name not in names:
+            raise UsageError(f"unknown filter {name!r}: choose from {', '.join(names)}")
+    return make_filters(**filters)
 
 
 def filters_data(filters: Filters) -> dict[str, Any]:
     """The filters that are set, as plain values that `parse_filters` takes."""
-    found = {field.name: getattr(filters, field.name) for field in fields(Filters)}
+    values = {field.name: getattr(filters, field.name) for field in fields(Filters)}
     return {
         name: list(value) if isinstance(value, tuple) else value
-        for name, value in found.items()
+        for name, value in values.items()
         if value not in (None, ())
     }

@@ -1,24 +1,271 @@
-"""What the question names outright: files, symbols and stack-trace lines, looked up exactly.
+"""What a question names outright, looked up exactly: files, symbols, and the frames of a pasted trace.
 
-Weights from the retrieval recipe (docs/decisions/0002): in all they add 1 point of r@5 and 3 of r@1. Where a pasted
-trace leads is found by `satchel.search.frames`.
+Weights from the retrieval recipe (docs/decisions/0002): in all, names add 1 point of r@5 and 3 of r@1. A line of a
+trace is that of another version more often than not, so the function that a frame names decides: the line counts where
+that function is at it, else the function in that file, else the only function of that name anywhere.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from satchel.search import frames
-from satchel.search.bm25 import FloatArray
+from satchel import text as words
+from satchel.search.bm25 import FloatArray, idf, largest
 from satchel.search.query import FORM_WEIGHTS, Mention, Query, Zone
-from satchel.search.trace import is_vendored
+from satchel.search.trace import Frame, Trace, is_vendored, name_of
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
+
+MOST_FRAMES = 200
+"""Frames that are looked at, the innermost first."""
+
+MOST_PLACES = 10
+"""Documents that a trace leads to. The callers behind them set the scene at most."""
+
+LEAST_STRENGTH = 0.6
+STRENGTH_STEP = 0.07
+"""The innermost place has a strength of 1, the next ones less, down to the least."""
+
+LATEST_TEST = 2
+"""A test that failed has this rank (from 0) at the latest: after a failure it is wanted, although it is outermost."""
+
+MOST_FILES = 3
+"""A file name that more files share than this leads nowhere, unless only one of them defines the function."""
+
+MOST_OF_A_NAME = 200
+"""A name that more documents define than this is not looked up."""
+
+RAISING_WINDOWS = 12
+"""Windows whose text is compared with the words of an error."""
+
+LITERAL_WORDS = 3
+LITERAL_CHARACTERS = 10
+"""Words in a row, and their characters, that a source must share with an error to be where it was raised."""
+
+RAISING_SHARE = 0.25
+TEST_SHARE = 0.75
+"""Share of the runs of words that must be there: values stand between those of an error, nothing between a test's."""
+
+MOST_LITERALS = 3
+"""Errors, and names of tests, that are looked for as strings of the source."""
+
+_WORDS = re.compile(r"\w+")
+
+_COMPILED = re.compile(r"\.[cm]?js$")
+"""A file that may have been compiled from one of the same stem (`dist/compose.js` from `src/compose.ts`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A document of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
+
+    The line of one that `drifted` is where its function begins.
+    """
+
+    document: int
+    line: int
+    strength: float = 1.0
+    drifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Defined:
+    """A definition of a name that a frame may mean."""
+
+    document: int
+    owner: str
+    line: int
+
+
+class _Sources:
+    """What the frames of one trace name, read from the store at once: files by their name, definitions by theirs."""
+
+    def __init__(self, frames: Sequence[Frame], store: Store, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._files: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        self._defined: dict[str, list[_Defined]] = defaultdict(list)
+        names = sorted({frame.path.rpartition("/")[2] for frame in frames if frame.path})
+        rows = store.paths_named(names, sorted({name.rpartition(".")[0] for name in names if _COMPILED.search(name)}))
+        for (_, path), bundle in zip(rows, lexicon.bundle_positions(row for row, _ in rows).tolist(), strict=True):
+            if bundle >= 0 and lexicon.live_bundle[bundle]:
+                name = path.rpartition("/")[2]
+                self._files[name if name in names else name.rpartition(".")[0]].append((bundle, path))
+        functions = sorted({name_of(frame.function)[0] for frame in frames} - {""})
+        definitions = store.definitions(functions, most=MOST_OF_A_NAME)
+        documents = lexicon.document_positions(one.row for one in definitions).tolist()
+        for one, document in zip(definitions, documents, strict=True):
+            if document >= 0 and lexicon.live_document[document]:
+                self._defined[one.name].append(_Defined(document, one.owner.rpartition(".")[2], one.line))
+        bundles = {self.bundle(one.document) for rows in self._defined.values() for one in rows}
+        ids = {int(lexicon.columns.bundle_id[bundle]): bundle for bundle in bundles}
+        self.paths = {ids[identity]: bundle.key for identity, bundle in store.bundles(ids).items()}
+
+    def bundle(self, document: int) -> int:
+        return int(self._lexicon.columns.document_bundle[document])
+
+    def defined(self, function: str) -> list[_Defined]:
+        return self._defined.get(name_of(function)[0], [])
+
+    def files(self, path: str) -> tuple[list[int], int, bool]:
+        """The files that share most of the end of a path, how many segments, and whether that is all of either."""
+        written = _segments(path)
+        name = path.rpartition("/")[2]
+        named = self._files.get(name) or self._files.get(name.rpartition(".")[0], [])
+        shared = [(_shared(written, [*_segments(own)[:-1], name]), own.count("/") + 1, bundle) for bundle, own in named]
+        most = max((count for count, _, _ in shared), default=0)
+        best = [(length, bundle) for count, length, bundle in shared if count == most]
+        exact = [bundle for length, bundle in best if length == most]
+        return exact or [bundle for _, bundle in best], most, bool(exact) or most == len(written)
+
+    def document_at(self, bundle: int, line: int) -> int | None:
+        """The document of a file that contains a line."""
+        first, last = _windows_of(self._lexicon, bundle)
+        columns = self._lexicon.columns
+        inside = (columns.window_start[first:last] <= line) & (line <= columns.window_end[first:last])
+        return int(columns.window_document[first + int(inside.argmax())]) if inside.any() else None
+
+
+def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Place], list[Place]]:
+    """The places that a trace leads to, the best first, each document once; then those that are only mentioned."""
+    frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
+    mentions = trace.mentions[:MOST_FRAMES]
+    if not (frames or mentions or trace.errors):
+        return [], []
+    sources = _Sources([*frames, *mentions], store, lexicon)
+    secondary = lexicon.columns.bundle_secondary > 0
+    led: dict[int, Place] = {}
+    tests: set[int] = set()
+    failed = set(trace.tests)
+    for frame in frames:
+        place = _place(frame, sources)
+        if place is not None:
+            led.setdefault(place.document, place)
+            if frame in failed or secondary[sources.bundle(place.document)]:
+                tests.add(place.document)
+    for place in _raising(trace, store, lexicon):
+        if place.document not in led or led[place.document].drifted:
+            led[place.document] = place
+    order = list(led)
+    ranks = [rank for rank, document in enumerate(order) if document in tests]
+    if ranks and ranks[0] > LATEST_TEST:
+        order.insert(LATEST_TEST, order.pop(ranks[-1]))
+    framed = [
+        replace(led[document], strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
+        for rank, document in enumerate(order[:MOST_PLACES])
+    ]
+    return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
+
+
+def _place(frame: Frame, sources: _Sources) -> Place | None:
+    """Where one frame leads: by its line, by its function there, by its function anywhere, by its line after all."""
+    files, shared, is_whole = sources.files(frame.path)
+    vendored = is_vendored(frame.path)
+    name, qualifier = name_of(frame.function)
+    defined = sources.defined(frame.function)
+    inside = [one for one in defined if sources.bundle(one.document) in files]
+    named = [one for one in inside if qualifier and one.owner == qualifier]
+    is_own = shared > 1 or (is_whole and not vendored)
+    if inside and (is_own or named or not vendored):
+        return _nearest(frame, named or inside, sources)
+    if vendored and name:
+        return None
+    clear = _clear(name, qualifier, defined, sources) if not vendored else None
+    if clear is not None:
+        return Place(clear.document, clear.line, drifted=True)
+    at = [sources.document_at(bundle, frame.line) for bundle in files] if is_own and frame.line else []
+    by_line = [document for document in at if document is not None]
+    return Place(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
+
+
+def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Place:
+    """The line itself where it is in one of these definitions, else the definition that is nearest to it."""
+    for one in defined:
+        if frame.line >= one.line and sources.document_at(sources.bundle(one.document), frame.line) == one.document:
+            return Place(one.document, frame.line)
+    one = min(defined, key=lambda one: (abs(one.line - frame.line), one.document))
+    return Place(one.document, one.line, drifted=True)
+
+
+def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:
+    """The only definition that a name may mean: that of its owner or module, else the only one of a telling name."""
+    if qualifier:
+        defined = [one for one in defined if one.owner == qualifier] or [
+            one for one in defined if qualifier in _WORDS.findall(sources.paths[sources.bundle(one.document)])
+        ]
+    elif not words.is_compound(name):
+        return None
+    return defined[0] if len({one.document for one in defined}) == 1 else None
+
+
+def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
+    """Where the source has the words of the errors, then those of the tests whose name is a sentence."""
+    for text in trace.errors[:MOST_LITERALS]:
+        yield from _literal(text.partition(": ")[2] or text, store, lexicon, RAISING_SHARE, secondary=False)
+    for test in trace.tests[:MOST_LITERALS]:
+        if " " in test.function:
+            yield from _literal(test.function, store, lexicon, TEST_SHARE, secondary=True)
+
+
+def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[Place]:
+    """The window that shares most words in a row with a text, at least a share of them, of those with its rarest."""
+    spoken = [word.lower() for word in words.words(text)]
+    runs = set(_runs(spoken))
+    terms = sorted({term for word in spoken if words.is_meaningful(word) for term in words.terms_of(word)})
+    if not runs or not terms:
+        return
+    scores = np.zeros(len(lexicon.columns.window_document))
+    for postings in lexicon.postings(terms):
+        units = postings.body[0]
+        scores[units] += idf(lexicon.window_count, len(units))
+    scores[(lexicon.columns.bundle_secondary[lexicon.window_bundle] > 0) != secondary] = 0.0
+    windows = [window for window in largest(scores, RAISING_WINDOWS).tolist() if scores[window] > 0]
+    columns = lexicon.columns
+    ids = {window: int(columns.bundle_id[lexicon.window_bundle[window]]) for window in windows}
+    texts = {bundle: text.split("\n") for bundle, text in store.texts(set(ids.values())).items()}
+    best: tuple[int, Place] | None = None
+    for window in windows:
+        start, end = int(columns.window_start[window]), int(columns.window_end[window])
+        lines = texts.get(ids[window], [])[start - 1 : end]
+        shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
+        if sum(shared) >= least * len(runs) and any(shared) and (best is None or sum(shared) > best[0]):
+            best = sum(shared), Place(int(columns.window_document[window]), start + shared.index(max(shared)))
+    if best is not None:
+        yield best[1]
+
+
+def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Every few words in a row that are long enough to be those of a message."""
+    count = min(LITERAL_WORDS, max(len(text_words), 2))
+    for start in range(len(text_words) - count + 1):
+        run = tuple(text_words[start : start + count])
+        if sum(map(len, run)) >= LITERAL_CHARACTERS:
+            yield run
+
+
+def _segments(path: str) -> list[str]:
+    return [piece for piece in path.split("/") if piece not in {"", ".", ".."}]
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many segments two paths share at their ends."""
+    count = 0
+    for left, right in zip(reversed(one), reversed(other), strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _windows_of(lexicon: Lexicon, bundle: int) -> tuple[int, int]:
+    first = int(lexicon.bundle_first_window[bundle])
+    return first, first + int(lexicon.bundle_window_count[bundle])
+
 
 PATH_SUFFIX_WEIGHT = 4.0
 FILE_NAME_WEIGHT = 3.0
@@ -52,7 +299,7 @@ class Mentions:
     path: FloatArray
     symbol: FloatArray
     trace: FloatArray
-    places: tuple[frames.Place, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
@@ -61,7 +308,7 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     path = _placed(lexicon.bundle_positions(values), values, len(lexicon.columns.bundle_id))
     values = _symbol_values(query, store)
     symbol = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_row))
-    places, mentioned = frames.places(query.trace, store, lexicon)
+    places, mentioned = traced_places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
     for place in (*mentioned, *reversed(places)):
         trace[place.document] = place.strength
@@ -129,11 +376,11 @@ def _symbol_values(query: Query, store: Store) -> dict[int, float]:
         by_name[definition.name].append(definition)
     values: dict[int, float] = defaultdict(float)
     for mention in query.symbols:
-        found = by_name.get(mention.text, [])
-        if not found or len(found) > MOST_DEFINITIONS:
+        definitions = by_name.get(mention.text, [])
+        if not definitions or len(definitions) > MOST_DEFINITIONS:
             continue
-        worth = FORM_WEIGHTS[mention.form] / len(found) ** DEFINITION_EXPONENT
-        for definition in found:
+        worth = FORM_WEIGHTS[mention.form] / len(definitions) ** DEFINITION_EXPONENT
+        for definition in definitions:
             owner = definition.owner.rpartition(".")[2]
             factor = OWNER_FACTOR if mention.qualifier and owner == mention.qualifier else 1.0
             values[definition.row] = max(values[definition.row], worth * factor)

@@ -33,14 +33,14 @@ class _Roles:
 
 def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
     """The bundles of a kind of files that step back."""
-    known = _roles(store, lexicon, kind)
-    if not known.paths:
-        return np.zeros(len(known.role), dtype=bool)
+    roles = _roles(store, lexicon, kind)
+    if not roles.paths:
+        return np.zeros(len(roles.role), dtype=bool)
     asked = asked_peripherals(title_of(query))
-    steps_back = (known.role >= 0) & lexicon.live_bundle
-    steps_back &= ~np.isin(known.role, [_ROLES.index(role) for role in asked])
+    steps_back = (roles.role >= 0) & lexicon.live_bundle
+    steps_back &= ~np.isin(roles.role, [_ROLES.index(role) for role in asked])
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
-    for position, path in known.paths.items() if mentioned else ():
+    for position, path in roles.paths.items() if mentioned else ():
         if any(_is_named(path.lower(), name) for name in mentioned):
             steps_back[position] = False
     return steps_back & ~_far_better(query, store, lexicon, kind, scores, steps_back)
@@ -57,19 +57,21 @@ def _is_named(path: str, mention: str) -> bool:
 
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
     """The roles of all files of a kind, told once for each state of the store and kept with its words."""
-    known = lexicon.cache.get(_Roles)
-    if known is None:
+    cached = lexicon.cache.get(_Roles)
+    if cached is None:
         is_prose = kind is not Kind.CODE
-        found = {path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))}
-        ids = store.bundle_ids(kind, found)
+        role_of = {
+            path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))
+        }
+        ids = store.bundle_ids(kind, role_of)
         positions = lexicon.bundle_positions(ids.values()).tolist()
         roles = np.full(len(lexicon.columns.bundle_id), -1, dtype=np.int8)
         paths = {position: path for path, position in zip(ids, positions, strict=True) if position >= 0}
         for position, path in paths.items():
-            roles[position] = _ROLES.index(found[path])
-        known = lexicon.cache[_Roles] = _Roles(roles, paths)
-    assert isinstance(known, _Roles)
-    return known
+            roles[position] = _ROLES.index(role_of[path])
+        cached = lexicon.cache[_Roles] = _Roles(roles, paths)
+    assert isinstance(cached, _Roles)
+    return cached
 
 
 def _far_better(

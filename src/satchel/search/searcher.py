@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from satchel.search import bm25, code
+from satchel.search import bm25, rank_files
+from satchel.search.dense import Likeness, Similar, similar_documents
 from satchel.search.documents import RECORD_KINDS, document_id, document_of
 from satchel.search.filters import NO_FILTERS, Filters
-from satchel.search.history import Votes
 from satchel.search.query import Query
-from satchel.search.records import SearchResult, search_records
-from satchel.search.strategies import SearchStrategy
+from satchel.search.rank_records import SearchResult, search_records
+from satchel.search.retrievers import SearchStrategy
+from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.types import Hit, Kind, Signal, Span
-
-if TYPE_CHECKING:
-    from satchel.search.likeness import Likeness, Similar
 
 __all__ = [
     "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "balanced", "by_file", "document_id",
@@ -54,14 +51,14 @@ def search_kind(
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
-    weights: code.FileWeights = (),
+    weights: rank_files.FileWeights = (),
 ) -> SearchResult:
     """Rank the documents of one kind. A question without meaningful terms finds nothing.
 
     `votes` are those of the commits for this question; give the same object for every kind to compute them once.
     `candidates` counts windows of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
-    take no part. `weights` are those of `code.rank`.
+    take no part. `weights` are those of `rank_files.rank`.
     """
     lexicon = store.lexicon(kind)
     if not lexicon.document_count or not query.terms:
@@ -73,11 +70,9 @@ def search_kind(
         )
     similar = None
     if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
-        from satchel.search.likeness import similar_documents  # here, because most roots have no vectors
-
         similar = similar_documents(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
-    ranking = code.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
+    ranking = rank_files.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
     strength = ranking.evidence.strength
     if similar is None:
         hits = tuple(_file_hits(store, lexicon, ranking, candidates, None, strength))
@@ -115,7 +110,7 @@ def _lifted(result: SearchResult, strength: float) -> SearchResult:
 def _file_hits(
     store: Store,
     lexicon: Lexicon,
-    ranking: code.Ranking,
+    ranking: rank_files.Ranking,
     candidates: int,
     similar: Similar | None,
     strength: float,
@@ -131,7 +126,7 @@ def _file_hits(
         documents.setdefault(owner, []).append(Span(start, end, value))
     parts = store.parts(int(columns.document_row[document]) for document in documents)
     bundles = store.bundles({part.bundle for part in parts.values()})
-    relevant = code.relevance(ranking, lexicon, best, strength).tolist()
+    relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
     relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best window stays
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
@@ -161,7 +156,7 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
     return [int(position) for position in finite[bm25.largest(values[finite], count)]]
 
 
-def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
+def _file_signals(ranking: rank_files.Ranking, bundle: int) -> tuple[Signal, ...]:
     """What speaks for a file, shared by all of its hits."""
     found = [(name, float(values[bundle])) for name, values in ranking.file_signals.items()]
     rows = [
@@ -170,24 +165,77 @@ def _file_signals(ranking: code.Ranking, bundle: int) -> tuple[Signal, ...]:
         if value > 0
     ]
     if ranking.peripheral[bundle]:
-        rows.append(Signal("peripheral", 1.0, round(math.log(code.SECONDARY_FACTOR), 4)))
-    rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), code.VALUE_FILE))
-    rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -code.VALUE_FILE_RANK))
+        rows.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
+    rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), rank_files.VALUE_FILE))
+    rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -rank_files.VALUE_FILE_RANK))
     return tuple(rows)
 
 
-def _part_signals(ranking: code.Ranking, document: int, similar: Similar | None) -> tuple[Signal, ...]:
+def _part_signals(ranking: rank_files.Ranking, document: int, similar: Similar | None) -> tuple[Signal, ...]:
     """What speaks for one part beyond its file."""
     calls = float(ranking.calls[document])
-    rows = [Signal("calls", round(calls, 4), code.VALUE_CALLS)] if calls > 0 else []
+    rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     strength = ranking.frame_strength(document)
     if strength > 0:
-        rows.append(Signal(TRACE_SIGNAL, round(strength, 4), code.VALUE_TRACE))
+        rows.append(Signal(TRACE_SIGNAL, round(strength, 4), rank_files.VALUE_TRACE))
     if similar is not None and similar.cosine[document] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[document]), 4), code.VALUE_VECTORS))
+        rows.append(Signal("likeness", round(float(similar.cosine[document]), 4), rank_files.VALUE_VECTORS))
     return tuple(rows)
 
 
 def by_file(hits: Sequence[Hit]) -> list[str]:
     """Paths of the hits, each once, in rank order."""
     return list(dict.fromkeys(hit.document.location.path for hit in hits if hit.document.location is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class FileStanding:
+    """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
+
+    `relevance` is absolute, 0 to 1: that of its best part, as `search_kind` gives it.
+    """
+
+    rank: int
+    of: int
+    relevance: float
+    signals: tuple[Signal, ...]
+
+
+def file_standing(
+    query: Query,
+    store: Store,
+    kind: Kind,
+    path: str,
+    votes: Votes,
+    likeness: Likeness | None = None,
+    weights: rank_files.FileWeights = (),
+) -> FileStanding:
+    """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
+
+    `likeness` is as for `search_kind`, `weights` as for `rank_files.rank`.
+    """
+    lexicon = store.lexicon(kind)
+    bundle = store.bundle(kind, path)
+    if bundle is None or not query.terms or bundle.id not in lexicon.columns.bundle_id:
+        return FileStanding(0, 0, 0.0, ())
+    similar = similar_documents(lexicon, likeness) if likeness is not None else None
+    nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
+    ranking = rank_files.rank(query, store, lexicon, kind, votes, similar=nearness, weights=weights)
+    position = int(np.flatnonzero(lexicon.columns.bundle_id == bundle.id)[0])
+    matching = int(np.count_nonzero(ranking.file_score > 0))
+    if ranking.file_score[position] <= 0:
+        return FileStanding(0, matching, 0.0, ())
+    values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
+    signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
+    signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), rank_files.VALUE_FILE))
+    if ranking.peripheral[position]:
+        signals.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
+    strength = ranking.evidence.strength
+    if similar is not None:
+        strength = max(strength, float(similar.relevance.max(initial=0.0)))
+    first = int(lexicon.bundle_first_window[position])
+    windows = range(first, first + int(lexicon.bundle_window_count[position]))
+    relevance = float(rank_files.relevance(ranking, lexicon, windows, strength).max(initial=0.0))
+    own = lexicon.columns.document_bundle == position
+    relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.document])])
+    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Context, Satchel
+from satchel.assemble.graph.assemble import assemble_graph
 from satchel.assemble.graph.cache import MOST_CONTEXTS, ContextCache
-from satchel.assemble.graph.plan import assemble_graph
 from satchel.types import Format, Usage
 from tests.assemble.graph.workspaces import NOW, Export, open_shop
 from tests.oracle import o200k

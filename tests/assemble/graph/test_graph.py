@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from satchel import Context, Satchel
-from satchel.assemble.graph.lenses import LENSES
+from satchel.assemble.graph.request import LENSES
 from satchel.errors import UsageError
 from satchel.types import EdgeType
 from tests.assemble.graph.workspaces import NOW, Export, open_shop, open_vault

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.graph.lenses import LENSES, Direction, find_lens, parse_lens
+from satchel.assemble.graph.request import LENSES, Direction, find_lens, parse_lens
 from satchel.errors import ConfigError, UsageError
 from satchel.types import EdgeType
 from tests.assemble.graph.workspaces import Export

@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.assemble.graph.plan import assemble_graph
+from satchel.assemble.graph.assemble import assemble_graph
 from satchel.embed.protocol import fingerprint
 from satchel.search.documents import RECORD_KINDS
 from satchel.store.vectors import encode

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.dense import Meaning, scores
-from satchel.search.likeness import Likeness, similar_documents
+from satchel.search.dense import Likeness, Meaning, scores, similar_documents
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -66,16 +65,16 @@ class Relevance:
 
     def of(self, rows: Sequence[int]) -> FloatArray:
         """The relevance of each of these documents alone, by row number, in their order; 0 for other kinds."""
-        said, shares = self._said(rows)
-        return self._joined(rows, said @ shares)
+        occurrences, shares = self._said(rows)
+        return self._joined(rows, occurrences @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
         """The relevance of these documents with what they say together with their neighbours.
 
         `pairs` are related documents, both among the rows.
         """
-        said, shares = self._said(rows)
-        own: FloatArray = said @ shares
+        occurrences, shares = self._said(rows)
+        own: FloatArray = occurrences @ shares
         if not pairs or not self.has_words:
             return self._joined(rows, own)
         places = {row: place for place, row in enumerate(rows)}
@@ -83,7 +82,7 @@ class Relevance:
         best = own.copy()
         for begin in range(0, len(ends), _PAIRS_AT_ONCE):
             one, other = ends[begin : begin + _PAIRS_AT_ONCE].T
-            both = said[one] | said[other]
+            both = occurrences[one] | occurrences[other]
             for kind in self._slices():  # a term counts once, though two kinds know it
                 covered = both[:, kind] @ shares[kind]
                 np.maximum.at(best, one, covered)
@@ -113,8 +112,8 @@ class Relevance:
             positions = column.lexicon.document_positions(rows)
             columns += [(positions >= 0) & holds[positions] for _, holds in column.terms]
         shares = np.array([share for column in self._columns for share, _ in column.terms])
-        said = np.array(columns, dtype=bool).T if columns else np.zeros((len(rows), 0), dtype=bool)
-        return said, shares
+        occurrences = np.array(columns, dtype=bool).T if columns else np.zeros((len(rows), 0), dtype=bool)
+        return occurrences, shares
 
 
 Mask = npt.NDArray[np.bool_]
@@ -122,12 +121,12 @@ Mask = npt.NDArray[np.bool_]
 
 def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
     """For each term its share of the query's idf mass, and which documents say it."""
-    found = []
+    masks = []
     for share, units in bm25.holders(lexicon, query.terms):
         holds = np.zeros(len(lexicon.columns.document_row), dtype=bool)
         holds[units] = True
-        found.append((share, holds))
-    return tuple(found)
+        masks.append((share, holds))
+    return tuple(masks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,6 @@ class _Column:
 
 def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:
     """Documents and vectors of those kinds that have any vector. Code has none by design and goes by words."""
-    with_vectors = [(kind, found) for kind in lexicons if (found := likenesses[kind]) is not None]
-    embedded = sum(similar_documents(lexicons[kind], found).count for kind, found in with_vectors)
+    with_vectors = [(kind, likeness) for kind in lexicons if (likeness := likenesses[kind]) is not None]
+    embedded = sum(similar_documents(lexicons[kind], likeness).count for kind, likeness in with_vectors)
     return Vectors(embedded, sum(lexicons[kind].document_count for kind in lexicons))

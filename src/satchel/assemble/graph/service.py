@@ -9,8 +9,8 @@ from typing import Any
 
 from satchel import config
 from satchel.assemble.gather import Workbench
+from satchel.assemble.graph.assemble import assemble_graph
 from satchel.assemble.graph.cache import ContextCache
-from satchel.assemble.graph.plan import assemble_graph
 from satchel.assemble.graph.request import GraphRequest, make_graph_request
 from satchel.assemble.receipts.handles import HandleTarget
 from satchel.assemble.receipts.service import ReceiptService

@@ -3,29 +3,211 @@
 Every node is visited once, at its smallest distance, so circles end. Of the ways to it at that distance the best one
 counts: from the most relevant source, over the most important relations. Three caps bound the work, and each says so
 where it was reached: neighbours of a single node, nodes in all, and seconds.
+
+Notes refer to each other by key, so one query in each direction answers. Calls and inheritance of code are resolved
+(`satchel.search.relations`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
-from satchel.assemble.graph.lenses import Direction, Lens
-from satchel.assemble.graph.relations import Related, related
 from satchel.assemble.graph.relevance import Relevance
-from satchel.assemble.graph.resolve import Source
-from satchel.search.relations import Relations
+from satchel.assemble.graph.request import NOTE_EDGES, Direction, Lens, Move
+from satchel.search.relations import MOST_FILES, Relations
+from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
-from satchel.store.records import Place
-from satchel.types import EdgeType
+from satchel.store.records import Place, StoredPart
+from satchel.types import EdgeType, Kind
+
+FEW_PLACES = 5
+"""Up to so many documents each has all of its callers looked for."""
+
+FILES_IN_ALL = 100
+"""Files that are parsed for the callers of more documents together, so that a step takes half a second at most."""
+
+_NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
+
+
+class Edge(NamedTuple):
+    """A step from the document `source` to the document `target`, both by row number.
+
+    `line` is that of the call, 0 for all other relations.
+    """
+
+    source: int
+    move: Move
+    target: int
+    line: int = 0
+
+
+def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
+    """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
+
+    A document is not related to itself, whatever its text says. Of several calls the first counts.
+    """
+    by_type = {(move.type, move.direction): move for move in moves}
+    store = relations.code.store
+    edges = [
+        Edge(source, by_type[type_, side], target)
+        for group in (_notes, _members, _imports, _touches)
+        for source, type_, side, target in group(store, places, by_type.keys())
+        if source != target
+    ]
+    edges += [
+        Edge(source, by_type[type_, side], target, line)
+        for source, type_, side, target, line in _names(relations, places, by_type.keys())
+        if source != target
+    ]
+    edges.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
+    return list({step[:3]: step for step in reversed(edges)}.values())[::-1]
+
+
+_Wanted = Collection[tuple[EdgeType, Direction]]
+_Step = tuple[int, EdgeType, Direction, int]
+
+
+def _types(wanted: _Wanted, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in wanted if direction is side and type_ in among)
+
+
+def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Relations between notes: the target is the key of a note. One that names nothing leads nowhere."""
+    notes = [place for place in places.values() if place.kind is Kind.NOTE]
+    outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
+    if notes and outgoing:
+        edges = store.edges_from([note.row for note in notes], outgoing)
+        rows = _note_rows(store, {target for _, _, target in edges})
+        for source, type_, target in edges:
+            if target in rows:
+                yield source, type_, Direction.OUT, rows[target]
+    incoming = _types(wanted, NOTE_EDGES, Direction.IN)
+    if notes and incoming:
+        own = {note.natural_key: note.row for note in notes}
+        for source, type_, target in store.edges_to(sorted(own), incoming):
+            yield own[target], type_, Direction.IN, source
+
+
+def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
+    """Rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
+    rows = store.first_rows(Kind.NOTE, keys)
+    sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
+    if sections:
+        bundles = store.bundles(store.bundle_ids(Kind.NOTE, set(sections.values())).values())
+        inside = store.places(
+            row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)
+        )
+        sections_by_key = {place.natural_key: row for row, place in inside.items()}
+        rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
+    return rows
+
+
+def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """What contains what in one file, by qualified names; the first document stands for the file."""
+    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
+    files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
+    if not sides or not files:
+        return
+    bundles = store.bundles({place.bundle for place in files})
+    ranges = {one.id: range(one.first_document, one.last_document + 1) for one in bundles.values()}
+    parts = store.parts(row for rows in ranges.values() for row in rows)
+    for place in files:
+        inside = [parts[row] for row in ranges[place.bundle] if row in parts]
+        if Direction.OUT in sides:
+            for part in inside:
+                if _owner(part, inside) == place.row:
+                    yield place.row, EdgeType.CONTAINS, Direction.OUT, part.row
+        if Direction.IN in sides and (owner := _owner(parts[place.row], inside)):
+            yield place.row, EdgeType.CONTAINS, Direction.IN, owner
+
+
+def _owner(part: StoredPart, inside: Sequence[StoredPart]) -> int:
+    """The row of what contains a part: by its name, else the first document of its file; 0 for that one."""
+    above = part.name.rpartition(".")[0]
+    by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
+    return by_name or (inside[0].row if part.row != inside[0].row else 0)
+
+
+def _names(
+    relations: Relations, places: Mapping[int, Place], wanted: _Wanted
+) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
+    """Calls and inheritance, each with the line of the call."""
+    code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
+    if not code or not any(type_ in _NAMED for type_, _ in wanted):
+        return
+    most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
+    relations.code.load(code)
+    relations.code.load_files(relations.code.bundle_of(row).key for row in code)
+    for row in code:
+        own = relations.definition(row)
+        if (EdgeType.CALLS, Direction.OUT) in wanted:
+            for call in relations.callees(row):
+                yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
+        if (EdgeType.CALLS, Direction.IN) in wanted and own is not None:
+            for site in relations.callers(own, most).sites:
+                yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
+        for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
+            if (EdgeType.INHERITS, side) in wanted and own is not None:
+                yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
+
+
+def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Files that import each other; each stands there with its first document.
+
+    Who imports a file concerns the file as a whole, not every function in it.
+    """
+    code = [place for place in places.values() if place.kind is Kind.CODE]
+    if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
+        for source, target in import_targets(store, code):
+            yield source, EdgeType.IMPORTS, Direction.OUT, target
+    whole = [place for place in code if place.is_first]
+    if whole and (EdgeType.IMPORTS, Direction.IN) in wanted:
+        for source, target in importers(store, whole):
+            yield source, EdgeType.IMPORTS, Direction.IN, target
+
+
+def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Commits and the files that they changed."""
+    commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
+    if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
+        edges = store.edges_from(commits, [EdgeType.TOUCHES])
+        paths = {path for _, _, path in edges}
+        rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
+        for source, _, path in edges:
+            if path in rows:
+                yield source, EdgeType.TOUCHES, Direction.OUT, rows[path]
+    files: dict[str, list[int]] = defaultdict(list)
+    for place in places.values():
+        if place.kind in (Kind.CODE, Kind.DOC):
+            files[place.key].append(place.row)
+    if files and (EdgeType.TOUCHES, Direction.IN) in wanted:
+        for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
+            for row in files[path]:
+                yield row, EdgeType.TOUCHES, Direction.IN, commit
+
 
 RANK_FADE = 0.05
 """A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to order
 what is equally near, too little to put what is near behind what is far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A node at distance 0. `factor` is its worth in parts of that of the best one; 1 for a node that was named.
+
+    What is not `walked` is a match beyond the best ones: the walk may come to it, and does not start there.
+    """
+
+    row: int
+    factor: float
+    walked: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,24 +306,24 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
             warnings.append(
                 f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most"
             )
-        found = store.places(kept)
-        frontier = [row for row in kept if row in found]
+        kept_places = store.places(kept)
+        frontier = [row for row in kept if row in kept_places]
         for row in frontier:
-            reached[row] = _arrived(best[row], found[row], reached[best[row].source], distance)
-        pairs += [(step.source, step.target) for step in steps if step.target in found]
+            reached[row] = _arrived(best[row], kept_places[row], reached[best[row].source], distance)
+        pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
     return Walk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
 
 
 def _sampled(
-    store: Store, steps: Sequence[Related], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
-) -> list[Related]:
+    store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+) -> list[Edge]:
     """The steps, of each node those to its most relevant `most` neighbours, production code before tests.
 
     What was left out is noted in `hubs`.
     """
-    kept: list[Related] = []
+    kept: list[Edge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)
         targets = list(dict.fromkeys(step.target for step in own))
@@ -166,24 +348,24 @@ def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list
     return sorted(listed[order[: max(most, 0)]].tolist())
 
 
-def _worth(step: Related, reached: Mapping[int, Reached]) -> float:
+def _worth(step: Edge, reached: Mapping[int, Reached]) -> float:
     """What the way over this step is worth, without the distance."""
     before = reached[step.source]
     return before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
 
 
-def _best(steps: Sequence[Related], reached: Mapping[int, Reached]) -> dict[int, Related]:
+def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Edge]:
     """For each node the best step to it; of equal ones the first in order of source, relation and direction."""
-    best: dict[int, tuple[float, Related]] = {}
+    best: dict[int, tuple[float, Edge]] = {}
     for step in steps:
         worth = _worth(step, reached)
-        known = best.get(step.target)
-        if known is None or worth > known[0]:
+        before = best.get(step.target)
+        if before is None or worth > before[0]:
             best[step.target] = (worth, step)
     return {target: step for target, (_, step) in best.items()}
 
 
-def _arrived(step: Related, place: Place, before: Reached, distance: int) -> Reached:
+def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reached:
     return Reached(
         place, distance, before.source_factor, before.edge_factor * (1 - RANK_FADE * step.move.rank), step.source,
         Hop(step.target, step.move.type, step.move.direction, step.line),

@@ -30,8 +30,8 @@ from satchel.errors import UsageError
 from satchel.git import find_repository
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
+from satchel.search.retrievers import parse_strategies, silent
 from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
-from satchel.search.strategies import parse_strategies, silent
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ReceiptService:
         """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the ways of searching that take part (names: `satchel.search.strategies`). Without a
+        `searches` are the ways of searching that take part (names: `satchel.search.retrievers`). Without a
         `min_score` what hardly matches is left out.
         """
         check_question(question)

@@ -14,12 +14,11 @@ from satchel.clean import clean_field
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
 from satchel.search.dense import Meaning, scores
-from satchel.search.history import Votes
-from satchel.search.named import definitions_named, files_named
 from satchel.search.query import Query, analyse
+from satchel.search.relations import definitions_named, files_named
 from satchel.search.resolve.code import Code
-from satchel.search.searcher import document_of, search_kind
-from satchel.search.standing import FileStanding, file_standing
+from satchel.search.searcher import FileStanding, document_of, file_standing, search_kind
+from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.types import Context, ContextItem, Document, Hit, Kind, Signal
 

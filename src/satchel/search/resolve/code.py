@@ -1,4 +1,4 @@
-"""The indexed code as resolving needs it: where names are defined, and files as syntax trees, each read once."""
+"""The indexed code as resolving needs it: what a name can mean, where names are defined, and files as syntax trees."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.grammar import GRAMMARS, Mark, grammar
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import syntax_tree
@@ -48,6 +50,28 @@ class Definition:
         return self.path, self.qualified
 
 
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What an import names as a whole: a file, or in Go a folder. `inside` is a module written within the file."""
+
+    path: str
+    language: str
+    inside: str = ""
+
+
+class Outside(Enum):
+    """What is not in the index: the standard library, a dependency, a value that was passed in."""
+
+    OUTSIDE = "outside"
+
+
+OUTSIDE = Outside.OUTSIDE
+
+Entity = Definition | Module | Outside
+Entities = tuple[Entity, ...]
+"""All that a name may mean; empty where nobody can tell by syntax."""
+
+
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
 
@@ -68,9 +92,9 @@ class SourceFile:
     def imports(self) -> list[Import]:
         """The imports at the top, as the index knows them, then those inside functions."""
         rows = self.bundle.fields.get("imports", ())
-        found = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
-        lines = {one.start for one in found}
-        return found + [one for one in self._inner_imports() if one.start not in lines]
+        indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
+        lines = {one.start for one in indexed}
+        return indexed + [one for one in self._inner_imports() if one.start not in lines]
 
     def _inner_imports(self) -> list[Import]:
         from tree_sitter import QueryCursor
@@ -78,13 +102,13 @@ class SourceFile:
         indented = list(_INDENTED_IMPORT.finditer(self.source))
         if not indented or self.root is None:
             return []
-        known = grammar(self.language)
+        syntax = grammar(self.language)
         findings = Findings(self.source, self.language, self.line_starts)
         for match in indented:
-            cursor = QueryCursor(known.query)
+            cursor = QueryCursor(syntax.query)
             cursor.set_byte_range(*match.span())
             for pattern, captures in cursor.matches(self.root):
-                if known.marks[pattern] is Mark.IMPORT and known.conditions[pattern] is None:
+                if syntax.marks[pattern] is Mark.IMPORT and syntax.conditions[pattern] is None:
                     findings.imports |= {node.start_byte: node for node in captures["import"]}
         return read_imports(findings)
 
@@ -113,10 +137,9 @@ class SourceFile:
 
     def occurrences(self, name: str) -> list[Node]:
         """Every node whose text is this name, in order."""
-        known = self._occurrences.get(name)
-        if known is None:
-            known = self._occurrences[name] = list(self._occurring(name.encode()))
-        return known
+        if name not in self._occurrences:
+            self._occurrences[name] = list(self._occurring(name.encode()))
+        return self._occurrences[name]
 
     def mentions(self, name: str) -> bool:
         """Whether a word stands anywhere in the text."""
@@ -136,20 +159,20 @@ class SourceFile:
 
         if self.root is None:
             return []
-        known = grammar(self.language)
+        syntax = grammar(self.language)
         first, last = self.range(start, end)
-        cursor = QueryCursor(known.query)
+        cursor = QueryCursor(syntax.query)
         cursor.set_byte_range(first, last)
-        found: dict[int, Node] = {}
+        names: dict[int, Node] = {}
         for pattern, captures in cursor.matches(self.root):
-            mark, condition = known.marks[pattern], known.conditions[pattern]
+            mark, condition = syntax.marks[pattern], syntax.conditions[pattern]
             if mark is Mark.CALL or mark is Mark.POSSIBLE_CALL:
                 for node in captures.get("call") or captures["possible_call"]:
                     fits = condition is None or condition.search(self.source[node.start_byte : node.end_byte])
                     is_call = mark is Mark.CALL or self.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}
                     if fits and is_call and first <= node.start_byte < last:
-                        found[node.start_byte] = node
-        return [found[offset] for offset in sorted(found)]
+                        names[node.start_byte] = node
+        return [names[offset] for offset in sorted(names)]
 
 
 class Code:
@@ -191,12 +214,12 @@ class Code:
         if name not in self._defined:
             rows = self.store.definitions([name], most=MOST_DEFINED)
             self.load(row.row for row in rows)
-            found = list(self._gone[name])
+            definitions = list(self._gone[name])
             for row in rows:
                 bundle = self._bundles[self._parts[row.row].bundle]
                 if bundle.kind is Kind.CODE:
-                    found.append(Definition(bundle.key, row.owner, row.name, row.line, row.row, bundle.language))
-            self._defined[name] = tuple(sorted(found, key=lambda one: (one.path, one.line, one.owner)))
+                    definitions.append(Definition(bundle.key, row.owner, row.name, row.line, row.row, bundle.language))
+            self._defined[name] = tuple(sorted(definitions, key=lambda one: (one.path, one.line, one.owner)))
         return self._defined[name]
 
     def load_files(self, paths: Iterable[str]) -> None:
@@ -225,11 +248,55 @@ class Code:
 
     def manifests(self, name: str, pattern: re.Pattern[str]) -> dict[str, str]:
         """Folder -> what the pattern finds in the file of this name there (`go.mod`, `Cargo.toml`)."""
-        found: dict[str, str] = defaultdict(str)
         rows = self.store.paths_named([name], [])
         texts = self.store.texts([number for number, _ in rows])
-        for number, path in rows:
-            match = pattern.search(texts.get(number, ""))
-            if match is not None:
-                found[path.rpartition("/")[0]] = match[1]
-        return found
+        matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]
+        return {path.rpartition("/")[0]: match[1] for path, match in matches if match is not None}
+
+    # The tree of a definition
+
+    def name_node(self, one: Definition) -> Node | None:
+        """The name of a definition in its file."""
+        file = self.file(one.path)
+        nodes = file.occurrences(one.name) if file is not None else []
+        here = [node for node in nodes if node.start_point[0] + 1 == one.line]
+        return next((node for node in here if binding_of(node) is not None), here[0] if here else None)
+
+    def declaration(self, one: Definition) -> Node | None:
+        """The function or class that a definition names, by its body."""
+        node = self.name_node(one)
+        if node is None or node.parent is None:
+            return None
+        value = field_of(node.parent, "value", "right")
+        return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else node.parent
+
+    def area(self, owner: Definition) -> Node | None:
+        """The class in which the fields of a type are declared."""
+        declared = self.declaration(owner)
+        return declared.parent if declared is not None and declared.type == "decorated_definition" else declared
+
+    def is_function(self, one: Entity) -> bool:
+        """Whether something is a function or method."""
+        declared = self.declaration(one) if isinstance(one, Definition) else None
+        return declared is not None and declared.type in FUNCTIONS | {"method_elem", "method_signature"}
+
+    def is_property(self, one: Definition) -> bool:
+        """Whether a method is read like a field."""
+        if one.language == "python":
+            return "property" in self.decorator(one)
+        declared = self.declaration(one)
+        return declared is not None and any(child.type == "get" for child in declared.children)
+
+    def decorator(self, one: Definition) -> str:
+        """The first decorator of a definition in Python, empty where it has none."""
+        file, declared = self.file(one.path), self.declaration(one)
+        around = declared.parent if declared is not None else None
+        if file is None or around is None or around.type != "decorated_definition":
+            return ""
+        return file.text(around.named_children[0])
+
+
+def rust_module(file: SourceFile, node: Node) -> Module:
+    """The module of Rust that a place is in, with the modules written around it in its file."""
+    inner = [file.text(one.child_by_field_name("name")) for one in above(node) if one.type == "mod_item"]
+    return Module(file.path, "rust", ".".join(reversed(inner)))

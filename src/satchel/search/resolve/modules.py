@@ -1,14 +1,21 @@
-"""Which file or folder the path of an import means. What is not in the index is outside: then there is none."""
+"""Which file or folder an import means.
+
+`Modules` resolves an import of a file that was parsed, as its language does. `import_targets` and `importers` compare
+imports as the store keeps them (`shop.errors`, `./client`, `crate::store`) with paths, in any language and at once.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
-from satchel.search.resolve.code import Code
+from satchel.search.resolve.code import Code, Module
+from satchel.store.protocol import Store
+from satchel.store.records import Place
+from satchel.types import EdgeType, Kind
 
 _ES_ENDINGS = (
     "", ".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts",
@@ -22,15 +29,6 @@ _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
 _PACKAGE = re.compile(r'"name"\s*:\s*"([^"]+)"')
 _CRATE_FILES = ("lib.rs", "main.rs")
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """What an import names as a whole: a file, or in Go a folder. `inside` is a module written within the file."""
-
-    path: str
-    language: str
-    inside: str = ""
 
 
 def folder_of(path: str) -> str:
@@ -75,9 +73,9 @@ class Modules:
         ]
         roots = {path: path.removesuffix(ends[0]).removesuffix(ends[1]).rstrip("/") for path in fitting}
         # Below a package, a plain name means the module at the top: `copy` beside `shop/copy.py` is that of Python.
-        known = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
-        known.sort(key=lambda path: (-_shared(path, importer), len(path), path))
-        return self._existing(known[:1], "python")
+        plausible = [path for path in fitting if not roots[path] or f"{roots[path]}/__init__.py" not in self._packages]
+        plausible.sort(key=lambda path: (-_shared(path, importer), len(path), path))
+        return self._existing(plausible[:1], "python")
 
     @cached_property
     def _packages(self) -> frozenset[str]:
@@ -107,8 +105,8 @@ class Modules:
     @cached_property
     def _go_modules(self) -> list[tuple[str, str]]:
         """(name of a module, its folder), the longest name first."""
-        found = self._code.manifests("go.mod", _GO_MODULE)
-        return sorted(((name, folder) for folder, name in found.items()), key=lambda row: (-len(row[0]), row))
+        folders = self._code.manifests("go.mod", _GO_MODULE)
+        return sorted(((name, folder) for folder, name in folders.items()), key=lambda row: (-len(row[0]), row))
 
     def go(self, target: str) -> Module | None:
         """The folder of a package; None for one that belongs to none of the modules here."""
@@ -141,8 +139,8 @@ class Modules:
     def crate_root(self, path: str) -> Module:
         """The root of the crate of a file."""
         folder = self.crate_of(path)
-        found = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
-        return found or Module(joined(folder, "lib.rs"), "rust")
+        root = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
+        return root or Module(joined(folder, "lib.rs"), "rust")
 
     def rust_child(self, module: Module, name: str) -> Module | None:
         """The module of this name below another one, in a file of its own."""
@@ -181,3 +179,95 @@ def group_of(language: str) -> str:
 
 
 _GROUPS = {"javascript": "ecmascript", "typescript": "ecmascript", "tsx": "ecmascript", "cpp": "c"}
+
+MOST_FILES = 3
+"""An import that fits more files than these is not followed: `utils` is everywhere."""
+
+_SEPARATOR = re.compile(r"::|[./\\]+")
+_SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
+_STANDS_FOR_FOLDER = ("__init__", "index", "mod", "lib", "main")
+_FOLDER_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "index.jsx", "mod.rs", "lib.rs")
+_ROOTS = frozenset({"crate", "self", "super", "src"})
+_LEADS = ("", "./", "../", "../../", "../../../", ".", "..")
+
+
+def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """(row of a place, first row of a file that its file imports)."""
+    firsts = store.first_rows(Kind.CODE, {place.key for place in files})
+    paths = {row: path for path, row in firsts.items()}
+    meant = _resolved(store, [(paths[row], target) for row, _, target in _written(store, firsts.values())])
+    rows = store.first_rows(Kind.CODE, {path for targets in meant.values() for path in targets})
+    of_path: dict[str, list[str]] = defaultdict(list)
+    for (path, _), targets in meant.items():
+        of_path[path] += targets
+    for place in files:
+        for path in dict.fromkeys(of_path[place.key]):
+            if path in rows and path != place.key:
+                yield place.row, rows[path]
+
+
+def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
+    """(row of a place, first row of a file that imports its file)."""
+    spelled = {place.key: _spellings(place.key) for place in files}
+    edges = store.edges_to(sorted({one for spellings in spelled.values() for one in spellings}), [EdgeType.IMPORTS])
+    sources = store.places({row for row, _, _ in edges})
+    meant = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
+    for row, _, target in edges:
+        for place in files:
+            if row in sources and place.key in meant.get((sources[row].key, target), ()):
+                yield place.row, row
+
+
+def _written(store: Store, rows: Iterable[int]) -> list[tuple[int, EdgeType, str]]:
+    return store.edges_from(sorted(rows), [EdgeType.IMPORTS])
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """`crate::store::lexicon`, `./store/lexicon.js` -> `("store", "lexicon")`."""
+    plain = _SUFFIX.sub("", text) if "/" in text else text
+    return tuple(part for part in _SEPARATOR.split(plain) if part and part not in _ROOTS)
+
+
+def _module(path: str) -> tuple[str, ...]:
+    """`src/shop/__init__.py` -> `("src", "shop")`."""
+    folders, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    above = tuple(folders.split("/")) if folders else ()
+    return above if stem in _STANDS_FOR_FOLDER and above else (*above, stem)
+
+
+def _spellings(path: str) -> set[str]:
+    """Every way in which an import may write this file, from its name alone to its whole path."""
+    whole = _module(path)
+    module = tuple(part for part in whole if part not in _ROOTS)
+    suffix = _SUFFIX.search(path)
+    spellings = set()
+    for tail in {one[start:] for one in (whole, module) for start in range(len(one))}:
+        for joined in (".".join(tail), "/".join(tail), "::".join(tail)):
+            spellings |= {f"{lead}{joined}" for lead in _LEADS} | {f"crate::{joined}"}
+        if suffix is not None:
+            spellings |= {f"{lead}{'/'.join(tail)}{suffix[0]}" for lead in _LEADS[:5]}
+    return spellings
+
+
+def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """(importing path, import as written) -> the paths that are meant, none where there are too many."""
+    wanted = {target: _parts(target) for _, target in written}
+    stems = {part for parts in wanted.values() for part in parts[-2:]}
+    if not stems:
+        return {}
+    by_module: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for _, path in store.paths_named([*_FOLDER_FILES], sorted(stems)):
+        module = _module(path)
+        for start in range(len(module)):
+            by_module[module[start:]].append(path)
+    paths_of = {}
+    for path, target in written:
+        parts = wanted[target]
+        # `from shop.errors import Late` may be written down as `shop.errors.Late`: then the last part is a name.
+        fitting = by_module.get(parts) or (by_module.get(parts[:-1]) if len(parts) > 1 else None) or []
+        near = [one for one in fitting if one.rpartition("/")[0] == path.rpartition("/")[0]]
+        chosen = near if near and (len(parts) == 1 or target.startswith(".")) else fitting
+        if 0 < len(chosen) <= MOST_FILES:
+            paths_of[path, target] = tuple(sorted(chosen))
+    return paths_of

@@ -1,22 +1,27 @@
 """What a name in a file means: a definition here, a module here, or something outside of what is indexed.
 
 A name is looked up as its language does: in the scopes around it, among the imports of its file, in its package. What
-stands before it (`self`, a module, a variable, another call) is looked up first: see `values`.
+is before it (`self`, a module, a variable, another call) is looked up first: see `values`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.classes import Classes
-from satchel.search.resolve.code import Code, Definition, SourceFile
-from satchel.search.resolve.declared import is_function
-from satchel.search.resolve.entities import OUTSIDE, Entities, Entity, Outside
-from satchel.search.resolve.imported import Imports
-from satchel.search.resolve.modules import Module, Modules, folder_of, group_of
+from satchel.search.resolve.code import (
+    OUTSIDE,
+    Code,
+    Definition,
+    Entities,
+    Entity,
+    Module,
+    SourceFile,
+    rust_module,
+)
+from satchel.search.resolve.modules import folder_of, group_of
 from satchel.search.resolve.syntax import (
     CLASSES,
     DOTTED,
@@ -25,9 +30,7 @@ from satchel.search.resolve.syntax import (
     How,
     binding_of,
     home,
-    owner_of,
     scopes,
-    tokens_before,
 )
 from satchel.search.resolve.values import Values
 from satchel.sources.roles import is_secondary
@@ -36,10 +39,6 @@ from satchel.types import Import
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Work = Callable[[SourceFile, "Node"], Entities]
-
-MOST_STEPS = 12
-"""How many lookups may hang on each other: `a().b.c().d` needs 8. What needs more is given up."""
 
 MOST_CLEAR = 3
 """In a language without imports by name (C, Ruby, PHP) a bare name means its definitions where they are so few."""
@@ -61,53 +60,12 @@ _DEFAULT_EXPORT = re.compile(
 )
 
 
-class Names:
+class Names(Values):
     """Resolves names in one state of the index; every answer is worked out once."""
 
     def __init__(self, code: Code) -> None:
-        self.code = code
-        self.modules = Modules(code)
-        self.imports, self.classes, self.values = Imports(self), Classes(self), Values(self)
-        self._known: dict[tuple[str, str, int, int], Entities] = {}
+        super().__init__(code)
         self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
-        self._members: dict[tuple[Entity, str], Entities] = {}
-        self._steps = 0
-
-    def meaning(self, file: SourceFile, node: Node) -> Entities:
-        """What a name means where it is used, called or inherited from."""
-        return self.once("meaning", file, node, self._meaning)
-
-    def value(self, file: SourceFile, node: Node) -> Entities:
-        """What an expression is: the class of an object, a module, or a function by itself."""
-        return self.once("value", file, node, self.values.of)
-
-    def once(self, what: str, file: SourceFile, node: Node, work: Work) -> Entities:
-        """The answer for a node, worked out the first time; empty for what depends on itself."""
-        key = (what, file.path, node.start_byte, node.end_byte)
-        if key not in self._known:
-            if self._steps >= MOST_STEPS:
-                return ()
-            self._known[key] = ()
-            self._steps += 1
-            try:
-                self._known[key] = work(file, node)
-            finally:
-                self._steps -= 1
-        return self._known[key]
-
-    def _meaning(self, file: SourceFile, node: Node) -> Entities:
-        name = file.text(node)
-        owner = owner_of(node)
-        if owner is not None:
-            return self.of_members(self.value(file, owner), name)
-        before = tokens_before(node, file.source)
-        if before:
-            return self.of_members(self.values.dotted(file, before, node), name)
-        return self.bare(file, name, node)
-
-    def of_members(self, owners: Entities, name: str) -> Entities:
-        """What a name is inside any of these."""
-        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
 
     def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
         """What a name without anything before it means at a place."""
@@ -115,20 +73,20 @@ class Names:
             return self._of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
         if isinstance(bound, Import):
-            return self.imports.imported(file, bound, name)
+            return self.imported(file, bound, name)
         if isinstance(bound, Binding):
-            here = self.at(file, name, bound.node)
+            here = self.at(file, bound.node)
             if here:
                 return here
             if bound.value is not None and bound.value.type in LEAVES | DOTTED and bound.member is None:
                 last = bound.value if bound.value.type in LEAVES else bound.value.named_children[-1]
                 return self.meaning(file, last)
             if bound.member is not None:
-                return self.of_members(self.values.source(file, bound), file.text(bound.member))
+                return self.of_members(self.source(file, bound), file.text(bound.member))
             return (OUTSIDE,)
         return self.unbound(file, name, node)
 
-    def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | tuple[()]:
+    def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
         """The innermost binding of a name around a place."""
         around = list(scopes(node))
         depths = {scope.id: -place for place, scope in enumerate(around)}
@@ -144,7 +102,7 @@ class Names:
             own = next((scope for scope in around if scope.start_byte <= start < scope.end_byte), around[-1])
             places.append((depths[own.id], start < node.start_byte, start, one))
         if not places:
-            return ()
+            return None
         deepest = max(places, key=lambda place: place[0])[0]
         inner = [place for place in places if place[0] == deepest]
         before = [place for place in inner if place[1]]
@@ -155,38 +113,32 @@ class Names:
         """Every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
         key = (file.path, name)
         if key not in self._bound:
-            found = ((home(node), binding_of(node)) for node in file.occurrences(name))
             self._bound[key] = [
                 (scope.id, binding)
-                for scope, binding in found
+                for scope, binding in ((home(node), binding_of(node)) for node in file.occurrences(name))
                 if scope is not None and scope.type not in CLASSES and binding is not None
                 if binding.how is not How.MEMBER
             ]
         return self._bound[key]
 
-    def at(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """The definition that the index has where a name is bound."""
-        line = node.start_point[0] + 1
-        return tuple(one for one in self.code.defined(name) if one.path == file.path and one.line == line)
-
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
         """A name that nothing around it binds: of the class, the package, a star import, or from outside."""
         language = file.language
         if language in _IMPLICIT_SELF:
-            for owner in self.classes.enclosing(file, node):
+            for owner in self.enclosing(file, node):
                 members = [one for one in self.member(owner, name) if isinstance(one, Definition)]
                 if members:
                     return tuple(members)
-        found = self._of_package(file, name) or self._starred(file, name)
-        if found:
-            return found
+        near = self._of_package(file, name) or self._starred(file, name)
+        if near:
+            return near
         if language == "rust":
-            module = self.modules.rust_child(self.imports.rust_module(file, node), name) or self.modules.crate(name)
-            return (module,) if module is not None else (OUTSIDE,)
+            module = self.modules.rust_child(rust_module(file, node), name) or self.modules.crate(name)
+            return (module or OUTSIDE,)
         if language in _LOOSE:
             own = [one for one in self.code.defined(name) if group_of(one.language) == group_of(language)]
-            near = [one for one in own if one.path == file.path] or own
-            return tuple(near) if 0 < len({one.key for one in near}) <= MOST_CLEAR else ()
+            own = [one for one in own if one.path == file.path] or own
+            return tuple(own) if 0 < len({one.key for one in own}) <= MOST_CLEAR else ()
         return (OUTSIDE,)
 
     def _of_package(self, file: SourceFile, name: str) -> Entities:
@@ -208,48 +160,35 @@ class Names:
     def _starred(self, file: SourceFile, name: str) -> Entities:
         """What comes in by `import *`, `use super::*` or `import . "pkg"`."""
         for one in file.imports:
-            for entity in self.imports.module_of(file, one) if "*" in one.names or "." in one.names else ():
+            for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
-                found: Entities = self.in_module(entity, name) if is_own and isinstance(entity, Module) else ()
-                found = found or (() if is_own else self.member(entity, name))
-                if any(isinstance(one, Definition) for one in found):
-                    return found
+                meant = self.in_module(entity, name) if is_own else self.member(entity, name)
+                if any(isinstance(one, Definition) for one in meant):
+                    return meant
         return ()
 
-    def member(self, owner: Entity, name: str) -> Entities:
-        """What `name` is inside a class, a module or a function."""
-        if isinstance(owner, Outside):
-            return (OUTSIDE,)
-        key = (owner, name)
-        if key not in self._members:
-            self._members[key] = ()
-            found = self._of_module(owner, name) if isinstance(owner, Module) else self.classes.member_of(owner, name)
-            self._members[key] = found
-        return self._members[key]
-
-    def in_module(self, module: Module, name: str) -> tuple[Definition, ...]:
+    def in_module(self, module: Entity, name: str) -> Entities:
         """What a module itself defines."""
+        if not isinstance(module, Module):
+            return ()
         if module.language == "go":
             return tuple(d for d in self.code.defined(name) if folder_of(d.path) == module.path and not d.owner)
         return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
 
-    def _of_module(self, module: Module, name: str) -> Entities:
-        found: Entities = self.in_module(module, name)
-        file = self.code.file(module.path)
-        if found or file is None:
-            child = self._submodule(module, name)
-            return found or ((child,) if child is not None else (OUTSIDE,))
+    def of_module(self, module: Module, name: str) -> Entities:
+        """What a name is inside a module."""
+        own, file = self.in_module(module, name), self.code.file(module.path)
+        if own or file is None:
+            return own or (self._submodule(module, name) or OUTSIDE,)
         if name == "default":
             return self._default(file)
         for one in file.imports:
             if name in one.names and (module.language != "rust" or not one.target.startswith("self::")):
-                again = self.imports.imported(file, one, name)
+                again = self.imported(file, one, name)
                 if again and again != (OUTSIDE,):
                     return again
         child = self._submodule(module, name)
-        if child is not None:
-            return (child,)
-        return self._starred(file, name) or (OUTSIDE,)
+        return (child,) if child is not None else self._starred(file, name) or (OUTSIDE,)
 
     def _submodule(self, module: Module, name: str) -> Module | None:
         if module.language == "rust":
@@ -267,7 +206,7 @@ class Names:
             return own
         for one in file.imports:
             if name and name in one.names:
-                return self.imports.imported(file, one, name)
+                return self.imported(file, one, name)
         return (OUTSIDE,)
 
     def guess(self, file: SourceFile, node: Node) -> tuple[Definition, ...]:
@@ -286,12 +225,115 @@ class Names:
         owners = {one.owner.rpartition(".")[2] or PurePosixPath(one.path).stem for one in methods}
         if len(owners) != 1 or not (file.path == methods[0].path or file.mentions(owners.pop())):
             return ()
-        return tuple(one for one in methods if is_function(self.code, one))
+        return tuple(one for one in methods if self.code.is_function(one))
+
+    # Imports
+
+    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
+        """What an import binds to a name."""
+        group = group_of(file.language)
+        statement = file.lines(one.start, one.end)
+        if group == "python":
+            return self._python_import(file, one, name, statement)
+        if group == "ecmascript":
+            return self._ecmascript_import(file, one, name, statement)
+        if group == "go":
+            return self.module_of(file, one)
+        if group == "rust":
+            return self._used(file, one, name, statement)
+        last = one.target.replace("\\", ".").rpartition(".")[2]
+        ends = one.target.replace(".", "/").replace("\\", "/")
+        meant = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
+        return tuple(meant) or (OUTSIDE,)
+
+    def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
+        if statement.lstrip().startswith("import"):
+            is_whole = re.search(rf"\bas\s+{re.escape(name)}\b", statement) is not None
+            return (
+                self.modules.python(file.path, one.target if is_whole else one.target.partition(".")[0]) or OUTSIDE,
+            )
+        return self._from_module(self.module_of(file, one), _original(name, statement), file, one.target)
+
+    def _ecmascript_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
+        modules, written = self.module_of(file, one), re.escape(name)
+        if re.search(rf"\*\s+as\s+{written}\b", statement):
+            return modules
+        original = _original(name, statement)
+        if re.match(rf"\s*import\s+(?:type\s+)?{written}\b(?!\s*\}})", statement):
+            original = "default"
+        if "require" in statement:
+            pair = re.search(rf"([\w$]+)\s*:\s*{written}\b", statement)
+            if pair is None and not re.search(rf"\{{[^}}]*\b{written}\b", statement):
+                return self.of_members(modules, "default") if modules != (OUTSIDE,) else modules
+            original = pair[1] if pair else original
+        return self.of_members(modules, original)
+
+    def _from_module(self, modules: Entities, name: str, file: SourceFile, target: str) -> Entities:
+        members = self.of_members(modules, name)
+        if any(one is not OUTSIDE for one in members):
+            return members
+        module = self.modules.python(file.path, f"{target}{'' if target.endswith('.') else '.'}{name}")
+        return (module,) if module is not None else members or (OUTSIDE,)
+
+    def module_of(self, file: SourceFile, one: Import) -> Entities:
+        """What an import names before its names."""
+        group = group_of(file.language)
+        if group == "rust":
+            node = file.node_at(file.line_starts[min(one.start, len(file.line_starts)) - 1])
+            return self.rust_path(file, one.target.split("::"), node) if node is not None else (OUTSIDE,)
+        if group == "python":
+            return (self.modules.python(file.path, one.target) or OUTSIDE,)
+        if group == "ecmascript":
+            return (self.modules.ecmascript(file.path, one.target) or OUTSIDE,)
+        return ((self.modules.go(one.target) if group == "go" else None) or OUTSIDE,)
+
+    def _used(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
+        """What a `use` of Rust binds: the target may end with the name, or be what the names are in."""
+        segments = one.target.split("::")
+        node = file.node_at(file.line_starts[one.start - 1])
+        if node is None:
+            return (OUTSIDE,)
+        if statement.lstrip().startswith(("mod ", "pub mod", "pub(crate) mod")) and segments[0] == "self":
+            child = self.modules.rust_child(rust_module(file, node), name)
+            return (child or OUTSIDE,)
+        whole = self.rust_path(file, segments, node)
+        if segments[-1] == name or (len(one.names) == 1 and f" as {name}" in statement):
+            return whole
+        return self.of_members(whole, name)
+
+    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
+        """A path of Rust from its beginning."""
+        here: Entities = ()
+        for place, segment in enumerate(segments):
+            if segment == "crate":
+                here = (self.modules.crate_root(file.path),)
+            elif segment == "self" and place == 0:
+                here = (rust_module(file, node),)
+            elif segment == "super":
+                module = here[0] if here and isinstance(here[0], Module) else rust_module(file, node)
+                parent = self.modules.rust_parent(module)
+                here = (parent or OUTSIDE,)
+            elif place == 0:
+                crate = self.modules.crate(segment)
+                module_here = rust_module(file, node)
+                child = self.modules.rust_child(module_here, segment)
+                root = self.modules.rust_child(self.modules.crate_root(file.path), segment) if crate is None else None
+                first = child or crate or root
+                here = (first,) if first is not None else self.in_module(module_here, segment) or (OUTSIDE,)
+            else:
+                here = self.of_members(here, segment)
+        return here
 
 
 def is_telling(name: str) -> bool:
     """Whether a name consists of several words: hardly anything from outside has the same one."""
     return len(_WORDS.findall(name)) > 1
+
+
+def _original(name: str, statement: str) -> str:
+    """The name that an import gives another one: `send` of `send as post`."""
+    alias = re.search(rf"([\w$]+)\s+as\s+{re.escape(name)}\b", statement)
+    return alias[1] if alias else name
 
 
 def _is_inside(node: Node, other: Node | None) -> bool:

@@ -112,6 +112,16 @@ class Binding:
     member: Node | None = None
 
 
+def field_of(node: Node, *names: str) -> Node | None:
+    """The first of these fields that a node has."""
+    return next((child for name in names if (child := node.child_by_field_name(name)) is not None), None)
+
+
+def first_child(node: Node) -> Node | None:
+    """The first named child of a node."""
+    return node.named_children[0] if node.named_child_count else None
+
+
 def owner_of(node: Node) -> Node | None:
     """What stands before a name: `a.b` of `a.b.c`; None for a bare name."""
     parent = node.parent
@@ -212,7 +222,7 @@ def _bound(node: Node, inner: Node, parent: Node, member: Node | None, *, in_pat
     type_ = parent.child_by_field_name("type")
     if type_ is None and parent.parent is not None and kind in {"variable_declarator", "init_declarator"}:
         type_ = parent.parent.child_by_field_name("type")
-    value = parent.child_by_field_name("right") or parent.child_by_field_name("value")
+    value = field_of(parent, "right", "value")
     if in_pattern and not member and kind != "let_condition":
         return Binding(node, How.PATTERN)
     how = How.MEMBER if kind in _FIELDS else How.VALUE

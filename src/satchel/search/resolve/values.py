@@ -1,16 +1,29 @@
-"""What an expression is, a class, a module or a function, told by types, by values, and by what calls return."""
+"""What an expression is (a class, a module or a function), and the members, bases and fields of classes.
+
+Types, values and what calls return tell the class of an expression.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import Definition, SourceFile
-from satchel.search.resolve.declared import declaration, decorator, is_property, name_node
-from satchel.search.resolve.entities import OUTSIDE, Entities, Entity
-from satchel.search.resolve.modules import Module
+from satchel.search.resolve.code import (
+    OUTSIDE,
+    Code,
+    Definition,
+    Entities,
+    Entity,
+    Module,
+    Outside,
+    SourceFile,
+    rust_module,
+)
+from satchel.search.resolve.modules import Modules, folder_of
 from satchel.search.resolve.syntax import (
+    CLASSES,
     DOTTED,
     FUNCTIONS,
     LEAVES,
@@ -19,15 +32,23 @@ from satchel.search.resolve.syntax import (
     How,
     above,
     binding_of,
+    field_of,
+    first_child,
+    home,
     owner_of,
     principal,
+    tokens_before,
 )
-from satchel.types import Import
+from satchel.types import EdgeType, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.search.resolve.names import Names
+MOST_STEPS = 12
+"""How many lookups may hang on each other: `a().b.c().d` needs 8. What needs more is given up."""
+
+MOST_BASES = 12
+"""Classes over which a field is looked for."""
 
 _SELF = frozenset({"self", "cls", "this", "Self", "static"})
 _SUPER = frozenset({"super", "parent", "base"})
@@ -37,6 +58,7 @@ _PASSING = frozenset({
 })  # fmt: skip
 """Methods of Rust that give back what they are called on, wrapped otherwise."""
 
+_GENERIC = frozenset({"generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish"})
 _INNER = frozenset({
     "await_expression", "await", "parenthesized_expression", "try_expression", "unary_expression", "with_item", "yield",
     "non_null_expression", "reference_expression", "satisfies_expression", "pointer_expression", "expression_list",
@@ -51,234 +73,425 @@ _UNKNOWN = frozenset({
     "subscript", "index_expression", "subscript_expression", "lambda", "arrow_function", "closure_expression",
     "function_expression", "match_expression", "if_expression", "block",
 })  # fmt: skip
+_ALIASES = frozenset({"type_alias", "type_alias_declaration", "type_item", "type_spec"})
+_WRITTEN_OUT = frozenset({"struct_type", "interface_type", "object_type", "function_type"})
+_NAMES = LEAVES | DOTTED
+_OBJECTS = FUNCTIONS | {"object", "class"}
+_RETURNING = FUNCTIONS | {"method_elem", "function_signature", "method_signature"}
+_CONSTRUCTED = SCOPES | {"type_spec", "enum_item", "struct_item", "type_alias"}
+_PARAMETER_TYPES = frozenset({"required_parameter", "optional_parameter"})
+_FIELD_TYPES = _PARAMETER_TYPES | {"field_declaration", "public_field_definition"}
+
+_UNTYPED = frozenset({"python", "javascript", "typescript", "tsx"})
+"""Languages in which a function need not say what it returns."""
+
+_OPEN_CLASSES = frozenset({"go", "rust", "cpp", "csharp", "ruby", "php"})
+"""Languages in which the members of a class may be written outside of it."""
+
+Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
-class Values:
-    """Resolves expressions with the help of names."""
+class Values(ABC):
+    """Resolves expressions in one state of the index; every answer is worked out once.
 
-    def __init__(self, names: Names) -> None:
-        self._names, self._code, self._modules = names, names.code, names.modules
+    `Names`, which looks up names in scopes and imports, is the only subclass.
+    """
 
-    def of(self, file: SourceFile, node: Node) -> Entities:
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.modules = Modules(code)
+        self._answers: dict[tuple[str, str, int, int], Entities] = {}
+        self._members: dict[tuple[Entity, str], Entities] = {}
+        self._bases: dict[tuple[str, str], Entities] = {}
+        self._steps = 0
+
+    @abstractmethod
+    def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """What a name without anything before it means at a place."""
+
+    @abstractmethod
+    def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
+        """The innermost binding of a name around a place."""
+
+    @abstractmethod
+    def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """A name that nothing around it binds: of the class, the package, a star import, or from outside."""
+
+    @abstractmethod
+    def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
+        """What an import binds to a name."""
+
+    @abstractmethod
+    def of_module(self, module: Module, name: str) -> Entities:
+        """What a name is inside a module."""
+
+    @abstractmethod
+    def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
+        """What a path of Rust names from its beginning."""
+
+    def value(self, file: SourceFile, node: Node | None) -> Entities:
         """What an expression is: the class of an object, a module, or a function by itself."""
+        return self.once("value", file, node, self._value) if node is not None else ()
+
+    def typed(self, file: SourceFile, node: Node | None) -> Entities:
+        """What a written type names."""
+        if node is None:
+            return ()
+        name = principal(file.text(node))
+        return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
+
+    def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
+        """The answer for a node, worked out the first time; empty for what depends on itself."""
+        key = (what, file.path, node.start_byte, node.end_byte)
+        if key not in self._answers:
+            if self._steps >= MOST_STEPS:
+                return ()
+            self._answers[key] = ()
+            self._steps += 1
+            try:
+                self._answers[key] = resolve(file, node)
+            finally:
+                self._steps -= 1
+        return self._answers[key]
+
+    def at(self, file: SourceFile, node: Node | None) -> Entities:
+        """The definition that the index has where a name is bound."""
+        if node is None:
+            return ()
+        line = node.start_point[0] + 1
+        return tuple(one for one in self.code.defined(file.text(node)) if one.path == file.path and one.line == line)
+
+    # Members
+
+    def member(self, owner: Entity, name: str) -> Entities:
+        """What `name` is inside a class, a module or a function."""
+        if isinstance(owner, Outside):
+            return (OUTSIDE,)
+        key = (owner, name)
+        if key not in self._members:
+            self._members[key] = ()
+            members = self.of_module(owner, name) if isinstance(owner, Module) else self._of_class(owner, name)
+            self._members[key] = members
+        return self._members[key]
+
+    def of_members(self, owners: Entities, name: str) -> Entities:
+        """What a name is inside any of these."""
+        return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
+
+    def _of_class(self, owner: Definition, name: str) -> Entities:
+        """A member of a class or function itself, of a base, or of what an alias stands for."""
+        own = self._own_members(owner, name)
+        if own:
+            return own
+        is_open = False
+        for base in self.bases(owner):
+            if isinstance(base, Definition) and base.name == name:
+                return (base,)
+            members = self.member(base, name)
+            if any(isinstance(one, Definition) for one in members):
+                return members
+            is_open = is_open or OUTSIDE in members
+        target = self._aliased(owner)
+        if target:
+            return self.of_members(target, name)
+        return () if not is_open and owner.language in {"javascript", "typescript", "tsx"} else (OUTSIDE,)
+
+    def _own_members(self, owner: Definition, name: str) -> Entities:
+        candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
+        here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
+        if here or owner.language not in _OPEN_CLASSES:
+            return tuple(here)
+        last = [one for one in candidates if one.owner.rpartition(".")[2] == owner.name]
+        if owner.language == "go":
+            return tuple(one for one in last if folder_of(one.path) == folder_of(owner.path))
+        if owner.language == "rust":
+            near = [one for one in last if one.path == owner.path]
+            crate = self.modules.crate_of(owner.path)
+            return tuple(near or (one for one in last if self.modules.crate_of(one.path) == crate))
+        return tuple(last)
+
+    def _member_values(self, owners: Entities, name: str) -> Entities:
+        """The values of a field, a property or a method without its call."""
+        values = (self.field(owner, name) or self._properties(self.member(owner, name)) for owner in owners)
+        return tuple(dict.fromkeys(one for row in values for one in row))
+
+    def _properties(self, members: Entities) -> Entities:
+        values: list[Entity] = []
+        for one in members:
+            is_read = isinstance(one, Definition) and self.code.is_property(one)
+            values += self.returned(one) if is_read and isinstance(one, Definition) else self._as_value(one)
+        return tuple(values)
+
+    # Classes
+
+    def bases(self, owner: Definition) -> Entities:
+        """The classes that a class names as its bases; for Rust the traits that are implemented for it."""
+        if owner.key not in self._bases:
+            self._bases[owner.key] = ()
+            entities = self._named_bases(owner) if owner.row >= 0 else ()
+            self._bases[owner.key] = tuple(one for one in dict.fromkeys(entities) if one != owner)
+        return self._bases[owner.key]
+
+    def _named_bases(self, owner: Definition) -> Iterator[Entity]:
+        is_rust = owner.language == "rust"
+        rows = {owner.row}
+        if is_rust:
+            rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
+            rows |= self._implementations(owner)
+        for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
+            part, file = self.code.part(row), self.code.file(self.code.bundle_of(row).key)
+            if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
+                continue
+            first, last = file.range(part.start, part.end)
+            for node in file.occurrences(name):
+                if first <= node.start_byte < last and self._is_base_of(file, node, owner):
+                    yield from self.meaning(file, node)
+                    break
+
+    def _implementations(self, owner: Definition) -> set[int]:
+        """The documents of a file of Rust that are `impl` blocks of a type."""
+        bundle = self.code.bundle_of(owner.row)
+        rows = range(bundle.first_document, bundle.last_document + 1)
+        self.code.load(rows)
+        return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
+
+    def _is_base_of(self, file: SourceFile, node: Node, owner: Definition) -> bool:
+        if binding_of(node) is not None:
+            return False
+        inner = node
+        for outer in above(node):
+            if outer.type == "type_declaration":
+                return True
+            if outer.type in CLASSES or outer.type == "type_spec":
+                name = outer.child_by_field_name("type" if outer.type == "impl_item" else "name")
+                return name is None or inner == name or owner.name in file.text(name)
+            inner = outer
+        return True
+
+    def _aliased(self, owner: Definition) -> Entities:
+        """What a type alias stands for."""
+        file, node = self.code.file(owner.path), self.code.name_node(owner)
+        if file is None or node is None or node.parent is None or node.parent.type not in _ALIASES:
+            return ()
+        target = field_of(node.parent, "type", "value")
+        return self.typed(file, target) if target is not None and target.type not in _WRITTEN_OUT else ()
+
+    def enclosing(self, file: SourceFile, node: Node) -> Entities:
+        """The class around a place."""
+        for outer in above(node):
+            if outer.type == "impl_item":
+                return self.typed(file, outer.child_by_field_name("type"))
+            if outer.type in CLASSES:
+                name = outer.child_by_field_name("name")
+                return self.at(file, name or (outer.parent and outer.parent.child_by_field_name("name")))
+            if outer.type == "object" and outer.parent is not None and outer.parent.type == "variable_declarator":
+                return self.at(file, outer.parent.child_by_field_name("name"))
+        return ()
+
+    def _bases_around(self, file: SourceFile, node: Node) -> Entities:
+        around = self.enclosing(file, node)
+        return tuple(base for one in around if isinstance(one, Definition) for base in self.bases(one))
+
+    def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
+        """The type of a field by its declaration or by what is assigned to it in its class."""
+        if not isinstance(owner, Definition) or depth > MOST_BASES:
+            return ()
+        if any(one for one in self._own_members(owner, name) if self.code.is_function(one)):
+            return ()
+        file, around = self.code.file(owner.path), self.code.area(owner)
+        if file is not None and around is not None:
+            for node in file.occurrences(name):
+                inside = around.start_byte <= node.start_byte < around.end_byte
+                types = self._field_here(file, node, around) if inside else ()
+                if types:
+                    return types
+        return next((types for base in self.bases(owner) if (types := self.field(base, name, depth + 1))), ())
+
+    def _field_here(self, file: SourceFile, node: Node, around: Node) -> Entities:
+        parent, owner = node.parent, owner_of(node)
+        if parent is None:
+            return ()
+        if owner is not None:
+            place = parent.parent
+            if file.text(owner) not in {"self", "this"} or place is None or place.child_by_field_name("left") != parent:
+                return ()
+            written = place.child_by_field_name("type")
+            return self.typed(file, written) if written else self.value(file, place.child_by_field_name("right"))
+        binding = binding_of(node)
+        is_field = home(node) == around or parent.type in _FIELD_TYPES
+        if binding is None or not is_field or binding.how is How.DECLARED:
+            return ()
+        if parent.type in _PARAMETER_TYPES and not any("modifier" in one.type for one in parent.children):
+            return ()
+        return self.bound_value(file, binding)
+
+    # Expressions
+
+    def _value(self, file: SourceFile, node: Node) -> Entities:
         kind = node.type
         if kind in LEAVES:
             return self._leaf(file, node)
-        if kind in {"generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish"}:
-            return self._names.value(file, node.named_children[0]) if node.named_child_count else ()
+        if kind in _GENERIC:
+            return self.value(file, first_child(node))
         if kind in DOTTED:
             name = node.named_children[-1]
             owner = owner_of(name)
-            return self._member_values(self._names.value(file, owner), file.text(name)) if owner is not None else ()
+            return self._member_values(self.value(file, owner), file.text(name))
         if kind in _CALLS:
             return self._called(file, node)
         if kind in {"new_expression", "struct_expression"}:
-            made = node.child_by_field_name("constructor") or node.child_by_field_name("name")
-            return self._names.value(file, made) if made is not None else ()
+            return self.value(file, field_of(node, "constructor", "name"))
         if kind in _TYPED:
-            written = node.child_by_field_name("type") or node.named_children[-1]
-            return self.typed(file, file.text(written), written)
+            return self.typed(file, node.child_by_field_name("type") or node.named_children[-1])
         if kind in _INNER:
-            inner = node.child_by_field_name("operand") or node.child_by_field_name("argument")
-            inner = inner or node.child_by_field_name("value")
-            inner = inner or (node.named_children[0] if node.named_child_count else None)
-            return self._names.value(file, inner) if inner is not None else ()
+            return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
         if kind in _CHOICES:
-            found = [self._names.value(file, child) for child in node.named_children]
-            return next((one for one in found if any(isinstance(e, Definition | Module) for e in one)), ())
+            choices = [self.value(file, child) for child in node.named_children]
+            return next((row for row in choices if any(isinstance(one, Definition | Module) for one in row)), ())
         return () if kind in _UNKNOWN else (OUTSIDE,)
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
-        name = file.text(node)
+        name, is_rust = file.text(node), file.language == "rust"
         if name in _SELF and (name != "self" or file.language in {"python", "rust", "ruby"}):
-            if file.language == "rust" and name == "self" and node.parent is not None and "scoped" in node.parent.type:
-                return (self._names.imports.rust_module(file, node),)
-            return self._names.classes.enclosing(file, node)
-        if name in _SUPER and file.language == "rust":
-            parent = self._modules.rust_parent(self._names.imports.rust_module(file, node))
-            return (parent,) if parent is not None else (OUTSIDE,)
+            if is_rust and name == "self" and node.parent is not None and "scoped" in node.parent.type:
+                return (rust_module(file, node),)
+            return self.enclosing(file, node)
         if name in _SUPER:
-            return tuple(
-                b
-                for one in self._names.classes.enclosing(file, node)
-                if isinstance(one, Definition)
-                for b in self._names.classes.bases(one)
-            )
-        if name == "crate":
-            return (self._modules.crate_root(file.path),)
-        return self._named_value(file, name, node)
+            if is_rust:
+                return (self.modules.rust_parent(rust_module(file, node)) or OUTSIDE,)
+            return self._bases_around(file, node)
+        return (self.modules.crate_root(file.path),) if name == "crate" else self._named_value(file, name, node)
+
+    def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
+        """What a dotted name at a place is: each step is a field or member of the one before."""
+        first, *rest = name.split(".")
+        if first in {"crate", "super"} and file.language == "rust":
+            return self.rust_path(file, [first, *rest], node)
+        here = self.enclosing(file, node) if first in _SELF else self._named_value(file, first, node)
+        for step in rest:
+            here = self._member_values(here, step)
+        return here
 
     def _named_value(self, file: SourceFile, name: str, node: Node) -> Entities:
-        bound = self._names.bound(file, name, node)
+        bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        found = (
-            self._names.imports.imported(file, bound, name)
-            if isinstance(bound, Import)
-            else self._names.unbound(file, name, node)
-        )
-        return tuple(dict.fromkeys(one for entity in found for one in self._as_value(entity)))
+        meant = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
+        return tuple(dict.fromkeys(one for entity in meant for one in self._as_value(entity)))
 
     def _as_value(self, entity: Entity) -> Entities:
         """A constant counts for its type; classes, functions and modules for themselves."""
         if not isinstance(entity, Definition):
             return (entity,)
-        file, node = self._code.file(entity.path), name_node(self._code, entity)
+        file, node = self.code.file(entity.path), self.code.name_node(entity)
         binding = binding_of(node) if node is not None else None
         if file is None or binding is None or binding.how is How.DECLARED or binding.value is None is binding.type:
             return (entity,)
-        if binding.value is not None and binding.value.type in FUNCTIONS | {"object", "class"}:
+        if binding.value is not None and binding.value.type in _OBJECTS:
             return (entity,)
         return self.bound_value(file, binding)
 
     def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
-        """What is known of a variable."""
+        """The value of a variable."""
         if bound.how is How.DECLARED:
-            return self._names.at(file, file.text(bound.node), bound.node) or (OUTSIDE,)
+            return self.at(file, bound.node) or (OUTSIDE,)
         if bound.member is not None:
             return self._member_values(self.source(file, bound), file.text(bound.member))
-        if bound.type is None and bound.value is not None and bound.value.type in FUNCTIONS | {"object", "class"}:
-            return self._names.at(file, file.text(bound.node), bound.node)
+        if bound.type is None and bound.value is not None and bound.value.type in _OBJECTS:
+            return self.at(file, bound.node)
         return self.source(file, bound)
 
     def source(self, file: SourceFile, bound: Binding) -> Entities:
         """What a variable or pattern is given: by its written type, else by its value."""
-        if bound.type is not None:
-            return self.typed(file, file.text(bound.type), bound.type)
-        if bound.value is not None:
-            return self._names.value(file, bound.value)
+        if bound.type is not None or bound.value is not None:
+            return self.typed(file, bound.type) if bound.type is not None else self.value(file, bound.value)
         is_passed = bound.how is How.PARAMETER and file.language == "python"
         return self._fixture(file, bound.node) if is_passed else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
         """What pytest passes under the name of a parameter: the fixture of that name in this file or a conftest."""
-        name = file.text(node)
         near = [
             one
-            for one in self._code.defined(name)
+            for one in self.code.defined(file.text(node))
             if one.path == file.path
             or (one.path.endswith("conftest.py") and file.path.startswith(one.path.removesuffix("conftest.py")))
         ]
         for one in sorted(near, key=lambda one: (one.path != file.path, -len(one.path))):
-            own, declared = self._code.file(one.path), declaration(self._code, one)
-            if own is not None and declared is not None and "fixture" in decorator(own, declared):
+            if "fixture" in self.code.decorator(one):
                 return self.returned(one)
         return ()
 
-    def _member_values(self, owners: Entities, name: str) -> Entities:
-        """What is known of a field, a property or a method without its call."""
-        found: dict[Entity, None] = {}
-        for owner in owners:
-            for one in self._names.classes.field(owner, name) or self._properties(self._names.member(owner, name)):
-                found[one] = None
-        return tuple(found)
+    # Calls
 
-    def _properties(self, members: Entities) -> Entities:
-        values: list[Entity] = []
-        for one in members:
-            is_read = isinstance(one, Definition) and is_property(self._code, one)
-            values += self.returned(one) if is_read and isinstance(one, Definition) else self._as_value(one)
-        return tuple(values)
+    def meaning(self, file: SourceFile, node: Node) -> Entities:
+        """What a name means where it is used, called or inherited from."""
+        return self.once("meaning", file, node, self._meaning)
+
+    def _meaning(self, file: SourceFile, node: Node) -> Entities:
+        owner, name = owner_of(node), file.text(node)
+        if owner is not None:
+            return self.of_members(self.value(file, owner), name)
+        before = tokens_before(node, file.source)
+        return self.of_members(self.dotted(file, before, node), name) if before else self.bare(file, name, node)
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
         """What a call gives back."""
-        called = node.child_by_field_name("function") or node.child_by_field_name("name")
-        called = called or (node.named_children[0] if node.named_child_count else None)
+        called = field_of(node, "function", "name") or first_child(node)
         while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
             called = called.named_children[0]
-        if called is None:
+        if called is None or called.type not in _NAMES:
             return ()
-        name = called
-        if called.type in DOTTED:
-            name = called.named_children[-1]
-        elif called.type not in LEAVES:
-            return ()
+        name = called.named_children[-1] if called.type in DOTTED else called
         text = file.text(name)
         if text == "super" and file.language == "python":
-            return tuple(
-                b
-                for one in self._names.classes.enclosing(file, node)
-                if isinstance(one, Definition)
-                for b in self._names.classes.bases(one)
-            )
-        found: dict[Entity, None] = {}
-        meant = self._names.meaning(file, name)
+            return self._bases_around(file, node)
+        meant = self.meaning(file, name)
         if text in _PASSING and not any(isinstance(one, Definition) for one in meant):
-            owner = owner_of(name)
-            return self._names.value(file, owner) if owner is not None else ()
-        for one in meant:
-            found |= dict.fromkeys(self.result(one))
-        return tuple(found)
+            return self.value(file, owner_of(name))
+        return tuple(dict.fromkeys(value for one in meant for value in self.result(one)))
 
     def result(self, entity: Entity) -> Entities:
         """What calling something gives back: an object of a class, what a function returns."""
-        if isinstance(entity, Module):
-            return ()
         if not isinstance(entity, Definition):
-            return (OUTSIDE,)
-        declared = declaration(self._code, entity)
-        if declared is None:
-            return ()
-        if declared.type in FUNCTIONS or declared.type in {"method_elem", "function_signature", "method_signature"}:
+            return () if isinstance(entity, Module) else (OUTSIDE,)
+        declared = self.code.declaration(entity)
+        if declared is not None and declared.type in _RETURNING:
             return self.returned(entity)
-        if declared.type in SCOPES or declared.type in {"type_spec", "enum_item", "struct_item", "type_alias"}:
-            return (entity,)
-        return ()
+        return (entity,) if declared is not None and declared.type in _CONSTRUCTED else ()
 
     def returned(self, one: Definition) -> Entities:
         """What a function returns: by its written type, else by its first `return` that tells."""
-        file, declared = self._code.file(one.path), declaration(self._code, one)
+        file, declared = self.code.file(one.path), self.code.declaration(one)
         if file is None or declared is None:
             return ()
-        fields = (declared.child_by_field_name(field) for field in ("return_type", "result", "returns", "type"))
-        written = next((node for node in fields if node is not None), None)
+        written = field_of(declared, "return_type", "result", "returns", "type")
         if written is not None:
             if written.type == "parameter_list" and written.named_child_count:
                 written = written.named_children[0]
                 written = written.child_by_field_name("type") or written
-            return self.typed(file, file.text(written), written)
-        if file.language not in {"python", "javascript", "typescript", "tsx"}:
+            return self.typed(file, written)
+        if file.language not in _UNTYPED:
             return ()
         body = declared.child_by_field_name("body")
         if body is not None and declared.type == "arrow_function" and body.type != "statement_block":
-            return self._names.value(file, body)
+            return self.value(file, body)
         for word in ("return", "yield"):
-            for node in self._statements(file, word, declared):
-                found = self._names.value(file, node)
-                if any(entity is not OUTSIDE for entity in found):
-                    return found
+            for node in _statements(file, word, declared):
+                values = self.value(file, node)
+                if any(entity is not OUTSIDE for entity in values):
+                    return values
         return ()
 
-    def _statements(self, file: SourceFile, word: str, declared: Node) -> Iterable[Node]:
-        """The values of the `return`s of a function itself."""
-        if file.root is None:
-            return
-        for match in re.finditer(rb"\b" + word.encode() + rb"\b", file.source[declared.start_byte : declared.end_byte]):
-            start = declared.start_byte + match.start()
-            leaf = file.root.descendant_for_byte_range(start, start + len(word))
-            statement = leaf.parent if leaf is not None else None
-            if statement is None or statement.type not in {"return_statement", "yield"}:
-                continue
-            if (
-                statement.named_child_count
-                and next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared
-            ):
-                yield statement.named_children[0]
 
-    def typed(self, file: SourceFile, text: str, node: Node) -> Entities:
-        """What a written type names."""
-        name = principal(text)
-        return self._names.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
-
-    def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """What a dotted name at a place is: each step is a field or member of the one before."""
-        first, *rest = name.split(".")
-        if first in _SELF:
-            here = self._names.classes.enclosing(file, node)
-        elif first in {"crate", "super"} and file.language == "rust":
-            return self._names.imports.path(file, name.split("."), node)
-        else:
-            here = self._named_value(file, first, node)
-        for step in rest:
-            here = self._member_values(here, step)
-        return here
+def _statements(file: SourceFile, word: str, declared: Node) -> Iterator[Node]:
+    """The values of the `return`s of a function itself."""
+    if file.root is None:
+        return
+    for match in re.finditer(rb"\b" + word.encode() + rb"\b", file.source[declared.start_byte : declared.end_byte]):
+        start = declared.start_byte + match.start()
+        leaf = file.root.descendant_for_byte_range(start, start + len(word))
+        statement = leaf.parent if leaf is not None else None
+        if statement is None or statement.type not in {"return_statement", "yield"} or not statement.named_child_count:
+            continue
+        if next((outer for outer in above(statement) if outer.type in FUNCTIONS), None) == declared:
+            yield statement.named_children[0]

@@ -1,7 +1,12 @@
 """Ranking of records: by their words, by their vectors where there are some, and by what is known about them.
 
 A record may have several documents (the axes of an experience): it is found once, through the best of them, unless
-the filters ask for one. Conversations are ranked with what stands around each turn (`satchel.search.sessions`).
+the filters ask for one. Conversations are ranked with what stands around each turn (`conversation_neighbours`).
+
+Boosts are signals beside the match: how far a record can be relied on, how much it matters, how new it is. Each is a
+share (0 to 1) times a weight on the log scale of the score. Together they are worth at most `LARGEST`: they order what
+matches about equally well, and a record that matches clearly better stays in front. Only routine commits step back
+further: they share the words of every question about the project and answer few.
 """
 
 from __future__ import annotations
@@ -15,24 +20,84 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import ROUTINE_FACTOR, adjustments, routine
 from satchel.search.bm25 import FloatArray
-from satchel.search.documents import ALSO, document_id, document_of
+from satchel.search.dense import Likeness, similar_documents
+from satchel.search.documents import ALSO, document_of, identity_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
 from satchel.search.query import Query
-from satchel.search.strategies import SearchStrategy
-from satchel.sources.peripheral import asks_for_routine
+from satchel.search.retrievers import SearchStrategy
+from satchel.sources.peripheral import asks_for_routine, is_routine_commit
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
 from satchel.store.segments import IntArray
 from satchel.types import Hit, Kind, Signal, Span
-from satchel.vocabulary import Axis
+from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 
 if TYPE_CHECKING:
-    from satchel.search.likeness import Likeness
-    from satchel.search.sessions import Surroundings
+    from satchel.search.conversation_neighbours import Surroundings
+
+TIER_WEIGHT = 0.12
+"""Gold before abandoned is worth a match that is a tenth better (0.12 times the 0.8 between their weights)."""
+
+IMPORTANCE_WEIGHT = 0.12
+"""The same for a memory of importance 1 before one of importance 0."""
+
+RECENCY_WEIGHT = 0.08
+"""Less than the others: what is old is not wrong. It orders two records that say the same."""
+
+LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
+"""A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
+
+ROUTINE_FACTOR = 0.3
+"""A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
+
+HALF_LIFE_SECONDS = 30 * 86_400.0
+"""The half-life of recency, the same as for nodes of a graph: after 30 days a half is left, after 60 a quarter."""
+
+DAY_SECONDS = 86_400
+
+_TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
+
+
+def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
+    moment = bundle.updated or bundle.created
+    return beside_words(bundle.kind, bundle.fields.get("confidence_tier"), bundle.importance, moment, now)
+
+
+def beside_words(kind: Kind, tier: object, importance: float | None, moment: float, now: float) -> tuple[Signal, ...]:
+    """What speaks for a record of a kind: its tier, its importance, and when it was written, as far as they count."""
+    signals = []
+    if kind is Kind.EXPERIENCE:
+        signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
+    if kind is Kind.MEMORY and importance is not None:
+        signals.append(Signal("importance", importance, IMPORTANCE_WEIGHT))
+    if now > 0:
+        signals.append(Signal("recency", round(recency(moment, now), 4), RECENCY_WEIGHT))
+    return tuple(signals)
+
+
+def routine(bundle: Bundle) -> Signal | None:
+    """What speaks against a commit that a bot made, or that only moves versions; None for all other records."""
+    if bundle.kind is not Kind.COMMIT or not is_routine_commit(bundle.title, str(bundle.fields.get("author", ""))):
+        return None
+    return Signal("routine", 1.0, round(math.log(ROUTINE_FACTOR), 4))
+
+
+def tier_share(bundle: Bundle) -> float:
+    """How far an experience can be relied on, 0 to 1."""
+    return _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
+
+
+def recency(moment: float, now: float) -> float:
+    """1 for today or later, 0.5 for 30 days before the day of `now`, 0 for what has no time."""
+    if moment <= 0:
+        return 0.0
+    today = now // DAY_SECONDS * DAY_SECONDS
+    return float(0.5 ** (max(today - moment, 0.0) / HALF_LIFE_SECONDS))
+
 
 VECTOR_WEIGHT = 0.35
 """The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
@@ -91,8 +156,6 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
-        from satchel.search.likeness import similar_documents  # here, because most roots have no vectors
-
         similar = similar_documents(lexicon, likeness)
         covered = similar.count
         matched = np.maximum(matched, similar.relevance)
@@ -102,8 +165,8 @@ def search_records(
     ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
     windows = scores.window if is_alone else None
-    found = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
-    hits = _hits(store, found, candidates, filters, now)
+    ranking = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
+    hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
     return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count, strength, strength)
 
@@ -137,7 +200,7 @@ class _Ranking:
 def _around(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings | None:
     if kind is not Kind.CONVERSATION:
         return None
-    from satchel.search.sessions import surroundings
+    from satchel.search.conversation_neighbours import surroundings
 
     return surroundings(store, kind, lexicon, query)
 
@@ -151,19 +214,19 @@ def _share(values: FloatArray) -> FloatArray:
     return values / max(float(values.max(initial=0.0)), 1e-12)
 
 
-def _hits(store: Store, found: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
+def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
     """The best records that the filters admit; where these leave too few, more and more documents are looked at."""
-    finite = np.flatnonzero(np.isfinite(found.ranked))
+    finite = np.flatnonzero(np.isfinite(ranking.ranked))
     picked: dict[int, _Picked] = {}
-    seen, count = 0, candidates * found.documents_per_record
+    seen, count = 0, candidates * ranking.documents_per_record
     while True:
-        best = finite[bm25.largest(found.ranked[finite], count)]
-        _pick(store, found, best[seen:], filters, picked, candidates)
+        best = finite[bm25.largest(ranking.ranked[finite], count)]
+        _pick(store, ranking, best[seen:], filters, picked, candidates)
         if filters == NO_FILTERS or len(picked) >= candidates or len(best) == len(finite):
             break
         seen, count = len(best), count * PORTION_GROWTH
-    largest = max((found.ranked[record.positions[0]] for record in picked.values()), default=1.0)
-    hits = [_hit(found, record, float(largest), now) for record in picked.values()]
+    largest = max((ranking.ranked[record.positions[0]] for record in picked.values()), default=1.0)
+    hits = [_hit(ranking, record, float(largest), now) for record in picked.values()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document.id))
 
 
@@ -177,17 +240,17 @@ class _Picked:
 
 
 def _pick(
-    store: Store, found: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
+    store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
     """Add the records of these documents (best first) that are admitted, by bundle, until there are `most` of them.
 
     Documents of a record that was taken are noted with it, however late they come. A document that stands alone, as the
     section of a note does, is a record of its own, by its row.
     """
-    columns = found.lexicon.columns
+    columns = ranking.lexicon.columns
     owners = columns.bundle_id[columns.document_bundle[positions]].tolist()
     rows = columns.document_row[positions].tolist()
-    groups = rows if found.windows is not None else owners
+    groups = rows if ranking.windows is not None else owners
     if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
@@ -201,41 +264,43 @@ def _pick(
             record.positions.append(position)
 
 
-def _hit(found: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
+def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
     bundle = record.bundle
-    others = [document_id(bundle.kind, bundle.key, row.name, row.twin, row.start, row.end) for row in record.parts[1:]]
+    others = [identity_of(bundle, part) for part in record.parts[1:]]
     document = document_of(bundle, part, {ALSO: others} if others else {})
-    known = adjustments(bundle, now)
-    aside = None if found.wants_routine else routine(bundle)
-    known = (*known, aside) if aside is not None else known
-    value = math.log(float(found.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in known)
+    boosts = adjustments(bundle, now)
+    aside = None if ranking.wants_routine else routine(bundle)
+    boosts = (*boosts, aside) if aside is not None else boosts
+    value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
     signals = [
         Signal(column.name, round(float(column.values[position]), 4), column.weight)
-        for column in found.signals
+        for column in ranking.signals
         if column.values[position] > 0
     ]
     return Hit(
         document=document,
-        relevance=float(found.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
+        relevance=float(ranking.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
         score=value,
-        spans=_spans(found, position, value) if document.location is not None else (Span(part.start, part.end, value),),
-        signals=(*signals, *known),
+        spans=_spans(ranking, position, value)
+        if document.location is not None
+        else (Span(part.start, part.end, value),),
+        signals=(*signals, *boosts),
     )
 
 
-def _spans(found: _Ranking, position: int, value: float) -> tuple[Span, ...]:
+def _spans(ranking: _Ranking, position: int, value: float) -> tuple[Span, ...]:
     """The windows of a document that match, best first; all have about the value of the document, in their order."""
-    assert found.windows is not None
-    columns, first = found.lexicon.columns, int(found.lexicon.document_first_window[position])
-    windows = range(first, first + int(found.lexicon.document_window_count[position]))
-    best = max((float(found.windows[window]) for window in windows), default=0.0) or 1.0
-    matching = [window for window in windows if found.windows[window] > 0] or list(windows)[:1]
+    assert ranking.windows is not None
+    columns, first = ranking.lexicon.columns, int(ranking.lexicon.document_first_window[position])
+    windows = range(first, first + int(ranking.lexicon.document_window_count[position]))
+    best = max((float(ranking.windows[window]) for window in windows), default=0.0) or 1.0
+    matching = [window for window in windows if ranking.windows[window] > 0] or list(windows)[:1]
     rows = [
         Span(
             int(columns.window_start[window]),
             int(columns.window_end[window]),
-            value + math.log(max(float(found.windows[window]) / best, SMALLEST_SHARE)),
+            value + math.log(max(float(ranking.windows[window]) / best, SMALLEST_SHARE)),
         )
         for window in matching
     ]

@@ -69,11 +69,11 @@ class Order:
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     """The order of a lexicon's live documents, worked out once a revision."""
-    known = lexicon.cache.get(_ORDER)
-    if known is None:
-        known = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
-    assert isinstance(known, Order)
-    return known
+    cached = lexicon.cache.get(_ORDER)
+    if cached is None:
+        cached = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
+    assert isinstance(cached, Order)
+    return cached
 
 
 _ORDER = ("order of sessions",)
@@ -123,8 +123,8 @@ def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Su
     asking[marked.path[0]] = True
     asks = asking[columns.document_bundle]
     speakers = np.zeros(len(columns.document_row))
-    for found in asked:
-        speakers[found.signature[0]] = 1.0
+    for speaking in asked:
+        speakers[speaking.signature[0]] = 1.0
     length = lexicon.document_length
     worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)
     return Surroundings(order_of(store, kind, lexicon), asks, worth)

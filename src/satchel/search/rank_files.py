@@ -15,15 +15,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from satchel.search import bm25, calls, history, mentions
+from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.file_weights import FILE_WEIGHTS as FILE_WEIGHTS
-from satchel.search.file_weights import FileWeights as FileWeights
-from satchel.search.frames import Place
+from satchel.search.mentions import Mentions, Place, look_up
 from satchel.search.peripherals import aside
 from satchel.search.query import Query
-from satchel.search.strategies import SearchStrategy
+from satchel.search.retrievers import FILE_WEIGHTS as FILE_WEIGHTS
+from satchel.search.retrievers import FileWeights as FileWeights
+from satchel.search.retrievers import SearchStrategy
 from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, title_share, windows_share
+from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
@@ -88,7 +89,7 @@ class Ranking:
     file_rank: IntArray
     value: FloatArray
     calls: FloatArray
-    mentions: mentions.Mentions
+    mentions: Mentions
     weights: Mapping[str, float]
     peripheral: npt.NDArray[np.bool_]
     evidence: Evidence
@@ -104,7 +105,7 @@ def rank(
     store: Store,
     lexicon: Lexicon,
     kind: Kind,
-    votes: history.Votes,
+    votes: Votes,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     similar: FloatArray | None = None,
     weights: FileWeights = (),
@@ -115,15 +116,15 @@ def rank(
     replace those of the signals that they name.
     """
     scores = bm25.score(lexicon, query.terms)
-    found = mentions.look_up(query, store, lexicon)
+    mentions = look_up(query, store, lexicon)
     voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     peripheral = aside(query, store, lexicon, kind, scores)
     primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
-    evidence = _evidence(query, lexicon, scores, found)
+    evidence = _evidence(query, lexicon, scores, mentions)
     if silent:
-        scores, found = _silenced(scores, found, silent)
+        scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
-    signals = _file_signals(lexicon, scores, found, voted, primary.bundle, similar)
+    signals = _file_signals(lexicon, scores, mentions, voted, primary.bundle, similar)
     file_score = np.zeros(len(lexicon.columns.bundle_id))
     weighted = FILE_WEIGHTS | dict(weights)
     for name, values in signals.items():
@@ -138,15 +139,17 @@ def rank(
     support = _calls(store, lexicon, scores.document, file_score) if follows_calls else np.zeros_like(scores.title)
     windows = _ranked_windows(lexicon, scores.window, file_score, file_rank, similar)
     value = np.full(len(lexicon.columns.window_document), -np.inf)
-    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, found, primary)
+    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
         value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
     best = float(value[windows].max(initial=-np.inf))
-    named = found.symbol[lexicon.columns.window_document[windows]] >= CLEARLY_NAMED
+    named = mentions.symbol[lexicon.columns.window_document[windows]] >= CLEARLY_NAMED
     stepped_back = demoted[lexicon.window_bundle[windows]] & ~named
     value[windows] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
-    _lift_frames(value, found.places, lexicon)
-    return Ranking(scores, file_score, signals, file_rank, value, support, found, weighted, peripheral, evidence, best)
+    _lift_frames(value, mentions.places, lexicon)
+    return Ranking(
+        scores, file_score, signals, file_rank, value, support, mentions, weighted, peripheral, evidence, best
+    )
 
 
 def relevance(ranking: Ranking, lexicon: Lexicon, windows: Sequence[int], strength: float) -> FloatArray:
@@ -162,25 +165,25 @@ def relevance(ranking: Ranking, lexicon: Lexicon, windows: Sequence[int], streng
 
 
 def _silenced(
-    scores: bm25.Scores, found: mentions.Mentions, silent: AbstractSet[SearchStrategy]
-) -> tuple[bm25.Scores, mentions.Mentions]:
+    scores: bm25.Scores, mentions: Mentions, silent: AbstractSet[SearchStrategy]
+) -> tuple[bm25.Scores, Mentions]:
     """Both without what the silent strategies found. What is matched stays: it is what relevance means."""
     if SearchStrategy.LEXICAL in silent:
         window, document, bundle = map(np.zeros_like, (scores.window, scores.document, scores.bundle))
         scores = replace(scores, window=window, document=document, bundle=bundle)
     if SearchStrategy.NAMES in silent:
         scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
-        path, symbol, trace = map(np.zeros_like, (found.path, found.symbol, found.trace))
-        found = mentions.Mentions(path, symbol, trace)
-    return scores, found
+        path, symbol, trace = map(np.zeros_like, (mentions.path, mentions.symbol, mentions.trace))
+        mentions = Mentions(path, symbol, trace)
+    return scores, mentions
 
 
-def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, found: mentions.Mentions) -> Evidence:
+def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """What speaks for the answer. Tests count as well: they say that the project has what is asked about."""
     return Evidence(
         title_share(scores.title[lexicon.live_document], scores.title_mass),
         windows_share(scores.window_matched[lexicon.live_window]),
-        min(float(found.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
+        min(float(mentions.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
         len(query.terms),
     )
 
@@ -193,7 +196,7 @@ def _by_maximum(values: FloatArray) -> FloatArray:
 def _file_signals(
     lexicon: Lexicon,
     scores: bm25.Scores,
-    found: mentions.Mentions,
+    mentions: Mentions,
     history_votes: FloatArray,
     primary: npt.NDArray[np.bool_],
     similar: FloatArray | None,
@@ -201,7 +204,7 @@ def _file_signals(
     owner = lexicon.columns.document_bundle
     total = len(lexicon.columns.bundle_id)
     symbol, trace = np.zeros(total), np.zeros(total)
-    for values, named in ((symbol, found.symbol), (trace, found.trace)):
+    for values, named in ((symbol, mentions.symbol), (trace, mentions.trace)):
         places = np.flatnonzero(named)
         np.maximum.at(values, owner[places], named[places])
     raw = {
@@ -210,7 +213,7 @@ def _file_signals(
         "history": history_votes,
         "whole file": scores.bundle,
         "name": scores.name / np.sqrt(1 + lexicon.bundle_document_count * NAME_DILUTION),
-        "path mention": found.path,
+        "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
     }
@@ -232,11 +235,11 @@ class _Primary:
 def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_tests: bool) -> _Primary:
     demoted = ((lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)) | peripheral
     bundle = lexicon.live_bundle & ~demoted
-    known = lexicon.cache.get(_Primary)
-    if not isinstance(known, _Primary) or not np.array_equal(known.demoted, demoted):
+    cached = lexicon.cache.get(_Primary)
+    if not isinstance(cached, _Primary) or not np.array_equal(cached.demoted, demoted):
         document, window = bundle[lexicon.columns.document_bundle], bundle[lexicon.window_bundle]
-        known = lexicon.cache[_Primary] = _Primary(demoted, bundle, document, window)
-    return known
+        cached = lexicon.cache[_Primary] = _Primary(demoted, bundle, document, window)
+    return cached
 
 
 def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
@@ -284,9 +287,9 @@ def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> Floa
 def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_score: FloatArray) -> FloatArray:
     combined = _by_maximum(document_scores) + file_score[lexicon.columns.document_bundle]
     combined[~lexicon.live_document] = 0.0
-    best = bm25.largest(combined, calls.SEEDS)
+    best = bm25.largest(combined, SEEDS)
     seeds = [(int(position), float(combined[position])) for position in best if combined[position] > 0]
-    return _by_maximum(calls.neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
+    return _by_maximum(neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
 
 
 def _ranked_windows(
@@ -319,12 +322,12 @@ def _window_values(
     file_score: FloatArray,
     file_rank: IntArray,
     support: FloatArray,
-    found: mentions.Mentions,
+    mentions: Mentions,
     primary: _Primary,
 ) -> FloatArray:
     columns = lexicon.columns
     document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
-    mentioned = np.minimum(found.symbol[document], MENTION_CEILING) / MENTION_CEILING + found.trace[document]
+    mentioned = np.minimum(mentions.symbol[document], MENTION_CEILING) / MENTION_CEILING + mentions.trace[document]
     comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
     part_value = (
         VALUE_TITLE * _scaled(scores.title, primary.document, document)

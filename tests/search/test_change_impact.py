@@ -7,7 +7,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.receipts.service import change_notes
-from satchel.search.concerned import blended, impact_of_change
+from satchel.search.change_impact import blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change
 from satchel.testing import TinyRepository

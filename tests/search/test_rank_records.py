@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from satchel.search.dense import VECTOR_FLOOR, Likeness
 from satchel.search.documents import ALSO
-from satchel.search.likeness import VECTOR_FLOOR, Likeness
-from satchel.search.records import VECTOR_WEIGHT
+from satchel.search.rank_records import VECTOR_WEIGHT
 from satchel.search.searcher import WINDOWS_PER_RECORD
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind

@@ -12,8 +12,17 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from satchel.search.change_relations import (
+    CHANGED,
+    CHANGED_TEST,
+    SIGNAL,
+    Impact,
+    faded,
+    impact_of_definitions,
+    merged,
+    with_impact,
+)
 from satchel.search.documents import document_of
-from satchel.search.impact import CHANGED, CHANGED_TEST, SIGNAL, Impact, faded, impact_of_definitions, with_impact
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import Definition
@@ -51,14 +60,14 @@ def blended(query: Query, change: Change) -> Query:
     """The question with what the change names and, at low weight, with the words of the changed lines."""
     names = " ".join(f"`{name}`" for name in change.names)
     own = analyse(names)
-    known = {term.term for term in query.terms}
+    asked = {term.term for term in query.terms}
     lines = analyse("\n".join(["", *(f"    {line}" for line in change.words.split("\n"))]))
     extra: dict[str, float] = {}
     for source in (own, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
     factor = WORD_FACTOR if query.terms else 1.0
-    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in known]
+    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in asked]
     symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 
@@ -80,30 +89,21 @@ def _removed(file: ChangedFile, name: str) -> Definition:
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
     """The hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
-        rest = tuple(_own_file(hit, change) for hit in result.hits)
+        rest = tuple(faded(hit, OWN_FILE) if _file_of(change, hit) else hit for hit in result.hits)
         return with_impact(replace(result, hits=rest), impact, store)
     if kind is Kind.COMMIT:
-        return replace(result, hits=_merged(result.hits, _commit_hits(result.hits, change, store)))
+        return replace(result, hits=merged(result.hits, _commit_hits(result.hits, change, store)))
     return result
 
 
-def _merged(found: Sequence[Hit], related: Sequence[Hit]) -> tuple[Hit, ...]:
-    by_id = {hit.document.id: hit for hit in found}
-    by_id |= {hit.document.id: hit for hit in related}
-    return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id)))
-
-
-def _own_file(hit: Hit, change: Change) -> Hit:
-    location = hit.document.location
-    if location is None or change.file(location.path) is None:
-        return hit
-    return faded(hit, OWN_FILE)
+def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
+    """The changed file that a hit is in."""
+    return change.file(hit.document.location.path) if hit.document.location is not None else None
 
 
 def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:
     """Whether the change itself touches these lines of a document: a definition by its name, all else by its lines."""
-    location = hit.document.location
-    file = change.file(location.path) if location is not None else None
+    file = _file_of(change, hit)
     if file is None:
         return False
     if hit.document.role in (Role.FUNCTION, Role.METHOD, Role.CLASS):
@@ -122,7 +122,7 @@ def _changed_rows(change: Change, store: Store) -> dict[int, float]:
     return rows
 
 
-def _commit_hits(found: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
+def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
     """Commits that touched the changed files: the more of them and the later, the nearer."""
     paths = [file.path for file in change.files]
     touched: dict[int, set[str]] = defaultdict(set)
@@ -131,8 +131,8 @@ def _commit_hits(found: Sequence[Hit], change: Change, store: Store) -> list[Hit
     parts = store.parts(touched)
     bundles = store.bundles({part.bundle for part in parts.values()})
     visible = set(store.iterate_keys(Kind.COMMIT)) if parts else set()
-    known = {hit.document.id: hit for hit in found}
-    ceiling = max((hit.score for hit in found), default=0.0)
+    by_id = {hit.document.id: hit for hit in searched}
+    ceiling = max((hit.score for hit in searched), default=0.0)
     weights = _path_weights(paths, touched, store)
     newest = max((bundle.created for bundle in bundles.values()), default=0.0)
     rated = []
@@ -148,7 +148,7 @@ def _commit_hits(found: Sequence[Hit], change: Change, store: Store) -> list[Hit
     unasked = 0
     for share, bundle, part in rated[:MOST_COMMITS]:
         document = document_of(bundle, part)
-        hit = known.get(document.id)
+        hit = by_id.get(document.id)
         if hit is None:
             unasked += 1
             if unasked > MOST_TOUCHED_ONLY:

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.adjust import ROUTINE_FACTOR, recency, routine, tier_share
 from satchel.search.documents import document_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
-from satchel.search.records import SearchResult
+from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
@@ -135,8 +134,8 @@ def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
 def _newest(store: Store, kind: Kind, most: int) -> list[Bundle]:
     """The newest records of a kind, newest first."""
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
-    found = store.bundles(ids)
-    newest = [found[identity] for identity in ids if identity in found]
+    bundles = store.bundles(ids)
+    newest = [bundles[identity] for identity in ids if identity in bundles]
     return sorted(newest, key=lambda bundle: routine(bundle) is not None)[:most]
 
 
@@ -166,17 +165,17 @@ def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
 def _shares(bundle: Bundle, standing: Standing, match: float, now: float) -> dict[str, float]:
     """The signals of a record that count here and that its kind has."""
     fields = bundle.fields
-    known: dict[str, float] = {"match": match, "recency": recency(bundle.updated or bundle.created, now)}
+    signals: dict[str, float] = {"match": match, "recency": recency(bundle.updated or bundle.created, now)}
     if bundle.kind is Kind.EXPERIENCE:
-        known["tier"] = tier_share(bundle)
-        known["failed"] = float(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
+        signals["tier"] = tier_share(bundle)
+        signals["failed"] = float(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
     elif bundle.kind is Kind.MEMORY:
-        known["importance"] = bundle.importance or 0.0
+        signals["importance"] = bundle.importance or 0.0
     elif bundle.kind is Kind.VALUE:
-        known["support"] = min(float(fields.get("cluster_size", 0)) / MANY_MEMBERS, 1.0)
-        known["domain"] = _share(fields.get("domains", {}), standing.domain)
-        known["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
-    return {name: share for name, share in known.items() if standing.weights.get(name)}
+        signals["support"] = min(float(fields.get("cluster_size", 0)) / MANY_MEMBERS, 1.0)
+        signals["domain"] = _share(fields.get("domains", {}), standing.domain)
+        signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
+    return {name: share for name, share in signals.items() if standing.weights.get(name)}
 
 
 def _share(counts: Mapping[str, Any], name: str) -> float:

@@ -1,19 +1,21 @@
 """What depends on a definition: its call sites, what implements or overrides it, and the tests that reach it.
 
-Asked for by a change of the work tree, and by questions such as "what breaks if I rename `Client.send`".
+A change of the work tree asks for it, and questions such as "what breaks if I rename `Client.send`". An answer that
+somebody edits from has the calls of the functions that a search found first.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from satchel.search.documents import document_of
+from satchel.search.documents import documents_of
 from satchel.store.records import StoredPart
-from satchel.types import Hit, Signal, Span
+from satchel.types import Hit, Role, Signal, Span
 
 if TYPE_CHECKING:
     from satchel.search.query import Query
@@ -50,11 +52,8 @@ MOST_TARGETS = 200
 MOST_FILES, FEWEST_FILES = 250, 10
 """Files that are parsed for the callers of one definition; where many are asked for, each has its part of them."""
 
-MOST_BETWEEN = 8
-"""Callers over which tests are looked for, the nearest first."""
-
-FURTHER_FILES = 40
-"""Files that are parsed for the callers of a caller."""
+MOST_BETWEEN, FURTHER_FILES = 8, 40
+"""Callers over which tests are looked for, the nearest first, and files that are parsed for the callers of each."""
 
 CONTEXT_LINES, TEST_LINES = 2, 1
 """Lines shown before and after a call in production code and in a test."""
@@ -62,11 +61,9 @@ CONTEXT_LINES, TEST_LINES = 2, 1
 SMALL_LINES = 12
 """A part of so many lines is one window."""
 
-FIRST_LINES = 24
-"""Of a long definition that is asked about, so many lines come first; the others count less."""
-
-REST = 0.75
-"""What the other lines of a long definition count: they come after the calls, before the tests."""
+FIRST_LINES, REST = 24, 0.75
+"""So many lines of a long definition that is asked about come first; the others count less: they come after the calls,
+before the tests."""
 
 SUBJECT = 0.4
 """The definition that a question is about is worth so much more (log scale) than the best answer of the search."""
@@ -86,6 +83,20 @@ MOST_ALIKE = 3
 
 MOST_CHARACTERS = 400
 """A longer question, or one of several lines, is a report or a task, whatever names it says that it changes."""
+
+MOST_SUBJECTS, NEAR = 3, 1.0
+"""Functions whose calls are looked for: the first ones of the ranking, as far as they are worth nearly as much as the
+best one (log scale)."""
+
+FILES_PER_SUBJECT = 10
+"""Files that are parsed for the calls of one function: some thirty in all, less than a tenth of a second."""
+
+MOST_CALLS, MOST_SITES = 12, 3
+"""Documents that call one function, those of production code first, and calls that are shown of each: the others of a
+test file say the same again."""
+
+CALL_DROP, TEST_DROP = 0.7, 1.4
+"""How much less (log scale) a call in production code and in a test is worth than the function that is called."""
 
 _ACTS = r"(?:renam|remov|delet|chang|modif|refactor|mov|deprecat|replac|drop|inlin)(?:e|es|ed|ing|y|ies|ied|ping|ped)?"
 _WORDING = re.compile(
@@ -141,37 +152,38 @@ class Impact:
 
     def listing(self) -> list[dict[str, Any]]:
         """Every call site and use, file by file: those of production code first, then those of tests."""
-        rows = []
-        for target, callers in self.callers:
-            uses = [site for site in self.uses if len(self.callers) == 1]
-            files: dict[str, list[CallSite]] = {}
-            for site in sorted((*callers.sites, *uses), key=lambda site: site.secondary):
-                files.setdefault(site.path, []).append(site)
-            rows.append(
-                {
-                    "name": target.qualified,
-                    "path": target.path,
-                    "line": target.line,
-                    "calls": len(callers.sites),
-                    "files": [_listed(path, sites) for path, sites in files.items()],
-                    "unread_files": callers.unread,
-                }
-            )
-        return rows
+        return [
+            {
+                "name": target.qualified,
+                "path": target.path,
+                "line": target.line,
+                "calls": len(callers.sites),
+                "files": _listed([*callers.sites, *(self.uses if len(self.callers) == 1 else ())]),
+                "unread_files": callers.unread,
+            }
+            for target, callers in self.callers
+        ]
 
 
-def _listed(path: str, sites: Sequence[CallSite]) -> dict[str, Any]:
-    """The lines of one file that call a definition, those that name it otherwise, and in which definitions."""
-    calls = sorted({site.line for site in sites if site.how == "call"})
-    uses = sorted({site.line for site in sites if site.how != "call"} - {*calls})
-    names = list(dict.fromkeys(site.name for site in sites if site.name))
-    return {"path": path, "lines": calls, "uses": uses, "names": names, "test": all(one.secondary for one in sites)}
+def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
+    """By file: the lines that call a definition, those that name it otherwise, and in which definitions they are."""
+    files: dict[str, list[CallSite]] = {}
+    for site in sorted(sites, key=lambda site: site.secondary):
+        files.setdefault(site.path, []).append(site)
+    rows = []
+    for path, own in files.items():
+        calls = sorted({site.line for site in own if site.how == "call"})
+        uses = sorted({site.line for site in own if site.how != "call"} - {*calls})
+        names = list(dict.fromkeys(site.name for site in own if site.name))
+        is_test = all(one.secondary for one in own)
+        rows.append({"path": path, "lines": calls, "uses": uses, "names": names, "test": is_test})
+    return rows
 
 
 def speaks_of_impact(text: str) -> bool:
     """Whether a question is about changing something, or about who uses it, by its wording."""
-    asked = text.strip()
-    return len(asked) <= MOST_CHARACTERS and "\n" not in asked and _WORDING.search(asked) is not None
+    question = text.strip()
+    return len(question) <= MOST_CHARACTERS and "\n" not in question and _WORDING.search(question) is not None
 
 
 def is_act(word: str) -> bool:
@@ -189,19 +201,19 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     targets = impact_targets(query.text, relations)
     if not targets:
         return None
-    related = _Found(relations)
-    callers = [(target, related.depend_on(target, MOST_FILES)) for target in targets]
+    dependents = _Dependents(relations)
+    callers = [(target, dependents.depend_on(target, MOST_FILES)) for target in targets]
     uses: list[CallSite] = []
     for target in targets:
-        uses += related.uses(target)
+        uses += dependents.uses(target)
         if _CALLEES.search(query.text):
-            related.callees(target, CALLER)
-    return Impact(related.rows, tuple(callers), tuple(uses), is_question=True)
+            dependents.callees(target, CALLER)
+    return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True)
 
 
 def impact_targets(text: str, relations: Relations) -> list[Definition]:
     """The definitions that a question about an impact names: the longest name that is clear, first come first."""
-    from satchel.search.named import clear, definitions_named
+    from satchel.search.relations import clear, definitions_named, last_of
 
     rated: list[tuple[int, int, list[Definition]]] = []
     for match in _NAMES.finditer(text):
@@ -210,29 +222,25 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
         if not is_marked and not _PLAIN_BEFORE.search(text[: match.start()]):
             continue
         named = definitions_named(relations.code, name)
-        owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(_last(one.owner))}\b", text)]
+        owned = [one for one in named if one.owner and re.search(rf"\b{re.escape(last_of(one.owner))}\b", text)]
         subject = clear(owned or named, MOST_ALIKE)
         if subject:
             rated.append((-len(name.split(".")) if not owned else -2, match.start(), subject))
     return min(rated, key=lambda row: row[:2])[2] if rated else []
 
 
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
 def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
     """What depends on definitions that are being changed; `own` are the documents of the change itself, by row."""
-    related = _Found(relations, own)
+    dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
-    callers = [(target, related.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
+    callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
     for target in targets[:MOST_TARGETS]:
         if own.get(target.row) == CHANGED:
-            related.callees(target, CALLEE)
-    return Impact(related.rows, tuple(callers))
+            dependents.callees(target, CALLEE)
+    return Impact(dependents.rows, tuple(callers))
 
 
-class _Found:
+class _Dependents:
     """Documents by row with how near they are; the nearest relation counts, and its lines."""
 
     def __init__(self, relations: Relations, own: Mapping[int, float] | None = None) -> None:
@@ -242,11 +250,11 @@ class _Found:
     def _add(self, row: int, weight: float, lines: Iterable[tuple[int, int]] = ()) -> None:
         if row < 0 or (self._own is not None and row in self._own):
             return
-        known = self.rows.get(row, Related(0.0))
-        if weight > known.weight:
-            self.rows[row] = Related(weight, tuple(lines) or known.lines)
-        elif weight == known.weight and known.lines:
-            self.rows[row] = Related(weight, (*known.lines, *lines))
+        before = self.rows.get(row, Related(0.0))
+        if weight > before.weight:
+            self.rows[row] = Related(weight, tuple(lines) or before.lines)
+        elif weight == before.weight and before.lines:
+            self.rows[row] = Related(weight, (*before.lines, *lines))
 
     def depend_on(self, target: Definition, most_files: int) -> Callers:
         """Add a definition, its callers, its heirs, and the tests of both; the callers are given back."""
@@ -259,19 +267,16 @@ class _Found:
         between = dict.fromkeys(site.row for site in callers.sites if not site.secondary and site.row != target.row)
         for row in list(between)[:MOST_BETWEEN]:
             middle = self._relations.definition(row)
-            further = self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ()
-            for site in further:
+            for site in self._relations.callers(middle, FURTHER_FILES).sites if middle is not None else ():
                 if site.secondary:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
     def uses(self, target: Definition) -> tuple[CallSite, ...]:
         """Add what names a definition without calling it."""
-        from satchel.search.relations import USE
-
         uses = self._relations.uses(target, MOST_FILES)
         for site in uses:
-            weight = (FURTHER_TEST if site.secondary else USER) if site.how == USE else IMPORTER
+            weight = (FURTHER_TEST if site.secondary else USER) if site.how == "use" else IMPORTER
             self._add(site.row, weight, [around(site)])
         return uses
 
@@ -290,9 +295,14 @@ def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
 def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
     """The hits of a search and everything that the impact names, best first."""
     factor = ALIKE if impact.is_sure else UNSURE
-    by_id = {hit.document.id: faded(hit, factor) if impact.is_question else hit for hit in result.hits}
-    by_id |= {hit.document.id: hit for hit in _hits(result.hits, impact, store)}
-    return replace(result, hits=tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id))))
+    rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
+    return replace(result, hits=merged(rest, _hits(result.hits, impact, store)))
+
+
+def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
+    """The hits of a search, best first; those found by relation replace those of the same document."""
+    by_id = {hit.document.id: hit for hit in (*hits, *related)}
+    return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id)))
 
 
 def beside_impact(result: SearchResult) -> SearchResult:
@@ -306,19 +316,16 @@ def faded(hit: Hit, factor: float) -> Hit:
     return replace(hit, score=hit.score + math.log(factor), spans=spans)
 
 
-def _hits(found: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
+def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     related = impact.related
-    rows = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
-    parts = store.parts(rows)
-    bundles = store.bundles({part.bundle for part in parts.values()})
-    known = {hit.document.id: hit for hit in found}
-    ceiling = max((hit.score for hit in found), default=0.0)
-    top = max((hit.file_score for hit in found), default=1.0)
+    by_id = {hit.document.id: hit for hit in searched}
+    ceiling = max((hit.score for hit in searched), default=0.0)
+    top = max((hit.file_score for hit in searched), default=1.0)
     hits = []
-    for row in rows:
-        part, relation = parts[row], related[row]
-        document = document_of(bundles[part.bundle], part)
-        hit = known.get(document.id) or Hit(document, 0.0, -math.inf)
+    nearest = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
+    for row, (part, document) in documents_of(store, nearest).items():
+        relation = related[row]
+        hit = by_id.get(document.id) or Hit(document, 0.0, -math.inf)
         value = ceiling + math.log(relation.weight) * (SPREAD if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
@@ -344,8 +351,8 @@ def spans_of(part: StoredPart, relation: Related, value: float) -> tuple[Span, .
         return (Span(part.start, part.end, value),)
     if not relation.lines:
         first = min(part.start + FIRST_LINES - 1, part.end)
-        rest = Span(first + 1, part.end, value + math.log(REST))
-        return (Span(part.start, first, value), rest) if first < part.end else (Span(part.start, first, value),)
+        rest = (Span(first + 1, part.end, value + math.log(REST)),) if first < part.end else ()
+        return (Span(part.start, first, value), *rest)
     spans: list[Span] = []
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
@@ -354,3 +361,40 @@ def spans_of(part: StoredPart, relation: Related, value: float) -> tuple[Span, .
         elif len(spans) < MOST_SPANS:
             spans.append(Span(start, end, value - LATER_CALL * len(spans)))
     return tuple(spans)
+
+
+def with_callers(result: SearchResult, store: Store) -> SearchResult:
+    """The hits of a search for code, and the calls of the functions that come first in it."""
+    least = result.hits[0].score - NEAR if result.hits else 0.0
+    functions = [hit for hit in result.hits if hit.document.role in (Role.FUNCTION, Role.METHOD)]
+    subjects = [hit for hit in functions if hit.score >= least][:MOST_SUBJECTS]
+    if not subjects:
+        return result
+    from satchel.search.relations import Relations  # here, because parsing is only for those who edit
+
+    relations = Relations(store)
+    calls: dict[int, Hit] = {}
+    for subject in subjects:
+        assert subject.document.location is not None
+        target = relations.named(subject.document.location.path, subject.document.title)
+        if target is None:
+            continue
+        sites: dict[int, list[CallSite]] = defaultdict(list)
+        for site in relations.callers(target, FILES_PER_SUBJECT).sites:
+            if site.row != target.row and (site.row in sites or len(sites) < MOST_CALLS):
+                sites[site.row].append(site)
+        calls = dict(_call_hits(subject, sites, store)) | calls
+    hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.document.id))
+    return replace(result, hits=tuple(hits))
+
+
+def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:
+    """One hit for each document that calls the subject, with the lines of its calls."""
+    hits = []
+    for row, (part, document) in documents_of(store, sites).items():
+        own = sites[row]
+        value = subject.score - (TEST_DROP if own[0].secondary else CALL_DROP)
+        spans = spans_of(part, Related(1.0, tuple(around(site, 1) for site in own[:MOST_SITES])), value)
+        hit = Hit(document, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
+        hits.append((row, hit))
+    return hits
