@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from satchel import config
-from satchel.assemble.candidates import Candidate, within_blanks
+from satchel.assemble.candidates import Candidate
 from satchel.assemble.given import GIVEN, Given, read_results
 from satchel.assemble.items import entity_row
 from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.pack import pack
 from satchel.assemble.section import Section, subtract
-from satchel.assemble.source_lines import FileLines
+from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.supply import Supply, supply
 from satchel.assemble.thresholds import FillPolicy
 from satchel.errors import UsageError
@@ -141,7 +141,7 @@ def _is_covered(candidate: Candidate, section: Section) -> bool:
     location = candidate.document.location
     if group is None or location is None or candidate in section.shown:
         return False
-    whole = within_blanks(section.lines[candidate.group], location.start_line, location.end_line)
+    whole = without_blank_ends(section.lines[candidate.group].lines, location.start_line, location.end_line)
     return not subtract([whole], group.ranges)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.source_lines import Lines, around
+from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
 from satchel.types import Detail, Document, Hit, Kind, Role, Trust
 
@@ -193,7 +193,7 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.document.kind is Kind.CODE
     start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
-    whole = within_blanks(lines, start, end)
+    whole = without_blank_ends(lines.lines, start, end)
     size = lines_size(lines, *whole)
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.document.role, asked):
@@ -213,7 +213,7 @@ def file_candidates(
         ]
     made = []
     for span in hit.spans:
-        shown = within_blanks(lines, max(span.start, start), min(span.end, end))
+        shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         if shown[0] > shown[1]:
             continue
         size = lines_size(lines, *shown)
@@ -246,7 +246,7 @@ def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(gains, [len(row) + 1 for row in rows], characters)
             if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
-                shown = within_blanks(lines, whole[0] + run[0], whole[0] + run[1])
+                shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
                 steps.append(Step(Detail.WINDOW, (shown,)))
             elif run is None and characters > LEAST_EXCERPT:
                 steps += _cut_line(rows, gains, whole[0], asked, characters)
@@ -269,16 +269,6 @@ def licence_end(lines: Lines) -> int:
     """The last line of the comment above everything that says who owns the file, 0 where there is none."""
     end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
     return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
-
-
-def within_blanks(lines: Lines, start: int, end: int) -> Range:
-    """The range without blank lines at its ends; blank throughout, its first line."""
-    first, last = start, min(end, len(lines.lines))
-    while last > first and not lines.lines[last - 1].strip():
-        last -= 1
-    while first < last and not lines.lines[first - 1].strip():
-        first += 1
-    return first, last
 
 
 def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: AbstractSet[str]) -> bool:

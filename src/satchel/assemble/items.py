@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, Range, within_blanks
+from satchel.assemble.candidates import Candidate, Range
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
+from satchel.assemble.source_lines import without_blank_ends
 from satchel.keys import handle, nonce
 from satchel.search.documents import ALSO
 from satchel.sources.line_counts import Counted
@@ -175,7 +176,7 @@ def _documents(group: Group) -> list[_Shown]:
 def _told(group: Group, location: Location) -> tuple[int, int]:
     """The lines of a document without blank ones at its ends, which are not shown."""
     assert group.lines is not None
-    return within_blanks(group.lines, location.start_line, location.end_line)
+    return without_blank_ends(group.lines.lines, location.start_line, location.end_line)
 
 
 def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:

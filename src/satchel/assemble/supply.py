@@ -14,7 +14,6 @@ from satchel.assemble.candidates import (
     lines_size,
     shortened_steps,
     signature_range,
-    within_blanks,
 )
 from satchel.assemble.given import GIVEN, Entity
 from satchel.assemble.imports import binding
@@ -22,7 +21,7 @@ from satchel.assemble.options import AssemblyOptions
 from satchel.assemble.places import WHOLE_FILES, Standing, relative_path, stand
 from satchel.assemble.render.layout import group_of
 from satchel.assemble.section import Group, Section
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
@@ -119,10 +118,12 @@ def _located(entity: Entity, rank: int, lines: Lines, standing: Standing, option
     language = language_of(lines.path) or ""
     location = Location(lines.path, standing.start, standing.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, standing, language)
-    whole = within_blanks(lines, standing.start, standing.end)
+    whole = without_blank_ends(lines.lines, standing.start, standing.end)
     size = lines_size(lines, *whole)
     last = len(lines.lines)
-    around = within_blanks(lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last))
+    around = without_blank_ends(
+        lines.lines, max(whole[0] - options.context_lines, 1), min(whole[1] + options.context_lines, last)
+    )
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
