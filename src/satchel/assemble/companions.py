@@ -108,14 +108,8 @@ def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) ->
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    longer = Candidate(
-        candidate.hit,
-        candidate.value - REST_DROP,
-        size,
-        candidate.place,
-        lambda: (made,),
-        leader=candidate.leader or candidate,
-    )
+    value, leader = candidate.value - REST_DROP, candidate.leader or candidate
+    longer = Candidate(candidate.hit, value, size, candidate.place, lambda: (made,), leader=leader)
     longer.body, longer.trust = candidate.body, candidate.trust
     return [longer]
 
