@@ -7,7 +7,7 @@ from __future__ import annotations
 
 UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
-    "asyncio", "importlib.resources", "pathspec", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
+    "asyncio", "importlib.resources", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
     "satchel.assemble.related", "satchel.file_contents", "satchel.search.concerned",
     "satchel.sources.change",

@@ -23,13 +23,13 @@ from satchel.types import Context, ContextItem, Failure, Kind, Signal, Trust
 if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
     from satchel.assemble.situation import Guide
-    from satchel.rules.applies import Applied
     from satchel.rules.check import Report
     from satchel.rules.gather import ActiveContext, Gathered, Guides
+    from satchel.rules.inheritance import ContextTree
+    from satchel.rules.injection import Provider, Registry
+    from satchel.rules.instructions import Applied
     from satchel.rules.judge import Judge
-    from satchel.rules.registry import Provider, Registry
     from satchel.rules.situation import Situation
-    from satchel.rules.tree import ContextTree
 
 Answer = TypeVar("Answer")
 
@@ -96,9 +96,9 @@ class Guided:
     def _guidance(self) -> Guides:
         if self._guides is None:
             from satchel.rules.gather import Guides
+            from satchel.rules.inheritance import ContextTree
+            from satchel.rules.injection import Registry
             from satchel.rules.instructions import Instructions
-            from satchel.rules.registry import Registry
-            from satchel.rules.tree import ContextTree
 
             root, allow = self.places.root, self.loaded.settings.redact_allow
             self._guides = Guides(ContextTree(root, allow), Instructions(root, allow), Registry())
@@ -180,7 +180,7 @@ class Guided:
         """The answer to a request about a situation, what was asked in the end, and what its handles stand for."""
         from satchel.assemble.situation import situation_context, situation_request
         from satchel.rules.gather import gather
-        from satchel.rules.supply import Sources, supplied
+        from satchel.rules.injection import Sources, supplied
 
         settings = self.loaded.settings
         before = [*before, *(account.failures if account is not None else ())]
@@ -262,7 +262,7 @@ class Guided:
         if given is not None:
             return given, []
         if self._judge is None and self.loaded.settings.judge_endpoint:
-            from satchel.rules.llm_judge import model_judge
+            from satchel.rules.judge import model_judge
 
             try:
                 self._judge = model_judge(self.loaded.settings, self._environ)
@@ -271,15 +271,14 @@ class Guided:
         return self._judge, []
 
     def _judged(self, conditions: Sequence[str], situation: Situation, judge: Judge | None) -> Any:
-        from satchel.rules.judge import judged
-        from satchel.rules.verdicts import VerdictFiles
+        from satchel.rules.judge import VerdictFiles, judged
 
         return judged(conditions, situation, judge, VerdictFiles(self.places.state, self._key))
 
     def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
         """The situation itself, the instruction files that apply, and the active contexts, each with its texts."""
         from satchel.assemble.situation import Guide
-        from satchel.rules.document import file_of
+        from satchel.rules.context_files import file_of
         from satchel.rules.wording import essentials, full_text, instruction_texts, one_line, title_of
 
         allow = self.loaded.settings.redact_allow

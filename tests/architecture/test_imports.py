@@ -88,9 +88,8 @@ REPORTS = frozenset(
         "satchel.index.status",
         "satchel.search.changes",
         "satchel.learn.entries",
-        "satchel.rules.applies",
+        "satchel.rules.instructions",
         "satchel.rules.check",
-        "satchel.rules.lines",
         "satchel.learn.lessons",
     }
 )

@@ -234,9 +234,10 @@ def test_secrets_and_hidden_characters_never_enter(tana: Index) -> None:
 
 
 def test_what_is_no_export_is_an_error_with_its_path(tana: Index) -> None:
-    tana.root.write_text("[]")
-    with pytest.raises(UsageError, match=r"export\.json: this is no JSON"):
-        tana.run()
+    for text, message in (("{", "this is no JSON"), ("[]", "there is no list 'docs'")):
+        tana.root.write_text(text)
+        with pytest.raises(UsageError, match=rf"export\.json: {message}"):
+            tana.run()
     tana.options = replace(tana.options, export_bytes=1)
     with pytest.raises(NoIndexError, match=r"notes\.max_export_bytes"):
         tana.run()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.rules.tree import ContextTree
+from satchel.rules.inheritance import ContextTree
 
 Write = Callable[[Mapping[str, str]], Path]
 

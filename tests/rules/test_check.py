@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from satchel import Satchel
+from satchel.rules.check import contradictions, repeats, rule_lines
 from satchel.rules.instructions import Form, Instruction
-from satchel.rules.lines import contradictions, repeats, rule_lines
 
 Opened = Callable[..., Satchel]
 

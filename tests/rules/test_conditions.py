@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UnsafePathError, UsageError
-from satchel.rules.conditions import ConditionError, parse_condition
-from satchel.rules.expression import Expression, ExpressionError, problem_of
+from satchel.rules.conditions import PATTERN_MEMORY, ConditionError, parse_condition, pattern, pattern_problem
 from satchel.rules.paths import Globs, resolved
 from satchel.rules.paths import problem_of as glob_problem
 from satchel.rules.situation import Situation, make_situation
@@ -79,7 +78,8 @@ def test_nothing_holds_of_what_the_situation_does_not_say(when: dict[str, Any]) 
         ({"paths": "../x"}, "leads outside its folder", ("paths",)),
         ({"time": "25:00-26:00"}, "is no span of the day", ("time",)),
         ({"task_matches": "("}, "is no regular expression", ("task_matches",)),
-        ({"task_matches": r"(a)\1"}, "uses groupref, which is not possible here", ("task_matches",)),
+        ({"task_matches": r"(a)\1"}, r"that RE2 accepts: invalid escape sequence: \1", ("task_matches",)),
+        ({"task_matches": ["a", "(?=a)"]}, "that RE2 accepts: invalid perl operator: (?=", ("task_matches",)),
     ],
 )
 def test_a_condition_that_cannot_be_used_says_where_and_why(when: Any, message: str, place: tuple[Any, ...]) -> None:
@@ -103,24 +103,35 @@ EXPRESSIONS = [
 
 
 @given(st.sampled_from(EXPRESSIONS), st.text("abcx 1\n_A", max_size=12))
-def test_expressions_find_what_the_standard_library_finds(expression: str, text: str) -> None:
-    assert Expression(expression).found_in(text) == bool(re.search(expression, text, re.IGNORECASE))
+def test_patterns_match_what_the_standard_library_matches(expression: str, text: str) -> None:
+    text = text.strip()  # as the text of a task is
+    assert bool(pattern(expression).search(text)) == bool(re.search(expression, text, re.IGNORECASE))
 
 
-def test_an_expression_that_would_never_end_does() -> None:
-    assert not Expression("(a+)+b").found_in("a" * 4_000)
-    assert not Expression("(.*)*(.*)*(.*)*x").found_in("y" * 1_000)
+@pytest.mark.parametrize("expression", ["(a+)+b", "(.*)*(.*)*(.*)*x", "(a|aa)+$b", "(a?){30}a{30}b", "(a|b|ab)*c"])
+def test_a_hostile_pattern_runs_in_bounded_memory(expression: str) -> None:
+    compiled = pattern(expression)
+    assert compiled.options.max_mem == PATTERN_MEMORY
+    assert not compiled.search("a" * 4_000)
 
 
 @pytest.mark.parametrize(
     ("expression", "message"),
-    [("a" * 500, "has 500 characters"), ("(a{100}){100}", "states"), ("(?=a)", "uses assert"),
-     ("a" + "(" * 200, "no regular")],
+    [("a" * 500, "has 500 characters"), ("(a{100}){100}", "repetition size"), (r"\pL{1000}", "too large"),
+     ("(){4000000000}", "repeat {4000000000}"), ("a{1,99999}", "repeat {1,99999}"), ("a{,3}", "repeat {,3}"),
+     ("a{2000}", "repetition size"), ("(?=a)", "no regular"), ("(?<!a)b", "no regular"),
+     ("a" + "(" * 200, "no regular"), ("(((a{9}){9}){9}){9}", "repetition size")],
 )  # fmt: skip
-def test_an_expression_that_cannot_be_used_says_why(expression: str, message: str) -> None:
-    with pytest.raises(ExpressionError, match=message):
-        Expression(expression)
-    assert message in problem_of(expression)
+def test_a_pattern_that_cannot_be_used_says_why(expression: str, message: str) -> None:
+    assert message in pattern_problem(expression)
+    with pytest.raises(ConditionError, match="task_matches"):
+        parse_condition({"task_matches": expression})
+
+
+def test_a_pattern_sees_letters_of_any_language_and_damaged_text() -> None:
+    when = parse_condition({"task_matches": "MÜDE|\\pL+keit"})
+    assert when.check(Situation(task="so müde")).holds
+    assert when.check(Situation(intent="Höflichkeit \ud800")).holds
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from satchel.rules.applies import Applied, applied, near, of_folders, to_judge
-from satchel.rules.folders import folders_below
-from satchel.rules.instructions import Instruction, Instructions, front_matter
+from satchel.rules.check import folders_below
+from satchel.rules.instructions import (
+    Applied,
+    Instruction,
+    Instructions,
+    applied,
+    front_matter,
+    to_judge,
+)
 from satchel.rules.judge import Opinion, Verdict, WordJudge
 from satchel.rules.situation import make_situation
 from tests.evaluation import data_file
@@ -15,7 +21,7 @@ from tests.rules.conftest import Write
 
 
 def rows_for(root: Path, *paths: str, task: str = "") -> list[Applied]:
-    found, _ = near(Instructions(root), paths)
+    found, _ = Instructions(root).near(paths)
     asked = to_judge(found, paths)
     situation = make_situation({"files": list(paths), "task": task})
     opinions = dict(zip(asked, WordJudge().judge(asked, situation), strict=True))
@@ -27,7 +33,7 @@ def applying(root: Path, *paths: str, task: str = "") -> list[str]:
 
 
 def one(root: Path, path: str, folder: str = "") -> Instruction:
-    found, _ = Instructions(root).of_folder(folder)
+    found, _ = Instructions(root).of_folders([folder])
     return next(instruction for instruction in found if instruction.path == path)
 
 
@@ -78,7 +84,7 @@ def test_a_rule_with_a_description_alone_is_judged_and_one_with_nothing_is_for_p
     assert applying(root, task="fix the css of a button") == []
     reasons = {row.instruction.path: row.reason for row in rows_for(root, "a.py")}
     assert "neither globs nor a description" in reasons[".cursor/rules/hand.mdc"]
-    found, _ = of_folders(Instructions(root), ["", "sub"])
+    found, _ = Instructions(root).of_folders(["", "sub"])
     (far,) = [row for row in applied(found, ["a.py"], {}) if row.instruction.folder == "sub"]
     assert far.reason == "no file of the situation lies below sub/"
 
@@ -123,7 +129,7 @@ def test_links_stand_for_what_they_lead_to_and_are_shown_once(write: Write) -> N
     root = write({"AGENTS.md": "rules", "sub/AGENTS.md": "sub", "sub/CLAUDE.md": "AGENTS.md", "docs/x.md": "far"})
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     (root / "CLAUDE.local.md").symlink_to("/etc/passwd")
-    found, notes = Instructions(root).of_folder("")
+    found, notes = Instructions(root).of_folders([""])
     assert [(row.path, row.stands_for, row.text) for row in found] == [
         ("CLAUDE.md", "AGENTS.md", "rules"),
         ("AGENTS.md", "", "rules"),
@@ -135,7 +141,7 @@ def test_links_stand_for_what_they_lead_to_and_are_shown_once(write: Write) -> N
 
 
 def test_a_file_that_leads_to_one_that_is_gone_is_noted(write: Write) -> None:
-    found, notes = Instructions(write({"CLAUDE.md": ".agents/rules/base.md"})).of_folder("")
+    found, notes = Instructions(write({"CLAUDE.md": ".agents/rules/base.md"})).of_folders([""])
     assert found == []
     assert (
         notes[0].message == "CLAUDE.md: cannot be read: vanished: it leads to .agents/rules/base.md, which is not there"
@@ -149,13 +155,13 @@ def test_a_folder_of_rules_that_is_a_link_is_not_entered(write: Write, tmp_path:
     root = write({"a.py": ""})
     (root / ".claude").mkdir()
     (root / ".claude/rules").symlink_to(outside, target_is_directory=True)
-    assert Instructions(root).of_folder("") == ([], [])
+    assert Instructions(root).of_folders([""]) == ([], [])
 
 
 def test_patterns_that_cannot_be_used_apply_to_nothing(write: Write) -> None:
     root = write({".claude/rules/a.md": "---\npaths: ../x/**\n---\ntext"})
     assert applying(root, "a.py", "x/y") == []
-    _, notes = Instructions(root).of_folder("")
+    _, notes = Instructions(root).of_folders([""])
     assert "the pattern '../x/**' leads outside its folder" in notes[0].message
 
 
@@ -175,7 +181,7 @@ def test_folders_of_others_are_passed_over(write: Write) -> None:
 
 def test_an_undecided_description_does_not_apply(write: Write) -> None:
     root = write({".cursor/rules/a.mdc": "---\ndescription: d\n---\nx"})
-    found, _ = near(Instructions(root), [])
+    found, _ = Instructions(root).near([])
     (row,) = applied(found, [], {"d": Opinion(Verdict.UNDECIDED, "no idea", "j")})
     assert not row.applies
     assert row.reason == "its description is judged undecided (no idea)"

@@ -8,10 +8,20 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import ConfigError, JudgeError
-from satchel.rules.judge import Opinion, Verdict, WordJudge, judged
-from satchel.rules.llm_judge import ModelJudge, ModelOptions, model_judge, parse_answer, parse_answers
+from satchel.rules.judge import (
+    MOST_FILES,
+    ModelJudge,
+    ModelOptions,
+    Opinion,
+    Verdict,
+    VerdictFiles,
+    WordJudge,
+    judged,
+    model_judge,
+    parse_answer,
+    parse_answers,
+)
 from satchel.rules.situation import Situation, make_situation
-from satchel.rules.verdicts import MOST_FILES, VerdictFiles
 from satchel.settings import Settings
 from tests.rules.judge_server import JudgeServer, judge_server
 
@@ -214,3 +224,9 @@ def test_words_cannot_tell_what_must_not_be() -> None:
 def test_nothing_is_said_of_a_condition_without_meaning() -> None:
     (opinion,) = WordJudge().judge(["..."], MIGRATION)
     assert (opinion.verdict, opinion.score) == (Verdict.FALSE, 0.0)
+
+
+@pytest.mark.parametrize("word", ["vue", "svelte", "scss"])
+def test_every_word_of_a_topic_counts_for_it(word: str) -> None:
+    (opinion,) = WordJudge().judge(["frontend"], Situation(task=word))
+    assert opinion.verdict is Verdict.TRUE

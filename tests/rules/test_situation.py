@@ -11,7 +11,7 @@ import pytest
 from satchel import Satchel
 from satchel.assemble.render.parse import parse
 from satchel.errors import UsageError
-from satchel.rules.registry import KeyRequest, Supplied
+from satchel.rules.injection import KeyRequest, Supplied
 from satchel.rules.situation import make_situation
 from satchel.tokens import counter
 from satchel.types import Context, Format, Trust

@@ -61,6 +61,16 @@ def test_an_assembler_of_coroutines_works_with_both(is_async: bool) -> None:
     assert call(Coroutines(ValueError("broken"))) == "ValueError: broken"
 
 
+@pytest.mark.parametrize("assembler", [Assembler(), Coroutines()], ids=["sync", "coroutines"])
+def test_a_situation_that_fails_breaks_neither_kind_of_tool(assembler: object) -> None:
+    def broken(*_: object) -> Mapping[str, Any]:
+        raise KeyError("mine")
+
+    tools = aware(assembler, {"edit": edit, "look": look}, situation=broken, deadline_seconds=PATIENCE)
+    assert used(tools["edit"]("a.py"))["warnings"] == ["context: KeyError: 'mine'"]
+    assert used(asyncio.run(tools["look"]("a.py")))["warnings"] == ["context: KeyError: 'mine'"]
+
+
 def test_coroutines_that_hang_are_cancelled_at_the_deadline() -> None:
     assembler = Coroutines(hangs=True)
     tool = aware(assembler, look, deadline_seconds=0.02)

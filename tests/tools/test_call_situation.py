@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel.rules.situation import make_situation
-from satchel.tools.daemons import Daemons
-from satchel.tools.situation import LONGEST_VALUE, MOST_VALUES, call_situation
+from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, call_situation
+from satchel.tools.contexts import Daemons
 
 
 def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:
@@ -70,7 +70,7 @@ def test_the_context_itself_is_no_parameter() -> None:
 
 
 def test_threads_do_the_work_in_order_and_end_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.tools.daemons.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("satchel.tools.contexts.IDLE_SECONDS", 0.01)
     before = {*threading.enumerate()}
     daemons, order = Daemons(1), list[int]()
     jobs = [daemons.start(lambda number=number: order.append(number)) for number in range(5)]  # type: ignore[misc]

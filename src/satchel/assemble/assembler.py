@@ -1,4 +1,4 @@
-"""Search results from anywhere, packed into a context by the same stream that answers questions."""
+"""Search results from anywhere, packed into a context by the same pipeline that answers questions."""
 
 from __future__ import annotations
 

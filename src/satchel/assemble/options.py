@@ -54,7 +54,7 @@ class AssemblyOptions:
             raise UsageError(f"project_root is {os.fspath(self.project_root)!r}: give a folder")
 
     def request(self) -> AssembleRequest:
-        """The same as a request of the stream, which has no question here."""
+        """The same as a request, which has no question here."""
         return AssembleRequest(
             query="",
             max_tokens=self.max_tokens,

@@ -1,8 +1,8 @@
-"""The context of a situation, through the common stream: what guides it first, then what history knows of it.
+"""The context of a situation: first what guides it, then the history that is relevant to it.
 
 Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
-is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried.
-History keeps a share of the budget as long as it has something to say.
+is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried. History
+keeps a share of the budget as long as there is any.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from satchel.assemble.receipts.session import Account
 
 HISTORY_SHARE = 0.35
-"""Of the budget, what guides may not take while history has as much to say: guidance is why one asks, but without the
-failures and commits before it, it is only half an answer. A judgement, not a measured optimum."""
+"""Share of the budget that guides leave to history while there is as much of it: without earlier failures and commits,
+guidance is only half an answer. A judgement, not a measured optimum."""
 
 FRAME_TOKENS = 90
-"""Head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
+"""Tokens of the head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
 
 INJECTED_VALUE = 20.0
-"""Above the value of anything that was found (on the log scale, at most about 10): what a rule injects stands first
-among its kind, in the rule's order."""
+"""Above the value of any search result (at most about 10 on the log scale): what a rule injects comes first among its
+kind, in the rule's order."""
 
 MOST_GUIDES = 500
 """Records of one answer that are considered; the others are counted in a note."""
@@ -71,34 +71,29 @@ def situation_context(
 
     Files that rules inject are pins of the request.
     """
+    account = bench.account
     history, failures = searched_sections(request, bench) if request.query.strip() else ([], [])
     injected, unread = hit_candidates(hits, bench, request)
-    if bench.account is not None:
-        injected = [candidate for candidate in injected if bench.account.is_new(candidate)]
-    sections = _with_records(history, injected, request)
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
-    if bench.account is not None:
-        pinned = [left for pin in pinned if (left := bench.account.sift_pin(pin)) is not None]
-    sections = with_pins(sections, pinned, request.weights, request.limit)
+    if account is not None:
+        injected = [candidate for candidate in injected if account.is_new(candidate)]
+        pinned = [left for pin in pinned if (left := account.sift_pin(pin)) is not None]
+    sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
     problems = [*notes, *failures, *unread, *unpinned]
     if len(guides) > MOST_GUIDES:
         problems.append(Failure("contexts", f"{len(guides)} apply: the first {MOST_GUIDES} count", "use fewer"))
-    chosen = _guide_section(guides[:MOST_GUIDES], request, _need(sections), bench.account)
-    known = bench.account.references() if bench.account is not None else ()
-    return pack(request, [chosen, *sections] if chosen.candidates else sections, bench, tuple(problems), meta, known)
-
-
-def _need(sections: Sequence[Section]) -> float:
-    """Tokens that everything but the guides would take, roughly."""
-    return sum(
-        candidate.size + FRAMES[Format.MARKDOWN].item for section in sections for candidate in section.candidates
-    )
+    others = [candidate for section in sections for candidate in section.candidates]
+    need = sum(candidate.size + FRAMES[Format.MARKDOWN].item for candidate in others)
+    chosen = _guide_section(guides[:MOST_GUIDES], request, need, account)
+    references = account.references() if account is not None else ()
+    sections = [chosen, *sections] if chosen.candidates else sections
+    return pack(request, sections, bench, tuple(problems), meta, references)
 
 
 def _with_records(
     sections: Sequence[Section], injected: Sequence[Candidate], request: AssembleRequest
 ) -> list[Section]:
-    """The sections with the injected records first in theirs; what history found too, or says the same, stands once."""
+    """The sections with the injected records first, without the same records and equal texts from history."""
     by_kind = {section.kind: section for section in sections}
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
     for place, candidate in enumerate(distinct.values()):
@@ -112,15 +107,14 @@ def _with_records(
 
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
-    """The guides in their order, each from the fullest text on that the room left for guides admits."""
+    """The guides in their order, each with its fullest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
     ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))
     candidates = []
     for place, guide in enumerate(ordered):
         frame = FRAMES[request.format].item + count(guide.title)
-        steps = [Step(detail, text=text) for detail, text in zip(_details(len(guide.texts)), guide.texts, strict=True)]
-        candidate = _candidate(guide, steps, place)
+        candidate = _candidate(guide, place)
         if account is not None and not account.is_new(candidate):
             continue
         sizes = [count(step.text) + frame for step in candidate.steps]
@@ -132,12 +126,10 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
     return Section(Kind.CONTEXT, request.weights.get(Kind.CONTEXT, 1.0), candidates, {}, len(candidates) or 1)
 
 
-def _details(count: int) -> list[Detail]:
-    """Full, reduced, and one line for the last of several."""
-    return [Detail.FULL, *[Detail.SIGNATURE] * (count - 2), Detail.LINE][:count] if count > 1 else [Detail.FULL]
-
-
-def _candidate(guide: Guide, steps: Sequence[Step], place: int) -> Candidate:
+def _candidate(guide: Guide, place: int) -> Candidate:
+    """A guide as a candidate: in full, reduced, and on one line for the last of several texts."""
+    details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
+    steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
     document = Document(
         id=guide.id,
         kind=Kind.CONTEXT,
@@ -148,7 +140,7 @@ def _candidate(guide: Guide, steps: Sequence[Step], place: int) -> Candidate:
         updated=guide.updated,
         origin=guide.origin,
     )
-    # The value only orders what is shown, as the places already do: pins come before all that was found.
+    # The value only orders what is shown, as the places already do: pins come before all search results.
     hit = Hit(document, 1.0, -float(place), signals=guide.signals)
     candidate = Candidate(hit, -float(place), 0.0, 0, lambda: steps, pinned=True)
     candidate.trust, candidate.body = guide.trust, guide.texts[0]

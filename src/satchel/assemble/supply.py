@@ -1,4 +1,4 @@
-"""From given entities to candidates of the stream: real lines of real files, else the content as it was given."""
+"""Candidates from the entities of somebody else's results: real lines of real files, else the content of the result."""
 
 from __future__ import annotations
 

@@ -60,8 +60,7 @@ def _status(call: Call) -> Answered:
 
 
 def _doctor(call: Call) -> Answered:
-    from satchel.doctor.check import check_data
-    from satchel.doctor.examine import examine
+    from satchel.doctor import check_data, examine
 
     root = call.engine.places.root
     return Answered("", {"checks": [check_data(check) for check in examine(root, root)]})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from satchel import outside
@@ -21,17 +21,17 @@ from satchel.text import is_meaningful, words
 from satchel.types import Kind
 
 COMMITS_READ = 5_000
-"""How far back fixes are looked for: code of ten years ago says little about asking today."""
+"""Commits that are searched for fixes: code of ten years ago says little about asking today."""
 
 MOST_FILES = 5
 MOST_LINES = 100
-"""Source files and changed lines of a small fix; what is larger has several answers, and no budget holds them."""
+"""Source files and changed lines of a small fix; what is larger has several answers, and no budget fits them."""
 
 FEWEST_WORDS = 4
 """Meaningful words of a message; `fix bug` asks nothing."""
 
 MOST_CHARACTERS = 2_000
-"""Of a message, as a question: longer ones are pasted discussions."""
+"""Characters of a message that become the question: longer ones are pasted discussions."""
 
 LONGEST_SUBJECT = 100
 
@@ -69,7 +69,7 @@ _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 class Fix:
     """A question with its answer. `gold` are the line ranges at the parent that the fix changed, by path.
 
-    Where it only added lines, the line before them stands for the place. `time` is in seconds.
+    Where it only added lines, the line before them marks the place. `time` is in seconds.
     """
 
     sha: str
@@ -81,14 +81,14 @@ class Fix:
 
     @property
     def names_a_file(self) -> bool:
-        """Whether the question has the name of a changed file in it: such questions are easier."""
+        """True if the question has the name of a changed file in it: such questions are easier."""
         text = self.question.lower()
         return any(path.rpartition("/")[2].lower() in text for path in self.gold)
 
 
 @dataclass(slots=True)
 class Mined:
-    """What was found: usable fixes, newest first, how many commits were looked at, and why the others are no use."""
+    """Usable fixes, newest first, the number of commits that were read, and why the others are not usable."""
 
     fixes: list[Fix] = field(default_factory=list)
     commits: int = 0
@@ -103,7 +103,7 @@ def mine(
         raise UsageError(f"limit is {limit}: give at least 1")
     mined = Mined()
     parents = _parents(repository)
-    for commit in _commits(repository, should_stop):
+    for commit in read_commits(repository, limit=COMMITS_READ, merges=True, should_stop=should_stop):
         if commit.time < since:
             continue
         if len(mined.fixes) >= limit:
@@ -111,16 +111,12 @@ def mine(
         mined.commits += 1
         parent = parents.get(commit.sha, ())
         reason = "merge" if len(parent) > 1 else "no parent" if not parent else unusable(commit)
-        fix = None if reason else _whole_fix(repository, commit, parent[0])
+        fix = reason or _fix(repository, commit, parent[0])
         if isinstance(fix, Fix):
             mined.fixes.append(fix)
         else:
-            mined.left_out[reason or fix or ""] += 1
+            mined.left_out[fix] += 1
     return mined
-
-
-def _commits(repository: Repository, should_stop: Callable[[], bool] | None) -> Iterator[Commit]:
-    return read_commits(repository, limit=COMMITS_READ, merges=True, should_stop=should_stop)
 
 
 def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
@@ -131,7 +127,7 @@ def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
 
 
 def unusable(commit: Commit) -> str:
-    """Why the message or the files of a commit say that it is no use, empty where they do not."""
+    """Why the message or the files of a commit exclude it, empty where they do not."""
     subject = commit.subject
     if _REVERT.search(commit.message):
         return "revert"
@@ -148,15 +144,12 @@ def unusable(commit: Commit) -> str:
         return "many files"
     if not _FIX.search(commit.message):
         return "no fix"
-    return "" if _says_enough(question_of(commit.message)) else "says too little"
-
-
-def _says_enough(question: str) -> bool:
-    return len({word for word in words(question) if is_meaningful(word)}) >= FEWEST_WORDS
+    meaningful = {word for word in words(question_of(commit.message)) if is_meaningful(word)}
+    return "" if len(meaningful) >= FEWEST_WORDS else "says too little"
 
 
 def is_source(path: str) -> bool:
-    """Whether a file is code that somebody wrote and ships: no test, example, document or generated file."""
+    """True if a file is code that somebody wrote and ships: no test, example, document or generated file."""
     return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
 
 
@@ -167,19 +160,14 @@ def question_of(message: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
 
 
-def _whole_fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
-    """The fix, or why it is none; a clone that lacks contents cannot say what a commit changed."""
+def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
+    """The fix, or why it is none. A clone without all contents cannot say what every commit changed."""
     try:
-        return _fix(repository, commit, parent)
+        patch = run(repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent, commit.sha)
     except GitError:
         if not repository.partial:
             raise
         return "not in this clone"
-
-
-def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
-    """The fix, or why it is none."""
-    patch = run(repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent, commit.sha)
     gold, changed = changed_lines(patch)
     gold = {path: ranges for path, ranges in gold.items() if is_source(path)}
     if not gold:
@@ -191,11 +179,11 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
 
 
 def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
-    """Of a patch without context: the old line ranges by path, and the lines changed in source files.
+    """The old line ranges by path in a patch without context, and the lines changed in source files.
 
     New files and those whose name git has to quote are left out.
     """
-    found: dict[str, list[tuple[int, int]]] = {}
+    ranges: dict[str, list[tuple[int, int]]] = {}
     path, changed = "", 0
     removed = added = 0  # lines of the hunk that are still to come: they may look like anything
     for line in patch.split(b"\n"):
@@ -207,6 +195,6 @@ def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]],
         elif hunk := _HUNK.match(line):
             start, removed, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
             if path:
-                found.setdefault(path, []).append((max(start, 1), max(start + removed - 1, start, 1)))
+                ranges.setdefault(path, []).append((max(start, 1), max(start + removed - 1, start, 1)))
                 changed += removed + added if is_source(path) else 0
-    return {path: tuple(ranges) for path, ranges in found.items()}, changed
+    return {path: tuple(rows) for path, rows in ranges.items()}, changed

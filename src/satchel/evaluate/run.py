@@ -1,22 +1,31 @@
-"""Asking about each fix at the state before it, oldest first, so that going from one to the next is a small step."""
+"""Asking about each fix at the state before it, oldest first, so that moving from one to the next is a small step.
+
+Answers are kept, because a history does not change: only measures, under the id of the fix; no message, no path and no
+line of code.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 
+from satchel import __version__
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError
-from satchel.evaluate.answers import Answer, Kept, measured
 from satchel.evaluate.fixes import Fix, Mined, mine
 from satchel.evaluate.snapshot import Snapshot
 from satchel.git import find_repository, head
 from satchel.index.report import Progress, Quiet
-from satchel.settings import SETTINGS, attribute
-from satchel.types import Kind
+from satchel.search.query import analyse
+from satchel.settings import SETTINGS, Settings, attribute
+from satchel.sources.roles import is_secondary
+from satchel.types import Context, Hit, Kind
 
 DEFAULT_LIMIT = 100
 """Fixes that are asked about: half a minute, and intervals of about a tenth on either side."""
@@ -24,14 +33,111 @@ DEFAULT_LIMIT = 100
 HITS = 200
 """Parts that a search gives for tuning; they come from some 60 files, and no file below those was ever shown."""
 
-FOLDER = "evaluate"
-
 NOT_INDEXED = "not in the index"
+
+FILE_SIGNALS = frozenset(Settings().search_weights)
+
+_FORM = 1
+"""Raised when the fields of an answer change: older ones are then asked again."""
+
+_HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
+"""Settings that change no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file of a search: whether the fix changed it, whether it ranks lower as a test, and its signals."""
+
+    is_gold: bool
+    is_demoted: bool
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
+
+    `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
+    tokens of the budget. `files` are those of the search, for tuning.
+    """
+
+    sha: str
+    rank: int
+    file_share: float
+    span_share: float
+    used: float
+    gold_files: int
+    files: tuple[RankedFile, ...] = ()
+
+
+def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]) -> Answer:
+    """The measures of one answer; `gold` are the places of the fix that are indexed at all."""
+    shown: dict[str, list[tuple[int, int]]] = {}
+    for item in context.items:
+        if item.location is not None:
+            shown.setdefault(item.location.path, []).extend(item.spans)
+    order = list(shown)
+    rank = min((order.index(path) + 1 for path in gold if path in shown), default=0)
+    hits_of = [
+        [any(start <= last and first <= end for first, last in shown.get(path, ())) for start, end in ranges]
+        for path, ranges in gold.items()
+    ]
+    return Answer(
+        sha=fix.sha,
+        rank=rank,
+        file_share=sum(map(any, hits_of)) / len(gold),
+        span_share=sum(map(sum, hits_of)) / sum(map(len, hits_of)),
+        used=context.usage.utilization,
+        gold_files=len(gold),
+        files=ranked_files(hits, gold, asks_for_tests=analyse(fix.question).asks_for_tests),
+    )
+
+
+def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
+    """The files of a search, best first, each with the signals that its score was made from."""
+    files: dict[str, RankedFile] = {}
+    for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.document.id)):
+        location = hit.document.location
+        if location is not None and location.path not in files:
+            signals = {signal.name: signal.value for signal in hit.signals if signal.name in FILE_SIGNALS}
+            is_demoted = is_secondary(location.path) and not asks_for_tests
+            files[location.path] = RankedFile(location.path in gold, is_demoted, signals)
+    return tuple(files.values())
+
+
+class Kept:
+    """Answers of earlier runs on the same root with the same version, settings and budget; new ones are added."""
+
+    def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
+        values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
+        asked = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
+        name = blake2b(asked.encode(), digest_size=16).hexdigest()
+        self._file = folder / f"{name}.jsonl"
+        self.answers = {answer.sha: answer for answer in self._read()}
+
+    def add(self, answer: Answer) -> None:
+        """Keep one more. Raises OSError."""
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(asdict(answer)) + "\n")
+        self.answers[answer.sha] = answer
+
+    def _read(self) -> list[Answer]:
+        """Every intact line; one that was cut off by a stop is asked again."""
+        answers = []
+        with suppress(OSError, UnicodeDecodeError):
+            for line in self._file.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError, TypeError, KeyError, AttributeError):
+                    data = json.loads(line)
+                    files = tuple(RankedFile(**row) for row in data.pop("files"))
+                    answers.append(Answer(**data, files=files))
+        return answers
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run found: the fixes that were asked about, oldest first, with their answers."""
+    """The result of a run: the fixes that were asked about, oldest first, with their answers."""
 
     mined: Mined
     max_tokens: int
@@ -53,7 +159,7 @@ def evaluate(
 ) -> Outcome:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
-    What an earlier run of this version was told is not asked again, unless `fresh`.
+    The answers of an earlier run of this version are used again, unless `fresh`.
     Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
     """
     root = satchel.places.root
@@ -66,15 +172,14 @@ def evaluate(
     budget = satchel.request("budget", max_tokens=wanted).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = Outcome(mined, budget)
-    kept = Kept(satchel.places.index.parent.parent / FOLDER / satchel.places.index.name, satchel.settings, budget)
-    known = {} if fresh else {fix.sha: answer for fix in mined.fixes if (answer := kept.get(fix.sha)) is not None}
+    kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
     watch = progress or Quiet()
     watch.phase("asking about fixes", len(mined.fixes))
     with tempfile.TemporaryDirectory(prefix="satchel-eval-") as place, closing(_Past(satchel, Path(place))) as past:
         for fix in reversed(mined.fixes):
             if should_stop():
                 break
-            answer = known.get(fix.sha)
+            answer = None if fresh else kept.answers.get(fix.sha)
             if answer is None:
                 answer = past.ask(fix, budget, should_stop)
                 if should_stop():
@@ -133,7 +238,5 @@ class _Past:
 def _settings(satchel: Satchel) -> Mapping[str, object]:
     """The settings in force for the real root, whatever those of an earlier commit say; code needs no vectors."""
     values = asdict(satchel.settings)
-    found = {key: values[attribute(key)] for key in SETTINGS}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()} | {
-        "embed.provider": "off"
-    }
+    rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off"}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}

@@ -6,10 +6,13 @@ knows the history up to there and nothing of what came later.
 
 from __future__ import annotations
 
+import io
 import os
+import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from satchel.errors import GitError
 from satchel.git import Repository, stream
@@ -24,28 +27,27 @@ _SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectf
 
 
 class Snapshot:
-    """A folder that holds one commit after the other; going to a near one writes only what differs."""
+    """A folder with the files of one commit after the other; moving to a near one writes only what differs."""
 
     def __init__(self, folder: Path, repository: Repository, *, most_bytes: int) -> None:
         self.folder = folder
         self._repository = repository
         self._most_bytes = most_bytes
         self._blobs: dict[str, str] = {}
-        self._made = False
 
     def move_to(self, commit: str, should_stop: Callable[[], bool] | None = None) -> None:
-        """Make the folder hold this commit. Raises GitError, OSError. After a stop it may hold anything."""
-        if not self._made:
+        """Put the files of this commit in the folder. Raises GitError, OSError. A stop leaves any state behind."""
+        if not (self.folder / ".git").is_dir():
             self._make(commit)
         entries = tree_entries(self._repository, commit)
         wanted = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
         for path in self._blobs.keys() - wanted.keys():
             (self.folder / path).unlink(missing_ok=True)
             del self._blobs[path]
-        changed = {path: blob for path, blob in wanted.items() if self._blobs.get(path) != blob}
-        places: dict[str, list[str]] = {}
-        for path, blob in changed.items():
-            places.setdefault(blob, []).append(path)
+        places: defaultdict[str, list[str]] = defaultdict(list)
+        for path, blob in wanted.items():
+            if self._blobs.get(path) != blob:
+                places[blob].append(path)
         for blob, content in contents(self._repository, places, should_stop):
             for path in places[blob]:
                 self._write(path, content)
@@ -63,10 +65,9 @@ class Snapshot:
         shallow = self._repository.common_dir / "shallow"
         if self._repository.shallow:
             (git / "shallow").write_bytes(shallow.read_bytes())
-        self._made = True
 
     def _write(self, path: str, content: bytes) -> None:
-        """Put a file in place; what is in its way (a folder that was a file before) goes first."""
+        """Write a file. Anything in its way (such as a file that is a folder now) is removed first."""
         target = self.folder / path
         if len(content) > self._most_bytes:
             target.unlink(missing_ok=True)
@@ -76,21 +77,15 @@ class Snapshot:
                 (self.folder / above).unlink()
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.is_dir():
-            _remove_folder(target)
+            shutil.rmtree(target)
         target.write_bytes(content)
 
 
 def _is_file(path: str, entry: Entry) -> bool:
-    """Whether to write it. A tree from elsewhere may name places that no work tree has."""
+    """True for a file to write. A tree from elsewhere may name places that no work tree has."""
     parts = path.split("/")
     is_odd = any(part in ("", ".", "..") or part.lower().rstrip(" .") == ".git" for part in parts)
     return entry.mode in _REGULAR and not is_odd and "\0" not in path
-
-
-def _remove_folder(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder)
 
 
 def contents(
@@ -102,46 +97,34 @@ def contents(
         return
     feed = "".join(f"{blob}\n" for blob in wanted).encode("ascii")
     with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
-        reader = _Reader(chunks)
+        reader = io.BufferedReader(_Chunks(chunks))
         for blob in wanted:
-            head = reader.line()
-            if head is None:
+            head = reader.readline()
+            if not head.endswith(b"\n"):
                 return
-            if head.endswith(b" missing"):
+            if head.endswith(b" missing\n"):
                 continue
             size = int(head.rpartition(b" ")[2])
-            content = reader.take(size + 1)
+            content = reader.read(size + 1)
             if len(content) <= size:
                 return
             yield blob, content[:size]
-        if reader.line() is not None:
+        if reader.readline().endswith(b"\n"):
             raise GitError("git cat-file said more than it was asked")
 
 
-class _Reader:
-    """Lines and counted bytes of a stream of chunks."""
+class _Chunks(io.RawIOBase):
+    """A stream of chunks as a file."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
         self._rest = b""
 
-    def line(self) -> bytes | None:
-        """The next line without its end, None at the end."""
-        while b"\n" not in self._rest:
-            chunk = next(self._chunks, b"")
-            if not chunk:
-                return None
-            self._rest += chunk
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
+    def readable(self) -> bool:
+        return True
 
-    def take(self, count: int) -> bytes:
-        """The next bytes, fewer only at the end."""
-        parts, missing = [], count
-        for chunk in chain([self._rest], self._chunks):
-            parts.append(chunk[:missing])
-            self._rest = chunk[missing:]
-            missing -= len(parts[-1])
-            if not missing:
-                break
-        return b"".join(parts)
+    def readinto(self, buffer: Any) -> int:
+        self._rest = self._rest or next(self._chunks, b"")
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

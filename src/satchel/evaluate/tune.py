@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from satchel.evaluate.answers import FILE_SIGNALS, Answer
+from satchel.evaluate.run import FILE_SIGNALS, Answer
 from satchel.evaluate.statistics import Estimate, estimate
 from satchel.search.code import FILE_WEIGHTS, SECONDARY_FACTOR
 
@@ -56,12 +56,12 @@ class Proposal:
 
     @property
     def is_offered(self) -> bool:
-        """Whether the weights are worth a look: they differ, and gained something on fixes that they had not seen."""
+        """True if the weights are worth a look: they differ, and gained something on fixes that they had not seen."""
         return bool(self.weights) and self.gain.mean > 0
 
     @property
     def is_sure(self) -> bool:
-        """Whether the gain is more than chance."""
+        """True if the gain is more than chance."""
         return self.gain.low > 0
 
 
@@ -86,8 +86,8 @@ def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | 
         fitted = _fit([case for at, case in enumerate(cases) if at not in left_out], start)
         after[part] = _scores([cases[at] for at in part.tolist()], fitted)
     best = _fit(cases, start)
-    found = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
-    changed = {name: weight for name, weight in found.items() if weight != current[name]}
+    weights = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
+    changed = {name: weight for name, weight in weights.items() if weight != current[name]}
     return Proposal(changed, float(before.mean()), float(after.mean()), estimate((after - before).tolist()), len(cases))
 
 
@@ -100,36 +100,30 @@ def _case(answer: Answer) -> _Case:
 
 
 def _fit(cases: Sequence[_Case], start: Floats) -> Floats:
-    """Go along one weight after the other as long as that gains; from the weights in force, so that chance stays."""
+    """Improve one weight after the other as long as that gains, from the weights in force, to stay near them."""
     best, score = start, float(_scores(cases, start).mean())
     for _ in range(ROUNDS):
         before = score
         for position in range(len(start)):
-            value = best[position]
-            tried = [_with(best, position, value * step if value else _FROM_ZERO) for step in STEPS]
-            scores = [float(_scores(cases, weights).mean()) for weights in tried]
+            trials = np.tile(best, (len(STEPS), 1))
+            trials[:, position] = best[position] * np.array(STEPS) if best[position] else _FROM_ZERO
+            scores = [float(_scores(cases, weights).mean()) for weights in trials]
             at = int(np.argmax(scores))
             if scores[at] >= score + LEAST_GAIN:
-                best, score = tried[at], scores[at]
+                best, score = trials[at], scores[at]
         if score == before:
             break
     return best
 
 
-def _with(weights: Floats, position: int, value: float) -> Floats:
-    changed = weights.copy()
-    changed[position] = value
-    return changed
-
-
 def _scores(cases: Sequence[_Case], weights: Floats) -> Floats:
     """One over the rank of the first changed file, for each fix; equal scores keep the order of the search."""
-    found = np.zeros(len(cases))
+    ranks = np.zeros(len(cases))
     for at, case in enumerate(cases):
         score = (case.signals @ weights) * case.factor
         gold = np.flatnonzero(case.is_gold)
         if len(gold):
             best = gold[np.argmax(score[gold])]
             rank = 1 + int(np.count_nonzero(score > score[best])) + int(np.count_nonzero(score[:best] == score[best]))
-            found[at] = 1.0 / rank if rank <= _DEEPEST else 0.0
-    return found
+            ranks[at] = 1.0 / rank if rank <= _DEEPEST else 0.0
+    return ranks

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from satchel import outside
 from satchel.mcp.proxy_messages import Request, with_context
 from satchel.settings import SETTINGS
-from satchel.tools.situation import call_situation
-from satchel.tools.used import SITUATION_ITEM, context_used
+from satchel.tools.calls import SITUATION_ITEM, call_situation, context_used
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from satchel.mcp import proxy_messages as messages
 from satchel.mcp.proxy_lines import Output, Pieces
 from satchel.mcp.proxy_messages import Request
-from satchel.tools.daemons import Daemons
+from satchel.tools.contexts import Daemons
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

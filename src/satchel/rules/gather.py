@@ -1,7 +1,7 @@
-"""What guides a situation: the current context, its ancestors, what its rules inject, and the instruction files.
+"""Gather the guidance for a situation: the current context, its ancestors, injected ones, and the instruction files.
 
-All conditions in plain words, of rules and of instruction files, go to the judge together. The rules of injected
-contexts are not evaluated: what a rule brings in brings nothing in itself.
+All conditions in plain words, of rules and of instruction files, are judged together. The rules of injected contexts
+are not evaluated: what a rule injects injects nothing itself.
 """
 
 from __future__ import annotations
@@ -11,30 +11,18 @@ from dataclasses import dataclass
 
 from satchel import outside
 from satchel.errors import ContextFileError, UnsafePathError
-from satchel.rules.applies import Applied, applied, near, to_judge
-from satchel.rules.document import CONTEXTS, file_of
-from satchel.rules.instructions import Instructions
+from satchel.rules.context_files import CONTEXTS, InjectionRule, Target, file_of
+from satchel.rules.inheritance import ContextTree, MissingContextError, ResolvedContext
+from satchel.rules.injection import Registry
+from satchel.rules.instructions import Applied, Instructions, applied, to_judge
 from satchel.rules.judge import Opinion, Verdict
-from satchel.rules.registry import Registry
-from satchel.rules.rule import InjectionRule, Target
 from satchel.rules.situation import Situation
-from satchel.rules.tree import ContextTree, MissingContextError, ResolvedContext
-from satchel.types import Failure
-
-DAY_SECONDS = 86_400.0
+from satchel.types import Failure, Signal
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
 
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One reason for a priority, and what it adds."""
-
-    name: str
-    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +32,11 @@ class ActiveContext:
     context: ResolvedContext
     distance: int | None
     wanted_by: str
-    terms: tuple[Term, ...]
+    terms: tuple[Signal, ...]
 
     @property
     def priority(self) -> float:
-        """What ranks it: the sum of its terms, 1 to 5.5."""
+        """The sum of its terms, 1 to 5.5."""
         return sum(term.value for term in self.terms)
 
 
@@ -74,7 +62,7 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Guides:
-    """Where guidance comes from."""
+    """The sources of guidance."""
 
     tree: ContextTree
     instructions: Instructions
@@ -82,14 +70,15 @@ class Guides:
 
 
 def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Gathered:
-    """What guides this situation. `current` is the folder of a context; None takes the root's, if there is one."""
+    """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
     notes: list[Failure] = []
     base = _base(guides.tree, current, notes)
-    found, unread = near(guides.instructions, situation.files)
+    instructions, unread = guides.instructions.near(situation.files)
     notes += unread
     rules = base.injection if base is not None else ()
-    asked = [rule for rule in rules if _holds(rule, situation).verdict is Verdict.UNDECIDED]
-    opinions, failures = judge_all([*(rule.condition for rule in asked), *to_judge(found, situation.files)])
+    open_ones = [rule for rule in rules if _evaluated(rule, situation, {}).verdict is Verdict.UNDECIDED]
+    conditions = [*(rule.condition for rule in open_ones), *to_judge(instructions, situation.files)]
+    opinions, failures = judge_all(conditions)
     notes += failures
     evaluated = tuple(_evaluated(rule, situation, opinions) for rule in rules)
     notes += [
@@ -103,21 +92,15 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
         if row.verdict is Verdict.TRUE:
             _inject(guides, row.rule, active, keys, notes, now)
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
-    return Gathered(
-        tuple(active),
-        tuple(applied(found, situation.files, opinions)),
-        evaluated,
-        tuple(keys),
-        tuple(dict.fromkeys(notes)),
-    )
+    rows = applied(instructions, situation.files, opinions)
+    return Gathered(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
 
 
 def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> ResolvedContext | None:
     if current is None and not tree.exists(""):
         return None
     try:
-        path = tree.find(current or ".")
-        base = tree.load(path)
+        base = tree.load(tree.find(current or "."))
     except MissingContextError as error:
         notes.append(Failure(CONTEXTS, str(error), "name the folder of a context.yaml, as in --context client/auth"))
         return None
@@ -129,33 +112,28 @@ def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> Resol
 
 
 def _ancestors(tree: ContextTree, base: ResolvedContext, now: float, notes: list[Failure]) -> list[ActiveContext]:
-    found = []
+    ancestors = []
     for path in base.chain[:-1]:
         try:
-            found.append(_active(tree.load(path), base.distances[path], "extends", now))
+            ancestors.append(_active(tree.load(path), base.distances[path], "extends", now))
         except ContextFileError as error:
             notes.append(Failure(CONTEXTS, str(error), "this ancestor is not shown"))
-    return found
-
-
-def _holds(rule: InjectionRule, situation: Situation) -> Evaluated:
-    """What can be decided without a judge; undecided where words remain to be judged."""
-    if rule.when is not None:
-        outcome = rule.when.check(situation)
-        if not outcome.holds:
-            return Evaluated(rule, Verdict.FALSE, outcome.reason)
-        if not rule.condition:
-            return Evaluated(rule, Verdict.TRUE, outcome.reason)
-    if rule.condition:
-        return Evaluated(rule, Verdict.UNDECIDED, "nobody judged it")
-    return Evaluated(rule, Verdict.TRUE, "it has no condition")
+    return ancestors
 
 
 def _evaluated(rule: InjectionRule, situation: Situation, opinions: Mapping[str, Opinion]) -> Evaluated:
-    known = _holds(rule, situation)
-    if known.verdict is not Verdict.UNDECIDED or rule.condition not in opinions:
-        return known
-    opinion = opinions[rule.condition]
+    """Evaluate a rule: `when` first, then the opinion on its condition; undecided without one."""
+    reason = "it has no condition"
+    if rule.when is not None:
+        outcome = rule.when.check(situation)
+        reason = outcome.reason
+        if not outcome.holds:
+            return Evaluated(rule, Verdict.FALSE, reason)
+    if not rule.condition:
+        return Evaluated(rule, Verdict.TRUE, reason)
+    opinion = opinions.get(rule.condition)
+    if opinion is None:
+        return Evaluated(rule, Verdict.UNDECIDED, "nobody judged it")
     return Evaluated(rule, opinion.verdict, f"{opinion.judge}: {opinion.reason}")
 
 
@@ -167,24 +145,23 @@ def _inject(
     notes: list[Failure],
     now: float,
 ) -> None:
-    """Add what a rule injects; what is there already is not added again."""
+    """Add the contexts and keys that a rule injects, each once."""
     for target in rule.inject:
         if guides.registry.is_key(target):
-            if all(known != target for known, _ in keys):
+            if all(target != earlier for earlier, _ in keys):
                 keys.append((target, rule.label))
             continue
-        shown = outside.line(target.reference)
+        inject = f"{rule.place}: inject {outside.line(target.reference)}"
         try:
-            is_relative = target.reference.startswith(("./", "../"))
-            path = guides.tree.find(target.reference, rule.origin if is_relative else "")
+            path = guides.tree.find(target.reference, rule.origin if target.is_relative else "")
             if any(one.context.path == path for one in active):
                 continue
             context = guides.tree.load(path)
         except MissingContextError:
-            problem = f"{rule.place}: inject {shown}: there is no {file_of(path)} and no key of that name"
+            problem = f"{inject}: there is no {file_of(path)} and no key of that name"
             notes.append(Failure(CONTEXTS, problem, f"keys are {', '.join(guides.registry.names[:4])} and others"))
         except (ContextFileError, UnsafePathError) as error:
-            notes.append(Failure(CONTEXTS, f"{rule.place}: inject {shown}: {error}", "the others are injected"))
+            notes.append(Failure(CONTEXTS, f"{inject}: {error}", "the others are injected"))
         else:
             notes += context.notes
             active.append(_active(context, None, rule.label, now))
@@ -192,12 +169,13 @@ def _inject(
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
     """A context with the terms of its priority, as the first specification sums them."""
-    age_days = max(now - context.updated, 0.0) / DAY_SECONDS if context.updated else FRESH_DAYS
-    terms = (
-        Term("base", 1.0),
-        Term("current", 2.0 if distance == 0 else 0.0),
-        Term("parent", 1.0 if distance == 1 else 0.0),
-        Term("rules", 0.5 if context.behavior else 0.0),
-        Term("fresh", round(max(0.0, 1.0 - age_days / FRESH_DAYS), 4)),
-    )
-    return ActiveContext(context, distance, wanted_by, tuple(term for term in terms if term.value))
+    age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
+    terms = {
+        "base": 1.0,
+        "current": 2.0 if distance == 0 else 0.0,
+        "parent": 1.0 if distance == 1 else 0.0,
+        "rules": 0.5 if context.behavior else 0.0,
+        "fresh": round(max(0.0, 1.0 - age_days / FRESH_DAYS), 4),
+    }
+    signals = tuple(Signal(name, value, 1.0) for name, value in terms.items() if value)
+    return ActiveContext(context, distance, wanted_by, signals)

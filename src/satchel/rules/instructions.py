@@ -1,30 +1,32 @@
-"""Instruction files that agents already have: what each says, and which files it is about.
+"""Instruction files that agents already have: what each says, which files it is about, and whether it applies.
 
-Known are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `.claude/rules/**/*.md` with `paths:`, and
-`.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`. A file belongs to the folder that holds it, or that holds its
-`.claude` or `.cursor`; it is about what lies below that folder, and its globs are relative to it.
+These are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `.claude/rules/**/*.md` with `paths:`, and
+`.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`. A file belongs to its folder, or to the folder around its
+`.claude` or `.cursor`; it is about what is below that folder, and its globs are relative to it.
 
 `CLAUDE.md` and its relatives may import others (`@docs/style.md`), five hops deep, never from outside the root. A file
-that is a link to another one, or holds nothing but the path of one (so git writes links where it cannot make them),
-stands for that one.
+that is a link to another one, or contains only the path of one (so git writes links where it cannot make them), stands
+for that other file.
+
+The nearest folder wins, then the kind of file (`Form`), then the path. Of several files that stand for one another only
+the strongest is used. A file without globs at the root always applies; one in a folder applies when the situation names
+a file below that folder; one with globs when they match such a file.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from satchel import files, outside
 from satchel.errors import UnsafePathError
-from satchel.rules.paths import Globs, parent_of, problem_of, resolved
+from satchel.rules.judge import Opinion, Verdict
+from satchel.rules.paths import Globs, folders_above, parent_of, problem_of, resolved
 from satchel.types import Failure
-
-INSTRUCTIONS = "instructions"
-"""The source that notes about instruction files name."""
 
 LARGEST_FILE = 256_000
 """Bytes of one file; agents themselves warn above 40,000 characters."""
@@ -41,7 +43,7 @@ DEEPEST_RULES = 5
 
 
 class Form(StrEnum):
-    """What kind of file it is. The order is the precedence within a folder, the strongest first."""
+    """The kind of a file. The order is the precedence within a folder, the strongest first."""
 
     LOCAL = "CLAUDE.local.md"
     CLAUDE_RULE = ".claude/rules"
@@ -50,14 +52,13 @@ class Form(StrEnum):
     CURSOR_RULE = ".cursor/rules"
 
 
-PRECEDENCE = tuple(Form)
-
+_FORMS = tuple(Form)
 _PLAIN = {
     Form.LOCAL: ("CLAUDE.local.md",),
     Form.CLAUDE: ("CLAUDE.md", ".claude/CLAUDE.md"),
     Form.AGENTS: ("AGENTS.md",),
 }
-_RULES = {Form.CLAUDE_RULE: (".claude/rules", ".md"), Form.CURSOR_RULE: (".cursor/rules", ".mdc")}
+_SUFFIXES = {Form.CLAUDE_RULE: ".md", Form.CURSOR_RULE: ".mdc"}
 _IMPORTING = frozenset({Form.LOCAL, Form.CLAUDE, Form.CLAUDE_RULE})
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n---[ \t]*(?:\n|\Z))", re.DOTALL)
@@ -87,13 +88,30 @@ class Instruction:
     stands_for: str = ""
     imports: tuple[str, ...] = ()
     line: int = 1
-    notes: tuple[Failure, ...] = field(default=())
+    notes: tuple[Failure, ...] = ()
 
     def relative(self, path: str) -> str | None:
         """A path as its globs see it, None for one that it is not about."""
         if not self.folder:
             return path
         return path[len(self.folder) + 1 :] if path.startswith(f"{self.folder}/") else None
+
+    def match(self, paths: Iterable[str]) -> tuple[str, str] | None:
+        """(path, glob) of the first of these paths that it is about; the glob may be empty."""
+        for path in paths:
+            relative = self.relative(path)
+            glob = Globs(self.globs).matching(relative) if relative is not None else ""
+            if relative is not None and (glob or not self.globs):
+                return path, glob
+        return None
+
+
+@dataclass(slots=True)
+class _Import:
+    """The files that one file imports, itself first, and what went wrong."""
+
+    paths: dict[str, None]
+    notes: list[Failure]
 
 
 class Instructions:
@@ -102,42 +120,48 @@ class Instructions:
     def __init__(self, root: Path, allow: Sequence[str] = ()) -> None:
         self._root, self._allow = root, tuple(allow)
 
-    def of_folder(self, folder: str) -> tuple[list[Instruction], list[Failure]]:
-        """The instruction files that belong to a folder, strongest first, and what could not be read."""
-        found: list[Instruction] = []
+    def of_folders(self, folders: Iterable[str]) -> tuple[list[Instruction], list[Failure]]:
+        """The instruction files of these folders, the strongest of each first, and what could not be read of them."""
+        instructions: list[Instruction] = []
         notes: list[Failure] = []
-        for form in PRECEDENCE:
-            for path in self._paths(folder, form):
-                try:
-                    found.append(self._read(path, folder, form))
-                except files.Skipped as skipped:
-                    notes.append(_note(path, f"cannot be read: {skipped}", "the others count"))
-        return found, [*notes, *(note for one in found for note in one.notes)]
+        for folder in folders:
+            rows = []
+            for form in _FORMS:
+                for path in self._paths(folder, form):
+                    try:
+                        rows.append(self._read(path, folder, form))
+                    except files.Skipped as skipped:
+                        notes.append(_note(path, f"cannot be read: {skipped}", "the others count"))
+            notes += (note for one in rows for note in one.notes)
+            instructions += rows
+        return instructions, notes
 
-    def _paths(self, folder: str, form: Form) -> Iterator[str]:
+    def near(self, paths: Sequence[str]) -> tuple[list[Instruction], list[Failure]]:
+        """The instruction files of the root and of every folder above one of these paths."""
+        return self.of_folders(dict.fromkeys(["", *(folder for path in paths for folder in folders_above(path))]))
+
+    def _paths(self, folder: str, form: Form) -> Sequence[str]:
         prefix = f"{folder}/" if folder else ""
         if form in _PLAIN:
-            yield from (f"{prefix}{name}" for name in _PLAIN[form] if os.path.lexists(self._root / f"{prefix}{name}"))
-            return
-        below, suffix = _RULES[form]
-        yield from self._listed(f"{prefix}{below}", suffix, DEEPEST_RULES)
+            return [path for name in _PLAIN[form] if os.path.lexists(self._root / (path := f"{prefix}{name}"))]
+        return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], DEEPEST_RULES)
 
-    def _listed(self, folder: str, suffix: str, depth: int) -> list[str]:
+    def _rule_files(self, folder: str, suffix: str, depth: int) -> list[str]:
         """The files with a suffix below a folder that is reached without links, in their order."""
-        if depth == 0 or any((self._root / step).is_symlink() for step in [*_steps(folder)]):
+        if depth == 0 or any((self._root / step).is_symlink() for step in [*folders_above(folder)[1:], folder]):
             return []
         try:
             names = sorted(path.name for path in (self._root / folder).iterdir())[:MOST_RULE_FILES]
         except OSError:
             return []
-        found: list[str] = []
+        paths: list[str] = []
         for name in names:
             path = f"{folder}/{name}"
             if name.endswith(suffix):
-                found.append(path)
+                paths.append(path)
             elif "." not in name:
-                found += self._listed(path, suffix, depth - 1)
-        return found[:MOST_RULE_FILES]
+                paths += self._rule_files(path, suffix, depth - 1)
+        return paths[:MOST_RULE_FILES]
 
     def _text(self, path: str) -> str:
         """The text of a file, clean and redacted. Raises Skipped."""
@@ -154,27 +178,23 @@ class Instructions:
             target, text = named, self._text(named)
         fields, body, line = front_matter(text)
         globs, notes = _globs(fields, path)
-        imports: dict[str, None] = {}
+        imported = _Import({}, notes)
         if form in _IMPORTING:
-            body = self._with_imports(body, target or path, imports, notes, MOST_HOPS)
-        said = {
-            "folder": folder, "form": form, "text": body.strip("\n"), "stands_for": target,
-            "imports": tuple(imports)[1:], "line": line, "notes": tuple(notes),
-        }  # fmt: skip
-        if form is not Form.CURSOR_RULE:
-            return Instruction(path, globs=globs, **said)  # type: ignore[arg-type]
-        always = _first(fields, "alwaysApply").casefold() == "true"
-        described = outside.line(_first(fields, "description"), allow=self._allow)
+            body = self._with_imports(body, target or path, imported, MOST_HOPS)
+        description, by_hand = "", False
+        if form is Form.CURSOR_RULE:
+            always = next(iter(fields.get("alwaysApply", ())), "").casefold() == "true"
+            globs = () if always else globs
+            written = outside.line(next(iter(fields.get("description", ())), ""), allow=self._allow)
+            description = "" if always or globs else written
+            by_hand = not (always or globs or written)
         return Instruction(
-            path,
-            globs=() if always else globs,
-            description="" if always or globs else described,
-            by_hand=not (always or globs or described),
-            **said,  # type: ignore[arg-type]
-        )
+            path, folder, form, body.strip("\n"), globs, description, by_hand, target, tuple(imported.paths)[1:], line,
+            tuple(notes),
+        )  # fmt: skip
 
     def _link(self, path: str) -> str:
-        """What a link leads to, below the root; empty for a file. Raises Skipped for one that leads outside."""
+        """The target of a link, below the root; empty for a file. Raises Skipped for one that leads outside."""
         if not (self._root / path).is_symlink():
             return ""
         try:
@@ -183,113 +203,107 @@ class Instructions:
             raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
 
     def _named(self, text: str, path: str) -> str:
-        """The file that a text is nothing but the path of, empty for any other text. Raises Skipped if it is gone."""
-        said = text.strip()
-        if "\n" in said or " " in said or not _SUFFIX.search(said) or len(said) > 300:
+        """The file whose path is the only text, empty for any other text. Raises Skipped if it is gone."""
+        name = text.strip()
+        if "\n" in name or " " in name or not _SUFFIX.search(name) or len(name) > 300:
             return ""
         try:
-            named = resolved(said, parent_of(path))
+            named = resolved(name, parent_of(path))
         except UnsafePathError:
             return ""
         if files.stamp(self._root, named) is None:
             raise files.Skipped(files.SkipReason.VANISHED, f"it leads to {outside.line(named)}, which is not there")
         return named
 
-    def _with_imports(self, text: str, path: str, seen: dict[str, None], notes: list[Failure], hops: int) -> str:
-        """The text with what it imports: in the place of a line that is nothing else, else behind it all."""
-        seen.setdefault(path, None)
+    def _with_imports(self, text: str, path: str, imported: _Import, hops: int) -> str:
+        """The text with what it imports: in the place of a line that contains only the import, else at the end."""
+        imported.paths.setdefault(path, None)
         lines: list[str] = []
         behind: list[str] = []
-        fence = ""
-        for number, line in enumerate(text.split("\n"), 1):
-            mark = _FENCE.match(line)
-            if mark is not None:
-                fence = "" if fence == mark[1] else fence or mark[1]
-            names = [] if fence or mark is not None else _IMPORT.findall(_CODE.sub("", line))
-            brought = [self._imported(name, f"{path}:{number}", path, seen, notes, hops) for name in names]
-            texts = [one for one in brought if one is not None]
+        for number, line, is_code in unfenced(text, 1):
+            names = [] if is_code else _IMPORT.findall(_CODE.sub("", line))
+            texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in names]
             is_alone = len(names) == 1 and line.strip().lstrip("-* ").strip() == f"@{names[0]}"
-            if is_alone and brought[0] is not None:
-                lines.append(brought[0])
-                continue
-            lines.append(line)
-            behind += texts
+            if is_alone and texts[0] is not None:
+                lines.append(texts[0])
+            else:
+                lines.append(line)
+                behind += [one for one in texts if one is not None]
         joined = "\n".join([*lines, *behind])
         if len(joined) > LONGEST_WITH_IMPORTS:
-            notes.append(
-                _note(path, f"has more than {LONGEST_WITH_IMPORTS:,} characters with its imports", "the rest is cut")
-            )
+            problem = f"has more than {LONGEST_WITH_IMPORTS:,} characters with its imports"
+            imported.notes.append(_note(path, problem, "the rest is cut"))
         return joined[:LONGEST_WITH_IMPORTS]
 
-    def _imported(
-        self, name: str, where: str, path: str, seen: dict[str, None], notes: list[Failure], hops: int
-    ) -> str | None:
-        """The text of an import, None where it is none; one that came before says nothing again."""
-        looks_like_file = _SUFFIX.search(name) is not None
+    def _imported(self, name: str, where: str, path: str, imported: _Import, hops: int) -> str | None:
+        """The text of an import, None where it is none; empty for a file that was imported before."""
+        problem, hint = "", "it is not imported"
         try:
             target = resolved(name, parent_of(path))
+            if target in imported.paths:
+                return ""
+            if files.stamp(self._root, target) is None:
+                is_file = _SUFFIX.search(name) is not None
+                problem, hint = "there is no such file" if is_file else "", "nothing is imported from there"
+            elif hops == 0:
+                problem = f"more than {MOST_HOPS} imports deep"
+            else:
+                text = front_matter(self._text(target))[1].strip("\n")
+                return self._with_imports(text, target, imported, hops - 1)
         except UnsafePathError as error:
-            notes.append(_note(where, f"@{name}: {error}", "nothing is imported from there"))
-            return None
-        if target in seen:
-            return ""
-        if files.stamp(self._root, target) is None:
-            if looks_like_file:
-                notes.append(_note(where, f"@{name}: there is no such file", "nothing is imported from there"))
-            return None
-        if hops == 0:
-            notes.append(_note(where, f"@{name}: more than {MOST_HOPS} imports deep", "it is not imported"))
-            return None
-        try:
-            text = self._text(target)
+            problem, hint = str(error), "nothing is imported from there"
         except files.Skipped as skipped:
-            notes.append(_note(where, f"@{name}: cannot be read: {skipped}", "it is not imported"))
-            return None
-        return self._with_imports(front_matter(text)[1].strip("\n"), target, seen, notes, hops - 1)
+            problem = f"cannot be read: {skipped}"
+        if problem:
+            imported.notes.append(_note(where, f"@{name}: {problem}", hint))
+        return None
 
 
 def _note(where: str, problem: str, hint: str) -> Failure:
-    return Failure(INSTRUCTIONS, f"{outside.line(where, 1_000)}: {problem}", hint)
+    return Failure("instructions", f"{outside.line(where, 1_000)}: {problem}", hint)
 
 
-def _steps(folder: str) -> Iterator[str]:
-    steps = folder.split("/")
-    return ("/".join(steps[:count]) for count in range(1, len(steps) + 1))
+def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
+    fence = ""
+    for number, line in enumerate(text.split("\n"), first):
+        mark = _FENCE.match(line)
+        if mark is not None:
+            fence = "" if fence == mark[1] else fence or mark[1]
+        yield number, line, mark is not None or bool(fence)
 
 
 def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
     """The fields between the dashes at the top, the text below them, and its first line.
 
-    It is read line by line and not as YAML: `globs: *.ts` is what people write, and YAML takes that for an alias.
+    It is read line by line and not as YAML: people write `globs: *.ts`, which YAML reads as an alias.
     """
-    found = _FRONT.match(text)
-    if found is None:
+    front = _FRONT.match(text)
+    if front is None:
         return {}, text, 1
     fields: dict[str, list[str]] = {}
     name = ""
-    for line in found[1].split("\n"):
+    for line in front[1].split("\n"):
         entry = line.strip()
         if entry.startswith("- ") and name:
             fields[name].append(_unquoted(entry[2:]))
         elif (match := _FIELD.fullmatch(entry)) is not None and not line.startswith((" ", "\t")):
-            name = match[1]
-            fields[name] = [match[2].strip()] if name == "description" else _listed(match[2])
+            name, value = match[1], match[2].strip()
+            fields[name] = [value] if name == "description" else _entries(value)
     fields = {key: [entry for entry in map(_unquoted, entries) if entry] for key, entries in fields.items()}
-    return fields, text[found.end() :], found[0].count("\n") + (1 if found[0].endswith("\n") else 2)
+    return fields, text[front.end() :], front[0].count("\n") + (1 if front[0].endswith("\n") else 2)
 
 
-def _listed(text: str) -> list[str]:
-    """The entries of `a, b`, `[a, b]` or `a`: commas within braces do not part."""
-    text = text.strip().removeprefix("[").removesuffix("]")
-    parts, depth, current = [], 0, ""
-    for character in text:
+def _entries(text: str) -> list[str]:
+    """The entries of `a, b`, `[a, b]` or `a`; commas within braces do not separate."""
+    parts, depth = [""], 0
+    for character in text.removeprefix("[").removesuffix("]"):
         depth += {"{": 1, "}": -1}.get(character, 0)
         if character == "," and depth <= 0:
-            parts.append(current)
-            current = ""
+            parts.append("")
         else:
-            current += character
-    return [_unquoted(part) for part in (*parts, current)]
+            parts[-1] += character
+    return [_unquoted(part) for part in parts]
 
 
 def _unquoted(text: str) -> str:
@@ -297,33 +311,81 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def _first(fields: dict[str, list[str]], name: str) -> str:
-    return next(iter(fields.get(name, ())), "")
-
-
-def _globs(fields: dict[str, list[str]], path: str) -> tuple[tuple[str, ...], list[Failure]]:
-    found: list[str] = []
+def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, ...], list[Failure]]:
+    globs: list[str] = []
     notes: list[Failure] = []
     for glob in (*fields.get("paths", ()), *fields.get("globs", ())):
         problem = problem_of(glob)
         if problem:
             notes.append(_note(path, f"the pattern {outside.line(glob, 60)!r} {problem}", "the pattern is left out"))
         else:
-            found.append(glob)
-    if notes and not found:
-        found = ["!*"]  # every pattern was wrong: then it applies to nothing, not to everything
-    return tuple(found), notes
+            globs.append(glob)
+    if notes and not globs:
+        globs = ["!*"]  # every pattern was wrong: then it applies to nothing, not to everything
+    return tuple(globs), notes
 
 
-def matching(instruction: Instruction, paths: Sequence[str]) -> tuple[str, str] | None:
-    """(path, glob) of the first of these paths that an instruction file is about; the glob may be empty."""
-    for path in paths:
-        relative = instruction.relative(path)
-        if relative is None:
-            continue
-        if not instruction.globs:
-            return path, ""
-        glob = Globs(instruction.globs).matching(relative)
-        if glob:
-            return path, glob
-    return None
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An instruction file and whether it applies, with the reason. `rank` counts from 1 among those that apply."""
+
+    instruction: Instruction
+    applies: bool
+    reason: str
+    rank: int = 0
+
+
+def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[str]:
+    """The descriptions that a judge has to decide on, because their files say nothing else of when they apply."""
+    return [one.description for one in instructions if one.description and _is_near(one, paths)]
+
+
+def applied(
+    instructions: Iterable[Instruction], paths: Sequence[str], opinions: Mapping[str, Opinion]
+) -> list[Applied]:
+    """Every instruction file with its verdict: those that apply first, strongest first, then the others by path.
+
+    `opinions` are on the descriptions of `to_judge`.
+    """
+    applying: list[Applied] = []
+    others: list[Applied] = []
+    strongest: dict[str, str] = {}
+    for one in sorted(instructions, key=_strength):
+        applies, reason = _decision(one, paths, opinions)
+        target = one.stands_for or one.path
+        if applies and target in strongest:
+            applies, reason = False, f"says the same as {strongest[target]}, which applies"
+        if applies:
+            strongest[target] = one.path
+            applying.append(Applied(one, applies, reason, len(strongest)))
+        else:
+            others.append(Applied(one, applies, reason))
+    return applying + sorted(others, key=lambda row: row.instruction.path)
+
+
+def _strength(one: Instruction) -> tuple[int, int, bool, str]:
+    depth = one.folder.count("/") + 1 if one.folder else 0
+    return -depth, _FORMS.index(one.form), bool(one.stands_for), one.path
+
+
+def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
+    return not one.folder or any(one.relative(path) is not None for path in paths)
+
+
+def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
+    """(applies, reason) for a file."""
+    if one.by_hand:
+        return False, "it has neither globs nor a description, and alwaysApply is not true"
+    if one.description:
+        opinion = opinions.get(one.description)
+        if opinion is None:
+            return False, f"no file of the situation lies below {one.folder}/"
+        return opinion.verdict is Verdict.TRUE, f"its description is judged {opinion.verdict} ({opinion.reason})"
+    if not one.globs and not one.folder:
+        return True, "it is about the whole root"
+    match = one.match(paths)
+    if match is None:
+        what = f"matches {', '.join(one.globs)}" if one.globs else "lies there"
+        return False, f"no file of the situation below {one.folder or 'the root'} {what}"
+    path, glob = match
+    return True, f"{path} matches {glob}" if glob else f"{path} lies below {one.folder}/"

@@ -44,7 +44,7 @@ def parent_of(path: str) -> str:
 
 
 def folders_above(path: str) -> list[str]:
-    """The folders that hold a path, the root ("") first."""
+    """The folders above a path, the root ("") first."""
     steps = path.split("/")[:-1]
     return ["/".join(steps[:count]) for count in range(len(steps) + 1)]
 
@@ -54,19 +54,18 @@ class Globs:
     """Patterns of paths with the meaning that git gives them: without a slash they match a name at any depth.
 
     A pattern that ends with a slash means everything below; braces stand for each of their parts; a pattern that
-    begins with `!` takes back what one before it let in.
+    begins with `!` excludes what an earlier one included.
     """
 
     texts: tuple[str, ...]
 
     def matching(self, path: str) -> str:
         """The last pattern that lets the path in, empty where none does."""
-        found = ""
+        last = ""
         for text in self.texts:
-            is_negated = text.startswith("!")
             if any(expression.fullmatch(path) for expression in _expressions(text.removeprefix("!"))):
-                found = "" if is_negated else text
-        return found
+                last = "" if text.startswith("!") else text
+        return last
 
     def first(self, paths: Iterable[str]) -> tuple[str, str] | None:
         """(path, pattern) of the first path that is let in."""
@@ -74,7 +73,7 @@ class Globs:
 
 
 def problem_of(glob: str) -> str:
-    """What is wrong with a pattern, empty where nothing is."""
+    """The problem with a pattern, empty where there is none."""
     if not glob.strip("!/ "):
         return "is empty: write a pattern such as src/**/*.py"
     if len(glob) > LONGEST_GLOB:
@@ -104,9 +103,9 @@ def _expanded(glob: str) -> list[str]:
     done: list[str] = []
     while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
         text = waiting.pop()
-        found = _BRACES.search(text)
-        if found is None:
+        braces = _BRACES.search(text)
+        if braces is None:
             done.append(text)
         else:
-            waiting += [text[: found.start()] + part.strip() + text[found.end() :] for part in found[1].split(",")]
+            waiting += [text[: braces.start()] + part.strip() + text[braces.end() :] for part in braces[1].split(",")]
     return sorted(done) + waiting

@@ -1,10 +1,11 @@
-"""What an agent is doing right now, as a value that can be trusted: clean, redacted, bounded."""
+"""The current work of an agent, as a clean, redacted and bounded value."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
 from typing import Any
@@ -60,57 +61,56 @@ class Situation:
         """The language that was given, else those of the files."""
         if self.language:
             return (self.language.lower(),)
-        found = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
-        return tuple(dict.fromkeys(language for language in found if language))
+        names = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
+        return tuple(dict.fromkeys(name for name in names if name))
 
     @property
     def question(self) -> str:
-        """What to search history for: task, intent, the error, and the names of the files."""
+        """The question to history: task, intent, the error, and the names of the files."""
         return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
 
     def lines(self) -> list[str]:
-        """The situation as it is shown, one line a field that says something."""
-        listed = {"Files": ", ".join(self.files), "Tags": ", ".join(self.tags)}
+        """The situation as it is shown, one line for each field that is not empty."""
         parameters = json.dumps(dict(self.params), ensure_ascii=False, sort_keys=True) if self.params else ""
         if len(parameters) > LONGEST_PARAMETERS:
             parameters = parameters[:LONGEST_PARAMETERS] + "…"
         rows = {
             "Task": self.task, "Intent": self.intent, "Tool": self.tool, "Parameters": parameters,
-            "Files": listed["Files"], "Language": self.language, "Error": self.error, "Agent": self.agent,
-            "Tags": listed["Tags"],
+            "Files": ", ".join(self.files), "Language": self.language, "Error": self.error, "Agent": self.agent,
+            "Tags": ", ".join(self.tags),
         }  # fmt: skip
         return [f"{name}: {value}" for name, value in rows.items() if value]
 
     def digest(self) -> str:
-        """The same for situations that say the same; the moment itself is not part of it."""
-        said = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
-        return blake2b(json.dumps(said, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+        """Equal for situations that differ only in their time."""
+        values = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
+        return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
 
 
-def make_situation(given: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
+def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
     """A checked situation from its fields by name; `timestamp` is another name of `time` (milliseconds are noticed).
 
     Raises UsageError for an unknown field (the message lists all) and for a value of the wrong kind.
     """
-    if isinstance(given, Situation):
-        return given
-    values = {name: value for name, value in (given or {}).items() if value is not None}
+    if isinstance(situation, Situation):
+        return situation
+    values = {name: value for name, value in (situation or {}).items() if value is not None}
     if "timestamp" in values:
         values.setdefault("time", values.pop("timestamp"))
-    known = [row.name for row in fields(Situation)]
+    names = [row.name for row in fields(Situation)]
     for name in values:
-        if name not in known:
-            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(known)}")
+        if name not in names:
+            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(names)}")
     params = _parameters(values.get("params", {}), allow)
-    named = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
+    files = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
     texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
     words = {
         name: outside.line(_text(name, values.get(name, "")), allow=allow) for name in ("tool", "language", "agent")
     }
     return Situation(
         params=params,
-        files=_files([*_texts("files", values.get("files", ())), *named], allow),
-        time=_moment(values.get("time")),
+        files=_files([*_texts("files", values.get("files", ())), *files], allow),
+        time=_seconds(values.get("time")),
         tags=tuple(outside.line(tag, allow=allow) for tag in _texts("tags", values.get("tags", ()))[:MOST_TAGS]),
         **texts,
         **words,
@@ -129,10 +129,10 @@ def _texts(name: str, value: object) -> list[str]:
     listed = value.split(",") if isinstance(value, str) else value
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
         raise UsageError(f"{name} of the situation is {value!r:.60}: give a list of texts")
-    found = list(listed)
-    if not all(isinstance(entry, str) for entry in found):
+    entries = list(listed)
+    if not all(isinstance(entry, str) for entry in entries):
         raise UsageError(f"{name} of the situation holds something else than texts: give a list of texts")
-    return [entry.strip() for entry in found if entry.strip()]
+    return [entry.strip() for entry in entries if entry.strip()]
 
 
 def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
@@ -140,26 +140,24 @@ def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
     plain = outside.value(value, allow)
-    written = json.dumps(plain, ensure_ascii=False, default=str, indent=0)
+    redacted = outside.text(json.dumps(plain, ensure_ascii=False, default=str, indent=0), allow)
     try:
-        found = json.loads(outside.text(written, allow))
+        params = json.loads(redacted)
     except ValueError:  # a secret reached over the marks of JSON
-        return {"parameters": outside.text(written, allow)}
-    return found if isinstance(found, dict) else {}
+        return {"parameters": redacted}
+    return params if isinstance(params, dict) else {}
 
 
-def _files(given: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
-    """Paths below the root, each once; what lies outside can match nothing and is left out."""
-    found: dict[str, None] = {}
-    for path in given[:MOST_FILES]:
-        try:
-            found[outside.line(resolved(path, ""), 1_000, allow)] = None
-        except UnsafePathError:
-            continue
-    return tuple(path for path in found if path)
+def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
+    """Paths below the root, each once; what is outside can match nothing and is left out."""
+    files: dict[str, None] = {}
+    for path in paths[:MOST_FILES]:
+        with suppress(UnsafePathError):
+            files[outside.line(resolved(path, ""), 1_000, allow)] = None
+    return tuple(path for path in files if path)
 
 
-def _moment(value: object) -> float | None:
+def _seconds(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:

@@ -1,8 +1,8 @@
 """YAML as plain values with the line of each, and nothing else that YAML can do.
 
 Tags are refused, because they make objects; merge keys too, because `extends` says the same in the open. An alias may
-stand for a value, but what all of them stand for together is bounded, and so are depth and size. Plain words are read
-by the core schema of YAML 1.2: `no` is a word, and a date stays a text.
+repeat a value, but the number of all values is bounded, and so is the depth. Plain words are read by the core schema of
+YAML 1.2: `no` is a word, and a date stays a text.
 """
 
 from __future__ import annotations
@@ -16,23 +16,26 @@ from satchel.clean import clean_field
 from satchel.errors import ContextFileError
 
 Place = tuple[str | int, ...]
-"""Where a value stands: the keys and positions that lead to it, as in `("injection_rules", 0, "inject")`."""
+"""The keys and positions that lead to a value, as in `("injection_rules", 0, "inject")`."""
 
 DEEPEST = 24
 """Levels of nesting: people write five; a parser that goes deeper is being attacked."""
 
 MOST_VALUES = 20_000
-"""Values of a file with everything that its aliases stand for; the largest honest one seen has a few hundred."""
+"""Values of a file with everything that its aliases repeat; the largest honest one seen has a few hundred."""
 
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_TRUE, _FALSE = frozenset({"true", "True", "TRUE"}), frozenset({"false", "False", "FALSE"})
+_CONSTANTS = {
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+    **dict.fromkeys(["true", "True", "TRUE"], True),
+    **dict.fromkeys(["false", "False", "FALSE"], False),
+}
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18}|[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """What a text says, and the line (1-based) on which each value begins."""
+    """The values of a text, and the line (1-based) on which each of them begins."""
 
     data: Any
     lines: Mapping[Place, int]
@@ -62,7 +65,7 @@ def at(name: str, line: int = 0) -> str:
 
 
 class _Reader:
-    """Builds values from events. Nothing here recurses deeper than `DEEPEST`."""
+    """Builds values from events, and recurses no deeper than `DEEPEST`."""
 
     def __init__(self, name: str, first_line: int) -> None:
         self._name, self._first_line = name, first_line
@@ -118,39 +121,31 @@ class _Reader:
         return value
 
     def _list(self, events: Iterator[Any], place: Place) -> list[Any]:
-        found: list[Any] = []
-        for event in events:
-            if type(event).__name__ == "SequenceEndEvent":
-                break
-            found.append(self._value(event, events, (*place, len(found))))
-        return found
+        values: list[Any] = []
+        while type(event := next(events)).__name__ != "SequenceEndEvent":
+            values.append(self._value(event, events, (*place, len(values))))
+        return values
 
     def _mapping(self, events: Iterator[Any], place: Place) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for event in events:
-            kind = type(event).__name__
-            if kind == "MappingEndEvent":
-                break
+        values: dict[str, Any] = {}
+        while (kind := type(event := next(events)).__name__) != "MappingEndEvent":
             if kind != "ScalarEvent" or event.tag is not None:
                 raise self._error(event, "has a key that is no plain text")
             key = event.value
             if key == "<<" and event.implicit[0]:
                 raise self._error(event, "has a merge key (<<): name the other context with `extends` instead")
-            if key in found:
+            if key in values:
                 line = self._lines[(*place, key)]
                 raise self._error(event, f"has {clean_field(key, 60)!r} twice, first on line {line}: leave one")
-            value = self._value(next(events), events, (*place, key))
-            found[key] = value
+            values[key] = self._value(next(events), events, (*place, key))
             self._lines[(*place, key)] = self._first_line + event.start_mark.line
-        return found
+        return values
 
 
 def _plain(word: str) -> Any:
-    """What a word without quotes means in the core schema."""
-    if word in _NULL:
-        return None
-    if word in _TRUE or word in _FALSE:
-        return word in _TRUE
+    """The value of a word without quotes in the core schema."""
+    if word in _CONSTANTS:
+        return _CONSTANTS[word]
     if _WHOLE.fullmatch(word):
         return int(word)
     return float(word) if _NUMBER.fullmatch(word) else word

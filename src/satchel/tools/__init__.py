@@ -1,1 +1,1 @@
-"""The calls of tools: what a call says of the situation it is made in, and the context that goes with it."""
+"""Tools of other programs, wrapped so that each call comes with the context of its situation."""

@@ -2,9 +2,9 @@
 
     tools = create_context_aware_tools(satchel, {"edit_file": edit_file, "search": {"handler": search, ...}})
 
-A handler that has a parameter `_context` (or takes any keyword) receives the assembled `Context`, and a result that is
-a mapping says in `_meta.contextUsed` what was in it. Nothing else changes: other results are the same object, errors
-pass, and where a context cannot be assembled in time the tool works without one.
+A handler that has a parameter `_context` (or accepts any keyword) receives the assembled `Context`, and a result that
+is a mapping gets `_meta.contextUsed` with a summary of it. Nothing else changes: other results are the same object,
+errors pass, and where a context cannot be assembled in time the tool works without one.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import aclosing
-from dataclasses import dataclass
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from satchel.errors import UsageError
+from satchel.tools.calls import context_used, with_used
 from satchel.tools.contexts import CallContexts, Situation
-from satchel.tools.used import context_used, with_used
 
 CONTEXT = "_context"
 """The parameter that receives the context."""
 
 HANDLERS = ("handler", "fn", "func", "coroutine")
-"""What a tool object calls the function behind it; one may have several, such as a sync and an async one."""
+"""Names of the function in a tool object; one may have several, such as a sync and an async one."""
 
 Tools = TypeVar("Tools")
 Function = Callable[..., Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 
 def create_context_aware_tools(
@@ -40,7 +41,7 @@ def create_context_aware_tools(
     max_tokens: int | None = None,
     deadline_seconds: float | None = None,
 ) -> Tools:
-    """The same tools, each called with the context of its situation; those given stay as they are.
+    """The same tools, each called with the context of its situation; the originals do not change.
 
     `assembler` is a `Satchel`, a `ContextAssembler`, or an object with their method `situation`. `tools` is a mapping
     of names, a list, or one tool; a tool is a function, sync or async, or an object or mapping with a `handler`. What
@@ -67,23 +68,18 @@ def _name_of(tool: object) -> str:
 
 def _handlers(tool: object) -> dict[str, Function]:
     """The functions behind a tool object, by the name that it has for them."""
-    get = tool.get if isinstance(tool, Mapping) else functools.partial(_attribute, tool)
-    found = {name: get(name) for name in HANDLERS}
-    return {name: function for name, function in found.items() if callable(function)}
-
-
-def _attribute(tool: object, name: str) -> Any:
-    return getattr(tool, name, None)
+    named = {name: tool.get(name) if isinstance(tool, Mapping) else getattr(tool, name, None) for name in HANDLERS}
+    return {name: function for name, function in named.items() if callable(function)}
 
 
 def _aware(tool: Any, name: str, contexts: CallContexts) -> Any:
     """A tool of the same shape with its functions wrapped."""
     handlers = {} if isinstance(tool, functools.partial) else _handlers(tool)  # a partial has a `func`, too
-    wrapped = {own: _wrapped(_Call(name, function, is_object=True), contexts) for own, function in handlers.items()}
     if not handlers and callable(tool):
-        return _wrapped(_Call(name, tool), contexts)
+        return _Tool(name, tool, contexts).wrapped()
     if not handlers:
         raise UsageError(f"tool {name!r} has no function: give a function, or an object with one of {HANDLERS}")
+    wrapped = {own: _Tool(name, one, contexts, is_object=True).wrapped() for own, one in handlers.items()}
     try:
         return _with_functions(tool, wrapped)
     except (AttributeError, TypeError, ValueError) as error:
@@ -104,154 +100,128 @@ def _with_functions(tool: Any, functions: Mapping[str, Function]) -> Any:
     return copied
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """How one function is called. That of a tool object may take all its parameters as one mapping."""
+class _Tool:
+    """One function, and how it is called. That of a tool object may accept all its parameters as one mapping."""
 
-    tool: str
-    function: Function
-    is_object: bool = False
-
-    @property
-    def signature(self) -> inspect.Signature | None:
-        """Its parameters, None where it does not tell (some of C)."""
+    def __init__(self, name: str, function: Function, contexts: CallContexts, *, is_object: bool = False) -> None:
+        self.name, self.function, self.contexts, self.is_object = name, function, contexts, is_object
         try:
-            return inspect.signature(self.function)
-        except (TypeError, ValueError):
-            return None
-
-    @property
-    def takes_keyword(self) -> bool:
-        """Whether it takes the context as a keyword: by name, or with all others."""
-        known = self.signature.parameters.values() if self.signature is not None else ()
+            self.signature: inspect.Signature | None = inspect.signature(function)
+        except (TypeError, ValueError):  # some functions of C
+            self.signature = None
+        rows = self.signature.parameters.values() if self.signature is not None else ()
         named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-        return any(one.kind is one.VAR_KEYWORD or (one.name == CONTEXT and one.kind in named) for one in known)
+        self.rest = next((row.name for row in rows if row.kind is row.VAR_KEYWORD), "")
+        self.takes_keyword = bool(self.rest) or any(row.name == CONTEXT and row.kind in named for row in rows)
 
+    def wrapped(self) -> Function:
+        """The function with its context, of the same kind: sync, async, or a generator of either kind."""
+        kind = _kind(self.function)
+        if kind in (_generator, _async_generator) and not self.takes_keyword:
+            return self.function
+        tool = kind(self)
+        if self.signature is not None and CONTEXT in self.signature.parameters:
+            # A model that is offered the tool must not be asked for what satchel gives.
+            own = [row for row in self.signature.parameters.values() if row.name != CONTEXT]
+            tool.__signature__ = self.signature.replace(parameters=own)  # type: ignore[attr-defined]
+        return tool
 
-class _Caller:
-    """What the wrappers of one function share."""
+    def wants(self, args: Args, kwargs: Kwargs) -> bool:
+        """True if this call can be given a context before it begins."""
+        return CONTEXT not in kwargs and (self.takes_keyword or self._is_mapping(args, kwargs))
 
-    def __init__(self, call: _Call, contexts: CallContexts) -> None:
-        self.tool, self.function, self.contexts = call.tool, call.function, contexts
-        self._is_object, self._signature, self._takes_keyword = call.is_object, call.signature, call.takes_keyword
-
-    def wants(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-        """Whether this call can be given a context before it begins."""
-        return CONTEXT not in named and (self._takes_keyword or self._is_mapping(given, named))
-
-    def params(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of a call by name. A call that does not fit is left to the tool to refuse."""
-        if self._is_mapping(given, named):
-            return dict(given[0])
-        try:
-            bound = self._signature.bind_partial(*given, **named).arguments if self._signature is not None else named
-        except TypeError:
-            bound = named
-        found: dict[str, Any] = {}
+    def params(self, args: Args, kwargs: Kwargs) -> dict[str, Any]:
+        """The parameters of a call by name. The tool itself refuses a call that does not fit."""
+        if self._is_mapping(args, kwargs):
+            return dict(args[0])
+        bound: Mapping[str, Any] = kwargs
+        if self.signature is not None:
+            with suppress(TypeError):
+                bound = self.signature.bind_partial(*args, **kwargs).arguments
+        params: dict[str, Any] = {}
         for name, value in bound.items():
-            found |= value if self._is_rest(name) else {name: value}
-        return found
+            params |= value if name == self.rest and bound is not kwargs else {name: value}
+        return params
 
-    def with_context(
-        self, given: tuple[Any, ...], named: dict[str, Any], context: object
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def with_context(self, args: Args, kwargs: Kwargs, context: object) -> tuple[Args, Kwargs]:
         """The arguments of a call with its context."""
-        if self._takes_keyword:
-            return given, {**named, CONTEXT: context}
-        return ({**given[0], CONTEXT: context},), named
+        if self.takes_keyword:
+            return args, {**kwargs, CONTEXT: context}
+        return ({**args[0], CONTEXT: context},), kwargs
 
-    def _is_mapping(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-        is_one = self._is_object and len(given) == 1 and not named
-        return is_one and isinstance(given[0], Mapping) and CONTEXT not in given[0]
-
-    def _is_rest(self, name: str) -> bool:
-        known = self._signature.parameters.get(name) if self._signature is not None else None
-        return known is not None and known.kind is inspect.Parameter.VAR_KEYWORD
+    def _is_mapping(self, args: Args, kwargs: Kwargs) -> bool:
+        is_one = self.is_object and len(args) == 1 and not kwargs
+        return is_one and isinstance(args[0], Mapping) and CONTEXT not in args[0]
 
 
-def _wrapped(call: _Call, contexts: CallContexts) -> Function:
-    """The function with its context, of the same kind: sync, async, or a generator of either kind."""
-    function = call.function
-    inner = getattr(function, "__call__", None)  # noqa: B004 - of an object that can be called, this is the function
-    caller = _Caller(call, contexts)
-    if _is(inspect.isgeneratorfunction, function, inner):
-        tool = _generator(caller) if call.takes_keyword else function
-    elif _is(inspect.isasyncgenfunction, function, inner):
-        tool = _async_generator(caller) if call.takes_keyword else function
-    elif _is(inspect.iscoroutinefunction, function, inner):
-        tool = _async(caller)
-    else:
-        tool = _sync(caller)
-    signature = call.signature
-    if tool is not function and signature is not None and CONTEXT in signature.parameters:
-        # Whoever offers the tool to a model must not offer it what only we give.
-        own = [one for one in signature.parameters.values() if one.name != CONTEXT]
-        tool.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
-    return tool
+def _kind(function: Function) -> Callable[[_Tool], Function]:
+    """The wrapper for a function, or for an object with `__call__`."""
+    functions = function, getattr(function, "__call__", None)  # noqa: B004 - of an object that can be called
+    if any(map(inspect.isgeneratorfunction, functions)):
+        return _generator
+    if any(map(inspect.isasyncgenfunction, functions)):
+        return _async_generator
+    return _async if any(map(inspect.iscoroutinefunction, functions)) else _sync
 
 
-def _is(kind: Callable[[object], bool], function: object, inner: object) -> bool:
-    return kind(function) or kind(inner)
-
-
-def _sync(caller: _Caller) -> Function:
-    function, contexts = caller.function, caller.contexts
+def _sync(call: _Tool) -> Function:
+    function, contexts = call.function, call.contexts
 
     @functools.wraps(function)
-    def tool(*given: Any, **named: Any) -> Any:
-        if CONTEXT in named:
-            return function(*given, **named)
+    def tool(*args: Any, **kwargs: Any) -> Any:
+        if CONTEXT in kwargs:
+            return function(*args, **kwargs)
         context = None
-        if caller.wants(given, named):
-            context = contexts.of(caller.tool, caller.params(given, named))
-            given, named = caller.with_context(given, named, context)
-        result = function(*given, **named)
+        if call.wants(args, kwargs):
+            context = contexts.of(call.name, call.params(args, kwargs))
+            args, kwargs = call.with_context(args, kwargs, context)
+        result = function(*args, **kwargs)
         if isinstance(result, Mapping):
-            context = contexts.of(caller.tool, caller.params(given, named)) if context is None else context
+            context = contexts.of(call.name, call.params(args, kwargs)) if context is None else context
             return with_used(result, context_used(context))
         return result
 
     return tool
 
 
-def _async(caller: _Caller) -> Function:
-    function, contexts = caller.function, caller.contexts
+def _async(call: _Tool) -> Function:
+    function, contexts = call.function, call.contexts
 
     @functools.wraps(function)
-    async def tool(*given: Any, **named: Any) -> Any:
-        if CONTEXT in named:
-            return await function(*given, **named)
+    async def tool(*args: Any, **kwargs: Any) -> Any:
+        if CONTEXT in kwargs:
+            return await function(*args, **kwargs)
         context = None
-        if caller.wants(given, named):
-            context = await contexts.aof(caller.tool, caller.params(given, named))
-            given, named = caller.with_context(given, named, context)
-        result = await function(*given, **named)
+        if call.wants(args, kwargs):
+            context = await contexts.aof(call.name, call.params(args, kwargs))
+            args, kwargs = call.with_context(args, kwargs, context)
+        result = await function(*args, **kwargs)
         if isinstance(result, Mapping):
-            context = await contexts.aof(caller.tool, caller.params(given, named)) if context is None else context
+            context = await contexts.aof(call.name, call.params(args, kwargs)) if context is None else context
             return with_used(result, context_used(context))
         return result
 
     return tool
 
 
-def _generator(caller: _Caller) -> Function:
-    @functools.wraps(caller.function)
-    def tool(*given: Any, **named: Any) -> Any:
-        if CONTEXT not in named:
-            context = caller.contexts.of(caller.tool, caller.params(given, named))
-            given, named = caller.with_context(given, named, context)
-        return (yield from caller.function(*given, **named))
+def _generator(call: _Tool) -> Function:
+    @functools.wraps(call.function)
+    def tool(*args: Any, **kwargs: Any) -> Any:
+        if CONTEXT not in kwargs:
+            context = call.contexts.of(call.name, call.params(args, kwargs))
+            args, kwargs = call.with_context(args, kwargs, context)
+        return (yield from call.function(*args, **kwargs))
 
     return tool
 
 
-def _async_generator(caller: _Caller) -> Function:
-    @functools.wraps(caller.function)
-    async def tool(*given: Any, **named: Any) -> Any:
-        if CONTEXT not in named:
-            context = await caller.contexts.aof(caller.tool, caller.params(given, named))
-            given, named = caller.with_context(given, named, context)
-        async with aclosing(caller.function(*given, **named)) as stream:
+def _async_generator(call: _Tool) -> Function:
+    @functools.wraps(call.function)
+    async def tool(*args: Any, **kwargs: Any) -> Any:
+        if CONTEXT not in kwargs:
+            context = await call.contexts.aof(call.name, call.params(args, kwargs))
+            args, kwargs = call.with_context(args, kwargs, context)
+        async with aclosing(call.function(*args, **kwargs)) as stream:
             try:
                 value = await anext(stream)
                 while True:

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import inspect
+import queue
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel import logs, outside
 from satchel.errors import SatchelError, UsageError
 from satchel.settings import SETTINGS
-from satchel.tools.daemons import Daemons
-from satchel.tools.situation import call_situation
-from satchel.tools.used import no_context
-from satchel.types import Failure
+from satchel.tools.calls import call_situation
+from satchel.types import Context, Failure, Format, Usage
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 METHODS = ("situation", "assemble_situation")
-"""What an assembler is asked by: the name that `Satchel` has, then that of `ContextAssembler`."""
+"""The method of an assembler: the name in `Satchel`, then that in `ContextAssembler`."""
 
 MOST_AT_ONCE = 4
-"""Contexts that are assembled at once; the next ones wait their turn, as long as their deadline admits."""
+"""Contexts that are assembled at once; the next ones wait for their turn until their deadline."""
 
-SOURCE = "context"
-"""The source that failures of the assembly name."""
+IDLE_SECONDS = 10.0
+"""A thread without work ends after this: somebody who calls tools now and then keeps none."""
+
+Answer = TypeVar("Answer")
 
 Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
-"""What is known of the situation beside a call: its fields, or what gives them for a tool and its parameters."""
+"""The situation around a call: its fields, or a function of the tool and its parameters that gives them."""
 
 
 class CallContexts:
-    """Assembles contexts for calls of tools. What fails or takes too long is an empty context that says so."""
+    """Assembles contexts for calls of tools. One that fails or is late is an empty context with the reason."""
 
     def __init__(
         self, assembler: object, situation: Situation, max_tokens: int | None, deadline_seconds: float | None
@@ -62,7 +67,7 @@ class CallContexts:
         import asyncio
 
         if inspect.iscoroutinefunction(self._method):
-            task: asyncio.Future[Any] = asyncio.ensure_future(self._asked(tool, params))
+            task: asyncio.Future[Any] = asyncio.ensure_future(self._awaited(tool, params))
         else:
             context = copy_context()
             task = asyncio.wrap_future(self._threads.start(lambda: context.run(self._assembled, tool, params)))
@@ -80,7 +85,7 @@ class CallContexts:
 
     @property
     def deadline_seconds(self) -> float:
-        """What was given, else the setting of the engine that is asked."""
+        """The deadline of this wrapper, else the setting of the engine."""
         if self._deadline is not None:
             return self._deadline
         settings = getattr(self._engine, "settings", None)
@@ -92,36 +97,38 @@ class CallContexts:
         return getattr(self._assembler, "engine", None) or self._assembler
 
     def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
-        answer = self._method(self._situation_of(tool, params), **self._options)
+        answer = self._answer(tool, params)
         if not inspect.isawaitable(answer):
             return answer
         import asyncio
 
-        return asyncio.run(_awaited(answer))
+        return asyncio.run(_await(answer))
 
-    async def _asked(self, tool: str, params: Mapping[str, Any]) -> Any:
-        return await self._method(self._situation_of(tool, params), **self._options)
+    async def _awaited(self, tool: str, params: Mapping[str, Any]) -> Any:
+        return await self._answer(tool, params)
 
-    def _situation_of(self, tool: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
+        """The answer of the assembler, which may be a coroutine, on the call and the situation around it."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
-        found = call_situation(tool, params, root if isinstance(root, Path) else None)
-        known = self._situation(tool, params) if callable(self._situation) else self._situation
-        return {**found, "time": time.time(), **(known or {})}
+        call = call_situation(tool, params, root if isinstance(root, Path) else None)
+        around = self._situation(tool, params) if callable(self._situation) else self._situation
+        return self._method({**call, "time": time.time(), **(around or {})}, **self._options)
 
     def _late(self, tool: str, seconds: float) -> Any:
         logs.warning("context of a tool is late", tool=tool, deadline_s=seconds)
         hint = "`tools.deadline_s` is how long a tool waits for it"
-        return no_context(Failure(SOURCE, f"not assembled within {seconds:g} s", hint), self._limit)
+        return self._empty(Failure("context", f"not assembled within {seconds:g} s", hint))
 
     def _failed(self, tool: str, error: BaseException) -> Any:
         is_ours = isinstance(error, SatchelError)
         logs.warning("context of a tool failed", tool=tool, error=repr(error), exc_info=False if is_ours else error)
-        told = str(error) if is_ours else f"{type(error).__name__}: {error}"
-        return no_context(Failure(SOURCE, outside.line(told, outside.NOTE_LIMIT)), self._limit)
+        message = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        return self._empty(Failure("context", outside.line(message, outside.NOTE_LIMIT)))
 
-    @property
-    def _limit(self) -> int:
-        return int(self._options.get("max_tokens", 0))
+    def _empty(self, failure: Failure) -> Context:
+        """An empty context with the reason: a tool that reads its text finds none."""
+        usage = Usage(int(self._options.get("max_tokens", 0)), 0, "", exact=True)
+        return Context("", "", Format.MARKDOWN, (), usage, failures=(failure,))
 
 
 def _method_of(assembler: object) -> Callable[..., Any]:
@@ -150,10 +157,72 @@ def _checked_deadline(seconds: float | None) -> float | None:
 
 
 def _give_up(task: Any) -> None:
-    """Nobody waits for it any more: what it still raises is nobody's concern."""
+    """Cancel a task that nobody waits for any more, and ignore what it still raises."""
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
-async def _awaited(answer: Awaitable[Any]) -> Any:
+async def _await(answer: Awaitable[Any]) -> Any:
     return await answer
+
+
+class Daemons:
+    """At most `most` threads, started when there is work and ended when there is none for a while.
+
+    The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
+    these are not. A job that hangs keeps its own thread only.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._unfinished = 0
+        self._threads = 0
+
+    def start(self, work: Callable[[], Answer]) -> Future[Answer]:
+        """Do this in the order of the calls, as soon as a thread is free. One that was cancelled is not begun."""
+        from concurrent.futures import Future  # here, because it brings logging with it
+
+        future: Future[Answer] = Future()
+        with self._guard:
+            self._unfinished += 1
+            self._jobs.put((future, work))
+            if self._threads < min(self._unfinished, self._most):
+                self._threads += 1
+                threading.Thread(target=self._work, name="satchel-tool", daemon=True).start()
+        return future
+
+    @property
+    def busy(self) -> int:
+        """Jobs that are not finished."""
+        with self._guard:
+            return self._unfinished
+
+    def _work(self) -> None:
+        while True:
+            try:
+                future, work = self._jobs.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                with self._guard:
+                    if self._jobs.empty():
+                        self._threads -= 1
+                        return
+                continue
+            self._do(future, work)
+            del future, work  # so that their values are freed before the next job
+
+    def _do(self, future: Future[Any], work: Callable[[], Any]) -> None:
+        answer, problem = None, None
+        is_wanted = future.set_running_or_notify_cancel()
+        if is_wanted:
+            try:
+                answer = work()
+            except BaseException as error:  # noqa: BLE001 - whoever waits for the job gets whatever it raised
+                problem = error
+        with self._guard:
+            self._unfinished -= 1
+        if problem is not None:
+            future.set_exception(problem)
+        elif is_wanted:
+            future.set_result(answer)

@@ -12,7 +12,7 @@ from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
 
 if TYPE_CHECKING:
-    from satchel.doctor.check import Check
+    from satchel.doctor import Check
 
 FAILED = 1
 
@@ -28,8 +28,7 @@ def command(invocation: Invocation, *, as_json: bool) -> int:
 
     Changes nothing. Ends with 1 when a check fails; a warning costs something, but answers are right.
     """
-    from satchel.doctor.check import check_data
-    from satchel.doctor.examine import examine
+    from satchel.doctor import check_data, examine
 
     checks = []
     for check in examine(Path(), invocation.root):

@@ -30,7 +30,7 @@ NOTHING_FOUND = 1
 @click.option("--tune", is_flag=True, help="Also look for better weights, and say what they gain on unseen fixes.")
 @click.option("--fresh", is_flag=True, help="Ask again what an earlier run was told.")
 @click.option(
-    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a report with plots."
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML report."
 )
 @json_option("the measures, the fixes and the proposed weights")
 @common_options
@@ -74,7 +74,7 @@ def command(
     elif outcome.answers:
         streams.write_line("\n".join(report_lines(outcome, proposal, is_tuned=tune)))
     if page is not None and outcome.answers:
-        from satchel.evaluate.page import report_page
+        from satchel.evaluate.report import report_page
 
         page.write_text(report_page(name, outcome, proposal, is_tuned=tune), encoding="utf-8")
         streams.say(f"wrote {page}", color=invocation.color)
@@ -107,8 +107,7 @@ def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool)
 
 def tuning_lines(proposal: Proposal | None) -> list[str]:
     """What fitted weights gain, and the settings to copy."""
-    from satchel.evaluate.page import verdict
-    from satchel.evaluate.report import settings_lines
+    from satchel.evaluate.report import settings_lines, verdict
     from satchel.evaluate.tune import FEWEST_FIXES
 
     if proposal is None:

@@ -16,9 +16,8 @@ from satchel.files import escape_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from satchel.rules.applies import Applied
-    from satchel.rules.check import Report
-    from satchel.rules.lines import Finding
+    from satchel.rules.check import Finding, Report
+    from satchel.rules.instructions import Applied
 
 FOUND_SOMETHING = 1
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 
 from satchel.errors import ContextFileError
-from satchel.rules.tree import ContextTree, MissingContextError
+from satchel.rules.inheritance import ContextTree, MissingContextError
 
 Tree = Callable[[Mapping[str, str]], ContextTree]
 

@@ -1,0 +1,422 @@
+"""Check the installation, the machine and the root: each finding says what to do about it.
+
+What a check needs is imported when it runs, so that a broken installation can be examined too.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from satchel import config, hook_log
+from satchel.errors import ConfigError, NoIndexError
+from satchel.roots import Places, locate
+
+OLDEST_PYTHON = (3, 11)
+
+OLDEST_SQLITE = (3, 51, 3)
+"""The first release without the fault that could damage a store when a checkpoint met a write."""
+
+OLDEST_GIT = (2, 25)
+"""The first release that has all the options that satchel guards git with."""
+
+GIT_SECONDS = 10.0
+
+TOKENIZER_PROBE = "def naïve_résumé(x: int) -> str:\n    return f'日本語 {x:>8,} 🙂'\n"
+PROBE_TOKENS = {"o200k_base": 28, "cl100k_base": 30}
+"""Tokens of the probe, counted once with the reference implementation."""
+
+GRAMMAR_PROBE = "probe"
+GRAMMAR_SAMPLES: Mapping[str, str] = {
+    "bash": "probe() { echo 1; }\n",
+    "c": "int probe(int x) { return x; }\n",
+    "cpp": "int probe(int x) { return x; }\n",
+    "csharp": "class Holder { int probe(int x) { return x; } }\n",
+    "go": "package a\n\nfunc probe(x int) int { return x }\n",
+    "java": "class Holder { int probe(int x) { return x; } }\n",
+    "javascript": "function probe(x) { return x }\n",
+    "php": "<?php function probe($x) { return $x; }\n",
+    "python": "def probe(x):\n    return x\n",
+    "ruby": "def probe(x)\n  x\nend\n",
+    "rust": "fn probe(x: i32) -> i32 { x }\n",
+    "tsx": "function probe(x: number) { return <b>{x}</b> }\n",
+    "typescript": "function probe(x: number): number { return x }\n",
+}
+"""Language -> a text that defines `probe`."""
+
+REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall satchel"
+REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
+EMBED_SETTINGS = "set it in your own settings file: satchel config show --origin"
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""The mounts of Linux. On systems without this file the type of a file system is unknown."""
+
+NETWORK_TYPES = frozenset(
+    str.split(
+        "9p afs beegfs ceph cifs coda davfs fuse.davfs fuse.gcsfuse fuse.glusterfs fuse.rclone fuse.s3fs fuse.sshfs "
+        "glusterfs gpfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs virtiofs vboxsf"
+    )
+)
+"""File systems on which a store is slow and locks may not hold."""
+
+PRIVATE = 0o700
+
+RECENT_EVENTS = 100
+"""Hook events that are examined, the newest: older faults are fixed or no longer met."""
+
+
+class Outcome(StrEnum):
+    """Severity of a finding: `warn` costs something, `fail` makes answers wrong or impossible."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding. `fix` is what to do about it, a command if there is one; empty if all is well."""
+
+    name: str
+    outcome: Outcome
+    message: str
+    fix: str = ""
+
+
+def ok(name: str, message: str) -> Check:
+    """Report that all is well."""
+    return Check(name, Outcome.OK, message)
+
+
+def warn(name: str, message: str, fix: str) -> Check:
+    """Report something that works with a loss."""
+    return Check(name, Outcome.WARN, message, fix)
+
+
+def fail(name: str, message: str, fix: str) -> Check:
+    """Report something that does not work."""
+    return Check(name, Outcome.FAIL, message, fix)
+
+
+def check_data(check: Check) -> dict[str, str]:
+    """Return a finding as plain JSON values."""
+    return {"name": check.name, "outcome": check.outcome.value, "message": check.message, "fix": check.fix}
+
+
+def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
+    """Check the machine, the folders, and the root around `path` (or exactly `root`). Changes nothing.
+
+    The order is that in which one fault explains another.
+    """
+    for name, check in MACHINE_CHECKS.items():
+        yield from _one(name, check)
+    try:
+        homes = config.Folders.from_environment(environ)
+    except ConfigError as error:
+        yield fail("folders", str(error), f"set {config.HOME_VARIABLE} to a folder that you can write")
+        return
+    yield from _all("folders", lambda: check_folders(homes))
+    yield from _one("file system", lambda: check_file_system(homes.cache))
+    yield from _one("hooks", lambda: check_hooks(homes))
+    yield from _all("root", lambda: _check_root(path, root, homes, environ))
+
+
+def _one(name: str, check: Callable[[], Check]) -> Iterable[Check]:
+    return _all(name, lambda: [check()])
+
+
+def _all(name: str, check: Callable[[], Iterable[Check]]) -> Iterable[Check]:
+    """Run a check; one that breaks is a finding itself."""
+    try:
+        return list(check())
+    except Exception as error:  # noqa: BLE001 - what broke is what a doctor is asked for, and it is shown
+        return [fail(name, f"the check itself broke: {type(error).__name__}: {error}", REPORT_IT)]
+
+
+def check_python() -> Check:
+    """Check the version of the interpreter."""
+    version = platform.python_version()
+    if sys.version_info < OLDEST_PYTHON:
+        return fail("python", f"Python {version} is too old", f"install Python {_dotted(OLDEST_PYTHON)} or newer")
+    return ok("python", f"Python {version}")
+
+
+def check_sqlite() -> Check:
+    """Check the version of the SQLite library that opens every store."""
+    import apsw
+
+    version = apsw.sqlite_lib_version()
+    library = f"SQLite {version} in apsw {apsw.apsw_version()}"
+    if numbers(version) < OLDEST_SQLITE:
+        return fail("sqlite", f"{library} can damage a store", "upgrade it: pip install --upgrade apsw")
+    return ok("sqlite", library)
+
+
+def check_git() -> Check:
+    """Check that git answers, and its version."""
+    import subprocess
+
+    try:
+        # From the root folder: a PATH with an empty step would find a program of the current folder.
+        done = subprocess.run(["git", "--version"], cwd=os.sep, capture_output=True, timeout=GIT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return warn("git", f"git cannot be run ({error}): answers come without history", "install git")
+    version = done.stdout.decode("utf-8", "replace").strip().removeprefix("git version ")
+    if numbers(version) < OLDEST_GIT:
+        message = f"git {version} is too old: answers come without history"
+        return warn("git", message, f"install git {_dotted(OLDEST_GIT)} or newer")
+    return ok("git", f"git {version}")
+
+
+def check_tokenizer() -> Check:
+    """Check that the exact tokenizers count a text with accents, Japanese and an emoji as they should."""
+    from satchel.tokens import counter
+
+    for name, expected in PROBE_TOKENS.items():
+        counted = counter(name).count(TOKENIZER_PROBE)
+        if counted != expected:
+            message = f"{name} counts {counted} tokens where there are {expected}: budgets would not hold"
+            return fail("tokenizer", message, "install it again: pip install --force-reinstall rs-bpe")
+    return ok("tokenizer", f"{', '.join(PROBE_TOKENS)} count right")
+
+
+def check_grammars() -> Check:
+    """Check that every grammar loads and finds the definition in one line of its language.
+
+    A grammar that loads and finds nothing is worse than one that is missing: the index would look complete.
+    """
+    from satchel.sources.code.grammar import GRAMMARS
+
+    broken = [f"{language} {problem}" for language in sorted(GRAMMARS) if (problem := grammar_problem(language))]
+    if broken:
+        message = f"these languages would be indexed without definitions: {'; '.join(broken)}"
+        return fail("grammars", message, REINSTALL_GRAMMARS)
+    return ok("grammars", f"{len(GRAMMARS)} languages find their definitions")
+
+
+def grammar_problem(language: str) -> str:
+    """Return what is wrong with a grammar, empty if nothing is."""
+    from satchel.sources.code import outline
+
+    sample = GRAMMAR_SAMPLES.get(language)
+    if sample is None:
+        return "has no sample"
+    try:
+        parsed = outline.outline(sample, language)
+    except (ImportError, OSError, ValueError, TypeError, AttributeError) as error:
+        return f"does not load ({type(error).__name__}: {error})"
+    names = {definition.name for part in parsed.parts for definition in part.definitions}
+    names |= {part.name.rpartition(".")[2] for part in parsed.parts}
+    return "" if GRAMMAR_PROBE in names else "finds no definition"
+
+
+def check_guards() -> Check:
+    """Check that the system can open a file without following links, and lock an index."""
+    missing = [name for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_CLOEXEC") if not hasattr(os, name)]
+    missing += [] if os.open in os.supports_dir_fd else ["openat"]
+    missing += [] if _has_flock() else ["flock"]
+    if missing:
+        message = f"this system lacks {', '.join(missing)}: links are resolved and checked instead, which is weaker"
+        return warn("guards", message, "index only folders that you trust")
+    return ok("guards", "files are opened without following links")
+
+
+MACHINE_CHECKS: Mapping[str, Callable[[], Check]] = {
+    "python": check_python,
+    "sqlite": check_sqlite,
+    "git": check_git,
+    "tokenizer": check_tokenizer,
+    "grammars": check_grammars,
+    "guards": check_guards,
+}
+
+
+def _has_flock() -> bool:
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    return hasattr(fcntl, "flock")
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the first dotted numbers of a version: (2, 39, 5) for `2.39.5 (Apple Git-154)`; empty if none."""
+    match = re.search(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+def check_folders(homes: config.Folders) -> Iterator[Check]:
+    """Check that each home of satchel can be written, and by its owner only."""
+    for name in ("config", "data", "state", "cache"):
+        yield check_folder(f"{name} folder", getattr(homes, name))
+
+
+def check_folder(name: str, folder: Path) -> Check:
+    """Check that a folder can be written, or made, and that others cannot look into it."""
+    if not folder.exists():
+        above = next((place for place in folder.parents if place.exists()), Path(folder.anchor))
+        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
+            return ok(name, f"{folder} (made when it is needed)")
+        variable = f"XDG_{name.split()[0].upper()}_HOME"
+        fix = f"set SATCHEL_HOME, or {variable}, to a folder that you can write"
+        return fail(name, f"{folder} cannot be made: {above} is not writable", fix)
+    if not folder.is_dir():
+        return fail(name, f"{folder} is no folder", f"move it away: mv {folder} {folder}.old")
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return fail(name, f"{folder} cannot be written", f"chmod u+rwx {folder}")
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO) and "config" not in name:
+        return warn(name, f"{folder} can be opened by others (mode {mode:o})", f"chmod {PRIVATE:o} {folder}")
+    return ok(name, str(folder))
+
+
+def check_file_system(folder: Path, mounts: Path = MOUNTS) -> Check:
+    """Check that a folder is not on a network file system."""
+    kind = file_system(folder, mounts)
+    if kind in NETWORK_TYPES:
+        message = f"{folder} is on {kind}: questions are slow there, and two processes may not see each other's locks"
+        return warn("file system", message, "set SATCHEL_HOME or XDG_CACHE_HOME to a folder on a local disk")
+    return ok("file system", f"{folder} is on {kind}" if kind else f"{folder}: this system does not say what it is on")
+
+
+def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
+    """Return the type of the file system of a folder that may not exist yet, empty if that is unknown."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    place = os.path.realpath(folder)
+    best, best_kind = "", ""
+    for line in lines:
+        # 36 35 98:0 /root /mount\040point rw,noatime master:1 - ext4 /dev/sda1 rw
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(" "), after.split(" ")[0]
+        if len(fields) < 5 or not kind:
+            continue
+        point = re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4])
+        inside = place == point or place.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):  # the last of equal mounts hides the others
+            best, best_kind = point, kind
+    return best_kind
+
+
+def check_hooks(homes: config.Folders) -> Check:
+    """Check the hook log for events that failed: hooks end well whatever happens, so nobody else would tell."""
+    events = hook_log.entries(homes.state, RECENT_EVENTS)
+    broken = [event for event in events if event.get("outcome") == hook_log.FAILED]
+    if not events:
+        return ok("hooks", "no host has told an event yet")
+    if not broken:
+        return ok("hooks", f"the last {len(events)} events went well")
+    last = broken[-1]
+    message = f"{len(broken)} of the last {len(events)} events broke, {last.get('event')} at {last.get('at')} with "
+    return warn("hooks", f"{message}{last.get('reason')}", "see all of them: satchel hook log")
+
+
+def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: Mapping[str, str]) -> Iterator[Check]:
+    try:
+        places = locate(path, root, homes)
+    except NoIndexError as error:
+        yield warn("root", str(error), "change into a project, or name one with --root")
+        return
+    yield ok("root", str(places.root))
+    yield from _one("trust", lambda: check_trust(places))
+    try:
+        loaded = config.load_settings(places.root, environ, {}, homes)
+    except ConfigError as error:
+        yield fail("settings", str(error), "correct it, or remove it")
+    else:
+        yield from check_settings(loaded, homes)
+        yield from _one("vectors", lambda: check_vectors(loaded, homes, environ))
+    yield from _one("index", lambda: check_index(places))
+    yield from _one("memory", lambda: check_memory(places))
+    yield from _one("lock", lambda: check_lock(places))
+
+
+def check_trust(places: Places) -> Check:
+    """Report whether instruction files of this root guide agents; either way is in order."""
+    from satchel.trust import FOLDER, is_trusted
+
+    if is_trusted(places.root, places.state):
+        return ok("trust", f"instruction files are guidance (marked in {places.state / FOLDER})")
+    return ok("trust", "instruction files are data; `satchel trust` makes them guidance")
+
+
+def check_settings(loaded: config.LoadedSettings, homes: config.Folders) -> Iterator[Check]:
+    """Report what is wrong with the settings, one finding each."""
+    if not loaded.notes:
+        changed = sum(origin != "default" for origin in loaded.origins.values())
+        yield ok("settings", f"{changed} differ from their defaults; yours are in {config.user_file(homes)}")
+    for note in loaded.notes:
+        yield warn("settings", note.message, note.hint or "satchel config show --origin")
+
+
+def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ: Mapping[str, str]) -> Check:
+    """Check that there is an embedder. Loads nothing and sends nothing: an endpoint is not asked."""
+    from satchel.embed import choose, minilm
+
+    settings = loaded.settings
+    choice = choose.choose(settings, homes.cache, environ)
+    if choice.failure is not None:
+        fix = minilm.INSTALL if settings.embed_provider == "minilm" else EMBED_SETTINGS
+        return warn("vectors", choice.failure.message, fix)
+    if choice.embedder is not None:
+        is_remote = settings.embed_provider != "minilm" and settings.embed_endpoint
+        return ok("vectors", f"made by {choice.embedder.id}" + (f" at {_host(settings)}" if is_remote else ""))
+    if settings.embed_provider == "off":
+        return ok("vectors", "switched off (embed.provider): words alone answer")
+    lacks = " and ".join(minilm.missing_parts(homes.cache, settings.embed_weights))
+    return warn("vectors", f"words alone answer: the model that runs here lacks {lacks}", minilm.INSTALL)
+
+
+def _host(settings: config.Settings) -> str:
+    """Return the address without what may precede the host: a password has no place in a report."""
+    return settings.embed_endpoint.split("://")[-1].split("/")[0].rpartition("@")[2]
+
+
+def check_index(places: Places) -> Check:
+    """Check that the index is not damaged."""
+    from satchel.engine import INDEX_NAME
+    from satchel.store.sqlite.connection import damage
+
+    path = places.index / INDEX_NAME
+    if not path.exists():
+        return ok("index", "not built yet: the first question does it")
+    faults = damage(path)
+    if faults:
+        return fail("index", f"{path} is damaged: {faults[0]}", "build it again: satchel clean && satchel index")
+    return ok("index", f"{path} is whole")
+
+
+def check_memory(places: Places) -> Check:
+    """Check that the memory file is not damaged."""
+    from satchel.store.sqlite.connection import damage
+
+    if not places.memory.exists():
+        return ok("memory", "nothing is remembered yet")
+    faults = damage(places.memory)
+    if faults:
+        message = f"{places.memory} is damaged: {faults[0]}"
+        return fail("memory", message, "keep a copy of it, then put a backup of it in its place")
+    return ok("memory", f"{places.memory} is whole")
+
+
+def check_lock(places: Places) -> Check:
+    """Report a process that builds the index right now."""
+    from satchel.index.lock import holder
+
+    busy = holder(places.index / "index.lock")
+    if busy:
+        return warn("lock", busy, "wait for it; questions are answered from the index as it was before")
+    return ok("lock", "nobody builds the index right now")
