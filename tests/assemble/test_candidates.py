@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.candidates import file_candidates, record_candidate, within_blanks, without_trailers
-from satchel.assemble.source_lines import Lines
+from satchel.assemble.candidates import file_candidates, record_candidate, without_trailers
+from satchel.assemble.source_lines import Lines, without_blank_ends
 from satchel.types import Document, Hit, Kind, Location, Role, Span
 
 ASKED = frozenset({"steal"})
@@ -29,7 +29,7 @@ def test_blank_lines_at_both_ends_are_not_shown() -> None:
 
 
 def test_a_range_of_blank_lines_keeps_its_first_line() -> None:
-    assert within_blanks(_lines("\n\n\n"), 1, 3) == (1, 1)
+    assert without_blank_ends([""] * 3, 1, 3) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_the_oldest_files_are_forgotten_first(tmp_path: Path) -> None:
     reader.read("b")
     reader.read("a")
     reader.read("c")
-    assert [name for name in "abc" if reader.known(name, hashes[name])] == ["a", "c"]
+    assert [name for name in "abc" if reader.cached(name, hashes[name])] == ["a", "c"]
 
 
 def test_the_bound_in_bytes_holds_and_a_larger_file_is_read_all_the_same(tmp_path: Path) -> None:
@@ -102,15 +102,15 @@ def test_the_bound_in_bytes_holds_and_a_larger_file_is_read_all_the_same(tmp_pat
     for name in "abcdef":
         write(tmp_path, name, name * 30)
         reader.read(name)
-        assert reader.held[1] <= most
-    assert reader.held[0] == 2
+        assert reader.cache_size[1] <= most
+    assert reader.cache_size[0] == 2
     write(tmp_path, "large", "line\n" * 20)
     found = reader.read("large")
     assert isinstance(found, Lines)
     assert len(found.lines) == 21
-    assert reader.held[0] == 2
+    assert reader.cache_size[0] == 2
     reader.clear()
-    assert reader.held == (0, 0)
+    assert reader.cache_size == (0, 0)
 
 
 def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_many_threads_read_the_same_files_alike(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(read, names * 50))
     assert results == [(f"def f_{name[0]}():", f"f_{name[0]}") for name in names * 50]
-    assert reader.held[0] == 3
+    assert reader.cache_size[0] == 3
 
 
 def test_threads_that_share_lines_know_the_same_sizes() -> None:

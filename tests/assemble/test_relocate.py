@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.assemble.freshness import Place, relocate
+from satchel.assemble.freshness import PartNow, relocate
 from satchel.sources.outline import outline_file
 from satchel.store.records import StoredPart
 from satchel.types import Part
@@ -39,7 +39,7 @@ def stored(parts: tuple[Part, ...]) -> list[StoredPart]:
     return rows
 
 
-def places(before: str, after: str, path: str = "a.py") -> dict[str, Place | None]:
+def places(before: str, after: str, path: str = "a.py") -> dict[str, PartNow | None]:
     """The place of each part by its name; a gap is called by its first line."""
     old = stored(outline_file(path, before)[1].parts)
     lines = before.split("\n")
@@ -153,7 +153,7 @@ def test_text_without_names_is_known_by_its_exact_lines() -> None:
 def test_lines_that_stand_there_several_times_are_taken_where_they_are_nearest() -> None:
     old = [StoredPart(1, 1, "gap", "", 1, 3, 4, "", "")]
     after = ["a", "b", "x", "y", "a", "b", "a", "b"]
-    assert relocate(old, ["", "", "a", "b"], (), after)[1] == Place(1, 2, -2, "", "")
+    assert relocate(old, ["", "", "a", "b"], (), after)[1] == PartNow(1, 2, -2, "", "")
 
 
 def test_blank_lines_are_never_found_again() -> None:

@@ -1,1 +1,1 @@
-"""The value stream: from ranked hits to a packed context."""
+"""The pipeline from ranked hits to a packed context."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.source_lines import Lines, around
+from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
 from satchel.types import Detail, Document, Hit, Kind, Role, Trust
 
@@ -82,6 +82,7 @@ Shrink = Callable[[float], Sequence[Step]]
 """The ways to show a candidate in at most about so many tokens, the best one first."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Candidate:
     """Something that may be shown.
 
@@ -91,50 +92,29 @@ class Candidate:
     that is left, after the steps that are fixed. A `pinned` candidate comes before all others, whatever its value. One
     with a `leader` (the imports that a function needs, the rest of a window's function) is shown only beside it.
     `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
-    `body` is the full text of a record, as far as it was given.
+    `body` is the full text of a record, as far as it is available. `make` works the steps out.
     """
 
-    __slots__ = (
-        "_make",
-        "_steps",
-        "body",
-        "document",
-        "group",
-        "hit",
-        "kind",
-        "leader",
-        "pinned",
-        "place",
-        "shrink",
-        "size",
-        "trust",
-        "twins",
-        "value",
-    )
+    hit: Hit
+    value: float
+    size: float
+    place: int
+    make: Callable[[], Sequence[Step]]
+    shrink: Shrink | None = None
+    pinned: bool = False
+    leader: Candidate | None = None
+    document: Document = field(init=False)
+    kind: Kind = field(init=False)
+    group: str = field(init=False)
+    twins: list[Candidate] = field(default_factory=list, init=False)
+    trust: Trust = field(default=Trust.DATA, init=False)
+    body: str = field(default="", init=False)
+    _steps: Sequence[Step] | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        hit: Hit,
-        value: float,
-        size: float,
-        place: int,
-        make: Callable[[], Sequence[Step]],
-        *,
-        shrink: Shrink | None = None,
-        pinned: bool = False,
-        leader: Candidate | None = None,
-    ) -> None:
-        self.pinned, self.leader = pinned, leader
-        self.twins: list[Candidate] = []
-        self.trust = Trust.DATA
-        self.body = ""
-        location = hit.document.location
-        self.hit, self.document, self.kind = hit, hit.document, hit.document.kind
-        self.group = hit.document.id if location is None else hit.document.fields.get(ITEM_KEY, location.path)
-        self.value, self.size, self.place = value, size, place
-        self.shrink = shrink
-        self._make = make
-        self._steps: Sequence[Step] | None = None
+    def __post_init__(self) -> None:
+        self.document = document = self.hit.document
+        self.kind, location = document.kind, document.location
+        self.group = document.id if location is None else document.fields.get(ITEM_KEY, location.path)
 
     @property
     def is_lifted(self) -> bool:
@@ -145,28 +125,28 @@ class Candidate:
     def steps(self) -> Sequence[Step]:
         """The fixed ways to show it, from most to least detail."""
         if self._steps is None:
-            self._steps = self._make()
+            self._steps = self.make()
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
         """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""
-        make, self._steps = self._make, None
+        make, self._steps = self.make, None
 
         def widened(step: Step) -> Step:
             if step.detail not in _WIDENED or step.remarks:
                 return step
             return replace(step, ranges=tuple(around(step.ranges, count, last_line)))
 
-        self._make = lambda: [widened(step) for step in make()]
+        self.make = lambda: [widened(step) for step in make()]
 
     def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
         """Show of each step only the ranges that `cut` leaves, about `size` tokens; a step without any is none."""
-        make, shrink, self._steps, self.size = self._make, self.shrink, None, size
+        make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
         def trimmed(steps: Sequence[Step]) -> list[Step]:
             return [replace(step, ranges=left) for step in steps if (left := tuple(cut(step.ranges)))]
 
-        self._make = lambda: trimmed(make())
+        self.make = lambda: trimmed(make())
         if shrink is not None:
             self.shrink = lambda room: trimmed(shrink(room))
 
@@ -193,7 +173,7 @@ def file_candidates(
     end = min(location.end_line, len(lines.lines))
     has_licence = location.start_line == 1 and hit.document.kind is Kind.CODE
     start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
-    whole = within_blanks(lines, start, end)
+    whole = without_blank_ends(lines.lines, start, end)
     size = lines_size(lines, *whole)
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
         if _is_sliver(lines, whole, size, hit.document.role, asked):
@@ -206,28 +186,15 @@ def file_candidates(
             language = str(hit.document.fields.get("language", ""))
             return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
-        return [
-            Candidate(
-                hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink=narrowing(lines, whole, asked)
-            )
-        ]
+        shrink = narrowing(lines, whole, asked)
+        return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
-        shown = within_blanks(lines, max(span.start, start), min(span.end, end))
-        if shown[0] > shown[1]:
-            continue
+        shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
-        if not _is_sliver(lines, shown, size, Role.GAP, asked):
-            made.append(
-                Candidate(
-                    hit,
-                    span.value,
-                    size,
-                    shown[0],
-                    _window_maker(hit, lines, shown),
-                    shrink=narrowing(lines, shown, asked),
-                )
-            )
+        if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, asked):
+            shrink, steps = narrowing(lines, shown, asked), _window_maker(hit, lines, shown)
+            made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
 
@@ -246,7 +213,7 @@ def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
             characters = room * share * CHARACTERS_PER_TOKEN
             run = best_run(gains, [len(row) + 1 for row in rows], characters)
             if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
-                shown = within_blanks(lines, whole[0] + run[0], whole[0] + run[1])
+                shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
                 steps.append(Step(Detail.WINDOW, (shown,)))
             elif run is None and characters > LEAST_EXCERPT:
                 steps += _cut_line(rows, gains, whole[0], asked, characters)
@@ -271,16 +238,6 @@ def licence_end(lines: Lines) -> int:
     return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
 
 
-def within_blanks(lines: Lines, start: int, end: int) -> Range:
-    """The range without blank lines at its ends; blank throughout, its first line."""
-    first, last = start, min(end, len(lines.lines))
-    while last > first and not lines.lines[last - 1].strip():
-        last -= 1
-    while first < last and not lines.lines[first - 1].strip():
-        first += 1
-    return first, last
-
-
 def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: AbstractSet[str]) -> bool:
     if not asked or size >= SLIVER_TOKENS:
         return False
@@ -297,18 +254,19 @@ def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Ran
 
 
 def _window_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
-    return lambda: [_window_step(*shown, signature_range(hit.document, lines))]
+    """A window with the declaration of its definition above it."""
+
+    def make() -> list[Step]:
+        signature = signature_range(hit.document, lines)
+        is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
+        return [Step(Detail.WINDOW, (shown,) if signature is None or is_inside else (signature, shown))]
+
+    return make
 
 
 def lines_size(lines: Lines, start: int, end: int) -> float:
     """Estimated tokens of lines `start`..`end`."""
     return lines.characters(start, end) / CHARACTERS_PER_TOKEN
-
-
-def _window_step(start: int, end: int, signature: Range | None) -> Step:
-    if signature is None or (start <= signature[0] and signature[1] <= end):
-        return Step(Detail.WINDOW, ((start, end),))
-    return Step(Detail.WINDOW, (signature, (start, end)))
 
 
 def declaration_steps(document: Document, lines: Lines) -> list[Step]:
@@ -322,13 +280,13 @@ def declaration_steps(document: Document, lines: Lines) -> list[Step]:
 
 def _doc_line(document: Document, lines: Lines, signature: Range) -> Range | None:
     """The line near a declaration that says what its doc comment begins with."""
-    said = str(document.fields.get("summary", ""))[:DOC_CHARACTERS]
+    summary = str(document.fields.get("summary", ""))[:DOC_CHARACTERS]
     location = document.location
-    if not said or location is None:
+    if not summary or location is None:
         return None
     below = range(signature[1] + 1, min(signature[1] + DOC_REACH_LINES, location.end_line, len(lines.lines)) + 1)
     for number in (*below, *range(signature[0] - 1, location.start_line - 1, -1)):
-        if said in lines.lines[number - 1]:
+        if summary in lines.lines[number - 1]:
             return number, number
     return None
 

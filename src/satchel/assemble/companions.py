@@ -17,12 +17,11 @@ from satchel.assemble.candidates import (
     cut_note,
     declaration_steps,
     lines_size,
-    within_blanks,
     without_trailers,
 )
 from satchel.assemble.imports import binding
 from satchel.assemble.section import Group, subtract
-from satchel.assemble.source_lines import Lines
+from satchel.assemble.source_lines import Lines, without_blank_ends
 from satchel.assemble.truncation import excerpt
 from satchel.types import Detail, Document, Freshness, Import, Kind, Outline
 
@@ -83,7 +82,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     location, lines = candidate.document.location, group.lines
     if location is None or lines is None or step.detail is not Detail.WINDOW or step.remarks:
         return []
-    whole = within_blanks(lines, location.start_line, location.end_line)
+    whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
     if whole[1] - whole[0] >= WHOLE_LINES:
         shown = [(start, end) for start, end in group.ranges if start <= whole[1] and end >= whole[0]]
@@ -109,14 +108,8 @@ def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) ->
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
-    longer = Candidate(
-        candidate.hit,
-        candidate.value - REST_DROP,
-        size,
-        candidate.place,
-        lambda: (made,),
-        leader=candidate.leader or candidate,
-    )
+    value, leader = candidate.value - REST_DROP, candidate.leader or candidate
+    longer = Candidate(candidate.hit, value, size, candidate.place, lambda: (made,), leader=leader)
     longer.body, longer.trust = candidate.body, candidate.trust
     return [longer]
 

@@ -1,8 +1,8 @@
-"""A question with its answer in the shape of a search: the formatted context, and what was found, with previews."""
+"""A question with its answer in the shape of a search: the formatted context, and the results with previews."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,40 +126,3 @@ def _confidence(relevances: Iterable[float]) -> float:
     best = sorted(relevances, reverse=True)[:CONFIDENT_RESULTS]
     weights = [CONFIDENCE_FADE**position for position in range(len(best))]
     return round(sum(w * r for w, r in zip(weights, best, strict=True)) / sum(weights), 4) if best else 0.0
-
-
-def query_data(result: QueryResult) -> Mapping[str, Any]:
-    """The result as plain JSON values."""
-    return {
-        "query": result.query,
-        "context": result.context,
-        "results": [
-            {
-                "entity": {
-                    "id": row.entity.id,
-                    "name": row.entity.name,
-                    "type": row.entity.type,
-                    "qualified_name": row.entity.qualified_name,
-                },
-                "score": row.score,
-                "location": None
-                if row.location is None
-                else {
-                    "path": row.location.path,
-                    "start_line": row.location.start_line,
-                    "end_line": row.location.end_line,
-                },
-                "preview": row.preview,
-            }
-            for row in result.results
-        ],
-        "summary": {
-            "entities_included": result.summary.entities_included,
-            "entities_excluded": result.summary.entities_excluded,
-            "files_read": result.summary.files_read,
-            "truncated": result.summary.truncated,
-        },
-        "token_count": result.token_count,
-        "confidence": result.confidence,
-        "failures": [{"source": one.source, "message": one.message, "hint": one.hint} for one in result.failures],
-    }

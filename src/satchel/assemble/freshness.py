@@ -1,7 +1,9 @@
 """What of a hit can be shown as the files are now: unchanged, moved, changed, or only as it was indexed.
 
-Costs nothing beyond one hash for a file that is as it was indexed. Any other is parsed as the index would do it, and
-the parts of the index are looked up in it.
+A file that is as it was indexed costs one hash. Any other is parsed as the index would do it, and the parts of the
+index are looked up in it, by name and text: the same text under the same name has moved (or not), another text under
+the same name has changed, and a part with neither is gone. Blank lines at the ends of a part do not count, because the
+parts of a file tile it. A part without a name is looked up by its exact lines alone.
 """
 
 from __future__ import annotations
@@ -10,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import Strategy
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart
@@ -26,23 +28,26 @@ STALE_GROUP = "~stale"
 MOST_COMPARED = 16
 """New files of the right size that are read in search of one that was renamed."""
 
+SAME_DEFINITION = 0.5
+"""Share of lines that two texts of one name must have in common to be paired where there is a choice among twins."""
+
 ListChanged = Callable[[], Iterable[tuple[str, int]]]
 """Paths and sizes (bytes) of the files that are new or changed since the index was built."""
 
 
 def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
-    """What the fields of a document say about how it differs from what was indexed."""
+    """How a document differs from what was indexed, by its fields."""
     return fields.get("freshness")
 
 
 def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
     """The one that says most: stale, then changed, then moved."""
-    found = set(every)
-    return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in found), None)
+    marks = set(every)
+    return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in marks), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class CurrentHit:
     """A hit as it can be shown now: with its present lines, the text they are in, and the item it belongs to."""
 
     hit: Hit
@@ -54,7 +59,7 @@ class Sighting:
     ) -> list[Candidate]:
         """What could be shown of it.
 
-        Of a changed definition that is all of it or its declaration, never a window: nobody knows which of its new
+        A changed definition is shown in full or by its declaration, never by a window: nobody knows which of its new
         lines answer.
         """
         made = file_candidates(self.hit, self.lines, whole_item_tokens, asked, shortener)
@@ -72,202 +77,8 @@ class Sighting:
         return Candidate(self.hit, candidate.value, size, first, lambda: declared)
 
 
-@dataclass(slots=True)
-class _View:
-    """One indexed file as it is now. `lines` is None where the file is gone; `places` is None where it is unchanged."""
-
-    path: str
-    kind: Kind
-    lines: Lines | None
-    places: Mapping[tuple[int, int], Place] | None = None
-    reason: str = ""
-    withheld: int = 0
-    stored: Lines | None = None
-
-
-@dataclass(slots=True)
-class Freshener:
-    """Says of each hit in a file how it can be shown now. One object for one question: each file is read once.
-
-    `stale` is one of `STALE_CHOICES`. Without `changed` a renamed file counts as gone.
-    """
-
-    store: Store
-    lines: FileLines
-    stale: str = STALE_CHOICES[0]
-    changed: ListChanged | None = None
-    _views: dict[str, _View] = field(default_factory=dict)
-    _live: dict[str, Lines] = field(default_factory=dict)
-    _failures: dict[str, Failure] = field(default_factory=dict)
-    _listed: list[tuple[str, int]] | None = None
-
-    def see(self, hit: Hit) -> Sighting | None:
-        """The hit as it can be shown now, None where it is withheld."""
-        location = hit.document.location
-        assert location is not None
-        view = self._views.get(location.path)
-        if view is None:
-            view = self._views[location.path] = self._look(hit, location)
-        if view.lines is not None and view.places is None:
-            return Sighting(hit, view.lines, view.path) if view.path == location.path else _renamed(hit, view.lines)
-        place = view.places.get((location.start_line, location.end_line)) if view.places is not None else None
-        if view.lines is not None and place is not None:
-            return Sighting(_at(hit, location, place, view.lines), view.lines, view.path)
-        return self._stale(hit, location, view)
-
-    @property
-    def failures(self) -> list[Failure]:
-        """What the answer has to note: files that cannot be read, and parts that are withheld."""
-        notes = dict(self._failures)
-        for path, view in self._views.items():
-            if view.withheld:
-                parts = "1 part" if view.withheld == 1 else f"{view.withheld} parts"
-                message = f"{path}: {parts} withheld, {view.reason}"
-                notes[path] = Failure(view.kind.plural, message, "context.stale = mark shows the stored text")
-        return [notes[path] for path in sorted(notes)]
-
-    def _look(self, hit: Hit, location: Location) -> _View:
-        bundle, kind = int(hit.document.fields["bundle"]), hit.document.kind
-        found = self._live.get(location.path) or self.lines.read(
-            location.path, location.content_hash, lambda: self.store.text(bundle)
-        )
-        if isinstance(found, Lines):
-            self._live[location.path] = found
-            if found.content_hash == location.content_hash:
-                return _View(location.path, kind, found)
-        return self._look_again(location, kind, found, self.store.bundles([bundle])[bundle])
-
-    def _look_again(self, location: Location, kind: Kind, found: Lines | Unreadable, stored: Bundle) -> _View:
-        from satchel.file_contents import unwanted
-
-        if isinstance(found, Unreadable) and found.is_error:
-            note = Failure(kind.plural, f"{found.path}: {found.reason}", "the stored text is used")
-            self._failures[found.path] = note
-        else:
-            self.lines.note_mismatch()
-        if isinstance(found, Unreadable):
-            elsewhere = self._find(stored)
-            return elsewhere or _View(location.path, kind, None, reason=f"the file is {found.reason}")
-        reason = unwanted(found.path, found.text(1, len(found.lines)))
-        if reason is not None:
-            return _View(location.path, kind, None, reason=f"the file is {reason}")
-        old = self.store.parts(range(stored.first_document, stored.last_document + 1))
-        parts = [old[row] for row in sorted(old)]
-        before = self._stored(location, stored.id).lines
-        places = relocate(parts, before, self.lines.outline(found, is_note=kind is Kind.NOTE).parts, found.lines)
-        by_lines = {(part.start, part.end): places[part.row] for part in parts if part.row in places}
-        found = self._live[found.path] = replace(found, marks=_marks(list(places.values()), found.lines, before))
-        return _View(location.path, kind, found, by_lines, "no longer in the file")
-
-    def _find(self, bundle: Bundle) -> _View | None:
-        """The file that has the bytes of this one now, if it was renamed; one that always had them is another file."""
-        if self.changed is None:
-            return None
-        if self._listed is None:
-            self._listed = sorted(self.changed())
-        same_size = [path for path, size in self._listed if size == bundle.size]
-        for path in same_size[:MOST_COMPARED]:
-            known = self.store.bundle(bundle.kind, path)
-            if known is not None and known.content_hash == bundle.content_hash:
-                continue
-            found = self._live.get(path) or self.lines.read(
-                path, bundle.content_hash, lambda: self.store.text(bundle.id)
-            )
-            if isinstance(found, Lines) and found.content_hash == bundle.content_hash:
-                found = self._live[path] = _all(found, Freshness.MOVED)
-                return _View(path, bundle.kind, found)
-        return None
-
-    def _stored(self, location: Location, bundle: int) -> Lines:
-        """The text as it was indexed."""
-        known = self.lines.known(location.path, location.content_hash)
-        return known or self.lines.keep(location.path, location.content_hash, self.store.text(bundle))
-
-    def _stale(self, hit: Hit, location: Location, view: _View) -> Sighting | None:
-        if self.stale != STALE_CHOICES[0]:
-            view.withheld += 1
-            return None
-        if view.stored is None:
-            bundle = int(hit.document.fields["bundle"])
-            view.stored = _all(self._stored(location, bundle), Freshness.STALE)
-        lines = view.stored
-        marked = _marked(hit, location, Freshness.STALE)
-        if view.lines is None:
-            return Sighting(marked, lines, location.path)
-        group = f"{location.path}{STALE_GROUP}"
-        fields = {**marked.document.fields, ITEM_KEY: group}
-        return Sighting(replace(marked, document=replace(marked.document, fields=fields)), lines, group)
-
-
-def _all(lines: Lines, mark: Freshness) -> Lines:
-    return replace(lines, marks=(mark,) * len(lines.lines))
-
-
-def _marks(places: Sequence[Place], lines: Sequence[str], before: Sequence[str]) -> tuple[Freshness | None, ...]:
-    """How each line differs: as the part that it belongs to; one of no part has changed unless it was there before.
-
-    What has a name decides over what has none, and blank lines between parts go with the line before them.
-    """
-    marks: list[Freshness | None] = [Freshness.CHANGED] * len(lines)
-    known = bytearray(len(lines))
-    for place in sorted(places, key=lambda place: (bool(place.name), place.shift == 0)):
-        mark = Freshness.CHANGED if place.shift is None else Freshness.MOVED if place.shift else None
-        for index in range(place.start - 1, place.end):
-            marks[index], known[index] = mark, 1
-    for index, line in enumerate(lines):
-        if not known[index] and not line.strip():
-            marks[index] = marks[index - 1] if index else None
-        elif not known[index] and index < len(before) and before[index] == line:
-            marks[index] = None
-    return tuple(marks)
-
-
-def _renamed(hit: Hit, lines: Lines) -> Sighting:
-    location = hit.document.location
-    assert location is not None
-    if hit.document.title == location.path:
-        hit = replace(hit, document=replace(hit.document, title=lines.path))
-    return Sighting(_marked(hit, replace(location, path=lines.path), Freshness.MOVED), lines, lines.path)
-
-
-def _at(hit: Hit, location: Location, place: Place, lines: Lines) -> Hit:
-    """The hit on the lines that it has now. Windows move with their part; those of another text are forgotten."""
-    there = Location(location.path, place.start, place.end, lines.content_hash)
-    title = place.name or hit.document.title
-    moved = replace(hit, document=replace(hit.document, title=title, signature=place.signature))
-    if place.shift is None:
-        moved = replace(moved, spans=(Span(place.start, place.end, hit.score),))
-        return _marked(moved, there, Freshness.CHANGED)
-    moved = replace(moved, spans=_shifted(hit.spans, place, place.shift))
-    return _marked(moved, there, Freshness.MOVED if place.shift else None)
-
-
-def _shifted(spans: Sequence[Span], place: Place, shift: int) -> tuple[Span, ...]:
-    """The windows on their new lines, cut to the part; a window of blank lines at its end is its last line."""
-    return tuple(
-        Span(
-            min(max(span.start + shift, place.start), place.end),
-            max(min(span.end + shift, place.end), place.start),
-            span.value,
-        )
-        for span in spans
-    )
-
-
-def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
-    fields = {**hit.document.fields, "freshness": freshness} if freshness is not None else hit.document.fields
-    return replace(hit, document=replace(hit.document, location=location, fields=fields))
-
-
-SAME_DEFINITION = 0.5
-"""Share of lines that two texts of one name must have in common to be paired where there is a choice among twins."""
-
-Range = tuple[int, int]
-Body = tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
+class PartNow:
     """Lines `start` to `end` of the new text. `shift` is how far the text moved, None where it is another text.
 
     `signature` is the declaration as it reads now.
@@ -280,38 +91,207 @@ class Place:
     signature: str
 
 
-class _Ranged(Protocol):
-    @property
-    def start(self) -> int: ...
+@dataclass(slots=True)
+class _FileNow:
+    """One indexed file as it is now. `lines` is None where the file is gone; `parts` is None where it is unchanged."""
+
+    path: str
+    kind: Kind
+    lines: Lines | None
+    parts: Mapping[tuple[int, int], PartNow] | None = None
+    reason: str = ""
+    withheld: int = 0
+    stored: Lines | None = None
+
+
+@dataclass(slots=True)
+class Freshener:
+    """Brings hits in files up to date. One object for one question: each file is read once.
+
+    `stale` is one of `STALE_CHOICES`. Without `changed` a renamed file counts as gone.
+    """
+
+    store: Store
+    lines: FileLines
+    stale: str = STALE_CHOICES[0]
+    changed: ListChanged | None = None
+    _files: dict[str, _FileNow] = field(default_factory=dict)
+    _live: dict[str, Lines] = field(default_factory=dict)
+    _failures: dict[str, Failure] = field(default_factory=dict)
+    _changed_files: list[tuple[str, int]] | None = None
+
+    def current(self, hit: Hit) -> CurrentHit | None:
+        """The hit as it can be shown now, None where it is withheld."""
+        location = hit.document.location
+        assert location is not None
+        file = self._files.get(location.path)
+        if file is None:
+            file = self._files[location.path] = self._look(hit, location)
+        if file.lines is not None and file.parts is None:
+            return CurrentHit(hit, file.lines, file.path) if file.path == location.path else _renamed(hit, file.lines)
+        part = file.parts.get((location.start_line, location.end_line)) if file.parts is not None else None
+        if file.lines is not None and part is not None:
+            return CurrentHit(_moved(hit, location, part, file.lines), file.lines, file.path)
+        return self._stale(hit, location, file)
 
     @property
-    def end(self) -> int: ...
+    def failures(self) -> list[Failure]:
+        """What the answer has to note: files that cannot be read, and parts that are withheld."""
+        notes = dict(self._failures)
+        for path, file in self._files.items():
+            if file.withheld:
+                parts = "1 part" if file.withheld == 1 else f"{file.withheld} parts"
+                message = f"{path}: {parts} withheld, {file.reason}"
+                notes[path] = Failure(file.kind.plural, message, "context.stale = mark shows the stored text")
+        return [notes[path] for path in sorted(notes)]
+
+    def _read(self, path: str, content_hash: str, bundle: int) -> Lines | Unreadable:
+        return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(bundle))
+
+    def _look(self, hit: Hit, location: Location) -> _FileNow:
+        bundle, kind = int(hit.document.fields["bundle"]), hit.document.kind
+        lines = self._read(location.path, location.content_hash, bundle)
+        if isinstance(lines, Lines):
+            self._live[location.path] = lines
+            if lines.content_hash == location.content_hash:
+                return _FileNow(location.path, kind, lines)
+        stored = self.store.bundles([bundle])[bundle]
+        if not isinstance(lines, Unreadable):
+            self.lines.note_mismatch()
+            return self._look_at_parts(location, kind, lines, stored)
+        if lines.is_error:
+            note = Failure(kind.plural, f"{lines.path}: {lines.reason}", "the stored text is used")
+            self._failures[lines.path] = note
+        else:
+            self.lines.note_mismatch()
+        return self._renamed_file(stored) or _FileNow(location.path, kind, None, reason=f"the file is {lines.reason}")
+
+    def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Bundle) -> _FileNow:
+        from satchel.file_contents import unwanted  # here, because most files are as they were indexed
+
+        reason = unwanted(lines.path, lines.text(1, len(lines.lines)))
+        if reason is not None:
+            return _FileNow(location.path, kind, None, reason=f"the file is {reason}")
+        old = self.store.parts(range(stored.first_document, stored.last_document + 1))
+        parts = [old[row] for row in sorted(old)]
+        before = self._stored(location, stored.id).lines
+        now = relocate(parts, before, self.lines.outline(lines, is_note=kind is Kind.NOTE).parts, lines.lines)
+        by_lines = {(part.start, part.end): now[part.row] for part in parts if part.row in now}
+        lines = self._live[lines.path] = replace(lines, marks=_marks(list(now.values()), lines.lines, before))
+        return _FileNow(location.path, kind, lines, by_lines, "no longer in the file")
+
+    def _renamed_file(self, bundle: Bundle) -> _FileNow | None:
+        """The file that has the bytes of this one now, if it was renamed; one that always had them is another file."""
+        if self.changed is None:
+            return None
+        if self._changed_files is None:
+            self._changed_files = sorted(self.changed())
+        same_size = [path for path, size in self._changed_files if size == bundle.size]
+        for path in same_size[:MOST_COMPARED]:
+            indexed = self.store.bundle(bundle.kind, path)
+            if indexed is not None and indexed.content_hash == bundle.content_hash:
+                continue
+            lines = self._read(path, bundle.content_hash, bundle.id)
+            if isinstance(lines, Lines) and lines.content_hash == bundle.content_hash:
+                lines = self._live[path] = _all_marked(lines, Freshness.MOVED)
+                return _FileNow(path, bundle.kind, lines)
+        return None
+
+    def _stored(self, location: Location, bundle: int) -> Lines:
+        """The text as it was indexed."""
+        cached = self.lines.cached(location.path, location.content_hash)
+        return cached or self.lines.keep(location.path, location.content_hash, self.store.text(bundle))
+
+    def _stale(self, hit: Hit, location: Location, file: _FileNow) -> CurrentHit | None:
+        if self.stale != STALE_CHOICES[0]:
+            file.withheld += 1
+            return None
+        if file.stored is None:
+            bundle = int(hit.document.fields["bundle"])
+            file.stored = _all_marked(self._stored(location, bundle), Freshness.STALE)
+        marked = _marked(hit, location, Freshness.STALE)
+        if file.lines is None:
+            return CurrentHit(marked, file.stored, location.path)
+        group = f"{location.path}{STALE_GROUP}"
+        fields = {**marked.document.fields, ITEM_KEY: group}
+        return CurrentHit(replace(marked, document=replace(marked.document, fields=fields)), file.stored, group)
+
+
+def _all_marked(lines: Lines, mark: Freshness) -> Lines:
+    return replace(lines, marks=(mark,) * len(lines.lines))
+
+
+def _marks(parts: Sequence[PartNow], lines: Sequence[str], before: Sequence[str]) -> tuple[Freshness | None, ...]:
+    """How each line differs: as the part that it belongs to; a line of no part has changed unless it was there before.
+
+    A part with a name decides over one without, and blank lines between parts are marked like the line before them.
+    """
+    marks: list[Freshness | None] = [Freshness.CHANGED] * len(lines)
+    is_marked = bytearray(len(lines))
+    for part in sorted(parts, key=lambda part: (bool(part.name), part.shift == 0)):
+        mark = Freshness.CHANGED if part.shift is None else Freshness.MOVED if part.shift else None
+        for index in range(part.start - 1, part.end):
+            marks[index], is_marked[index] = mark, 1
+    for index, line in enumerate(lines):
+        if not is_marked[index] and not line.strip():
+            marks[index] = marks[index - 1] if index else None
+        elif not is_marked[index] and index < len(before) and before[index] == line:
+            marks[index] = None
+    return tuple(marks)
+
+
+def _renamed(hit: Hit, lines: Lines) -> CurrentHit:
+    location = hit.document.location
+    assert location is not None
+    if hit.document.title == location.path:
+        hit = replace(hit, document=replace(hit.document, title=lines.path))
+    return CurrentHit(_marked(hit, replace(location, path=lines.path), Freshness.MOVED), lines, lines.path)
+
+
+def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
+    """The hit on the lines that it has now. Windows move with their part; those of another text are forgotten.
+
+    Windows are cut to the part; a window of blank lines at its end is its last line.
+    """
+    there = Location(location.path, part.start, part.end, lines.content_hash)
+    title = part.name or hit.document.title
+    hit = replace(hit, document=replace(hit.document, title=title, signature=part.signature))
+    if part.shift is None:
+        return _marked(replace(hit, spans=(Span(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
+    spans = []
+    for span in hit.spans:
+        start, end = min(max(span.start + part.shift, part.start), part.end), min(span.end + part.shift, part.end)
+        spans.append(Span(start, max(end, part.start), span.value))
+    return _marked(replace(hit, spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
+
+
+def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
+    fields = {**hit.document.fields, "freshness": freshness} if freshness is not None else hit.document.fields
+    return replace(hit, document=replace(hit.document, location=location, fields=fields))
 
 
 def relocate(
     old_parts: Sequence[StoredPart], old_lines: Sequence[str], new_parts: Sequence[Part], new_lines: Sequence[str]
-) -> dict[int, Place]:
-    """The places of these parts by row number; a part that is gone has none.
+) -> dict[int, PartNow]:
+    """The present lines of these parts by row number, without the parts that are gone.
 
     `old_parts` are all parts of the file, in order, or twins could be taken for each other. Lines are 0-based.
     """
-    before = [_Side(part.row, part.name, part.signature, *_trimmed(part, old_lines)) for part in old_parts]
-    after = [_Side(row, part.name, part.signature, *_trimmed(part, new_lines)) for row, part in enumerate(new_parts)]
-    named: dict[str, list[_Side]] = defaultdict(list)
-    for side in after:
-        named[side.name].append(side)
+    before = [_Side.of(part.row, part, old_lines) for part in old_parts]
+    after = [_Side.of(row, part, new_lines) for row, part in enumerate(new_parts)]
     pairs: dict[int, _Side] = {}
+    named = _by_name(after)
     for name, olds in _by_name(before).items():
-        pairs |= _pair(olds, named[name])
-    places = {side.row: _placed(side, pairs[side.row]) for side in before if side.row in pairs}
-    text = _Text(new_lines)
+        pairs |= _pair(olds, named.get(name, []))
+    now = {side.row: _paired(side, pairs[side.row]) for side in before if side.row in pairs}
+    find = _line_finder(new_lines)
     starts = {(side.first, len(side.body)): side for side in after if side.name}
     for side in before:
-        if side.row not in places and (first := text.find(side.body, side.first)):
+        if side.row not in now and (first := find(side.body, side.first)):
             twin = starts.get((first, len(side.body)), side)
             end = first + len(side.body) - 1
-            places[side.row] = Place(first, end, first - side.first, twin.name if side.name else "", side.signature)
-    return places
+            now[side.row] = PartNow(first, end, first - side.first, twin.name if side.name else "", side.signature)
+    return now
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,25 +302,21 @@ class _Side:
     name: str
     signature: str
     first: int
-    body: Body
+    body: tuple[str, ...]
 
-
-def _trimmed(part: _Ranged, lines: Sequence[str]) -> tuple[int, Body]:
-    first, last = part.start, min(part.end, len(lines))
-    while last > first and not lines[last - 1].strip():
-        last -= 1
-    while first < last and not lines[first - 1].strip():
-        first += 1
-    return first, tuple(lines[first - 1 : last])
+    @classmethod
+    def of(cls, row: int, part: StoredPart | Part, lines: Sequence[str]) -> _Side:
+        first, last = without_blank_ends(lines, part.start, part.end)
+        return cls(row, part.name, part.signature, first, tuple(lines[first - 1 : last]))
 
 
 def _by_name(sides: Iterable[_Side]) -> dict[str, list[_Side]]:
     """The parts that have a name, those of one name together in order."""
-    found: dict[str, list[_Side]] = defaultdict(list)
+    named: dict[str, list[_Side]] = defaultdict(list)
     for side in sides:
         if side.name:
-            found[side.name].append(side)
-    return found
+            named[side.name].append(side)
+    return named
 
 
 def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
@@ -371,31 +347,27 @@ def _likeness(old: _Side, new: _Side) -> float:
     return len(first & second) / len(first | second)
 
 
-def _placed(old: _Side, new: _Side) -> Place:
+def _paired(old: _Side, new: _Side) -> PartNow:
     shift = new.first - old.first if old.body == new.body else None
-    return Place(new.first, new.first + len(new.body) - 1, shift, new.name, new.signature)
+    return PartNow(new.first, new.first + len(new.body) - 1, shift, new.name, new.signature)
 
 
-class _Text:
-    """The new text, searched by whole lines."""
+def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
+    """A search for whole lines in a text: `find(body, near)`.
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self._lines = lines
-        self._places: dict[str, list[int]] | None = None
+    It gives the line at which exactly these lines begin, the nearest to `near`; 0 where they are nowhere, or all blank.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
 
-    def find(self, body: Body, near: int) -> int:
-        """The line at which exactly these lines begin, the nearest to `near`; 0 where they are nowhere.
-
-        Lines that are all blank say nothing and are nowhere.
-        """
+    def find(body: tuple[str, ...], near: int) -> int:
         if not any(line.strip() for line in body):
             return 0
-        if self._places is None:
-            self._places = defaultdict(list)
-            for number, line in enumerate(self._lines):
-                self._places[line].append(number)
-        places = self._places
+        if not places:
+            for number, line in enumerate(lines):
+                places[line].append(number)
         offset = min(range(len(body)), key=lambda index: len(places.get(body[index], ())))
         begins = [number - offset for number in places.get(body[offset], ()) if number >= offset]
-        found = [begin for begin in begins if tuple(self._lines[begin : begin + len(body)]) == body]
-        return min(found, key=lambda begin: (abs(begin + 1 - near), begin)) + 1 if found else 0
+        matches = [begin for begin in begins if tuple(lines[begin : begin + len(body)]) == body]
+        return min(matches, key=lambda begin: (abs(begin + 1 - near), begin)) + 1 if matches else 0
+
+    return find

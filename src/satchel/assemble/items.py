@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, Range, within_blanks
+from satchel.assemble.candidates import Candidate, Range
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
+from satchel.assemble.source_lines import without_blank_ends
 from satchel.keys import handle, nonce
 from satchel.search.documents import ALSO
 from satchel.sources.line_counts import Counted
@@ -94,8 +95,8 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
             owner = min(around, key=lambda document: document.end - document.start, default=None)
             name = owner.name if owner is not None else ""
             detail = owner.detail(first, after - 1) if owner is not None else Detail.WINDOW
-            known = owner.freshness if owner is not None else None
-            freshness = group.lines.marks[first - 1] if group.lines.marks else known
+            own = owner.freshness if owner is not None else None
+            freshness = group.lines.marks[first - 1] if group.lines.marks else own
             pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))
     return tuple(sorted([*pieces, *_remarks(group)], key=lambda piece: piece.start))
 
@@ -113,14 +114,14 @@ def _by_range(ranges: Sequence[Range], documents: Sequence[_Shown]) -> Iterator[
 
 def _remarks(group: Group) -> list[Piece]:
     """The remarks of truncation strategies that are still true: nothing of what they stand for is shown."""
-    found: dict[tuple[int, int], Piece] = {}
+    remarks: dict[tuple[int, int], Piece] = {}
     for candidate, step in group.picks:
         for remark in step.remarks:
             place = (remark.start, remark.end)
             if subtract([place], group.ranges) == [place]:
                 name, freshness = candidate.document.title, freshness_of(candidate.document.fields)
-                found.setdefault(place, Piece(*place, name, remark.text, Detail.LINE, freshness))
-    return list(found.values())
+                remarks.setdefault(place, Piece(*place, name, remark.text, Detail.LINE, freshness))
+    return list(remarks.values())
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
@@ -129,7 +130,7 @@ def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
     cuts = []
     for identity, document in documents.items():
         assert document.location is not None
-        whole = _told(group, document.location)
+        whole = _own_lines(group, document.location)
         if subtract([whole], group.ranges):
             name = "" if document.role is Role.GAP or document.title == document.location.path else document.title
             cuts.append(Cut(handle(identity, content_hash, (whole,)), *whole, name))
@@ -164,18 +165,18 @@ def _documents(group: Group) -> list[_Shown]:
         document = candidate.document
         location = document.location
         assert location is not None
-        known = best.get(document.id)
-        if known is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(known.best):
+        fullest = best.get(document.id)
+        if fullest is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(fullest.best):
             name = "" if document.role is Role.GAP or document.title == location.path else document.title
-            start, end = _told(group, location)
+            start, end = _own_lines(group, location)
             best[document.id] = _Shown(start, end, name, step.detail, freshness_of(document.fields))
     return sorted(best.values(), key=lambda shown: (shown.start, shown.end))
 
 
-def _told(group: Group, location: Location) -> tuple[int, int]:
+def _own_lines(group: Group, location: Location) -> tuple[int, int]:
     """The lines of a document without blank ones at its ends, which are not shown."""
     assert group.lines is not None
-    return within_blanks(group.lines, location.start_line, location.end_line)
+    return without_blank_ends(group.lines.lines, location.start_line, location.end_line)
 
 
 def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:
@@ -286,7 +287,7 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
         own = candidate.document.location
         for twin in candidate.twins:
             location = twin.document.location
-            if own is not None and location is not None and location.path != own.path and _is_worth_telling(twin):
+            if own is not None and location is not None and location.path != own.path and _is_worth_naming(twin):
                 places[twin.document.id] = {
                     "id": twin.document.id,
                     "path": location.path,
@@ -304,11 +305,11 @@ def merged_with(candidate: Candidate) -> list[dict[str, str]]:
 
 
 def own_id(identity: str) -> str:
-    """The id of a record without its kind and without the side of it that was found."""
+    """The id of a record without its kind and without the side that matched."""
     return identity.partition("::")[0].partition(":")[2]
 
 
-def _is_worth_telling(twin: Candidate) -> bool:
+def _is_worth_naming(twin: Candidate) -> bool:
     location = twin.document.location
     return twin.document.role in _DECLARED and location is not None and location.end_line > location.start_line
 
@@ -329,11 +330,11 @@ def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tupl
 def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:
     """The hits, commits with `insertions` and `deletions` among their fields, and what could not be counted."""
     counted = _counted((hit.document.id for hit in hits), count)
-    found = []
+    changed = []
     for hit in hits:
         fields = {**hit.document.fields, **_fields(counted, hit.document.id)}
-        found.append(replace(hit, document=replace(hit.document, fields=fields)))
-    return found, list(counted.failures)
+        changed.append(replace(hit, document=replace(hit.document, fields=fields)))
+    return changed, list(counted.failures)
 
 
 def _counted(ids: Iterable[str], count: CountLines) -> Counted:

@@ -1,7 +1,7 @@
 """Pins: what the user wants to see in any case, as `PATH`, `PATH:12` or `PATH:10-20`.
 
-A pin comes before everything that was found and has no floor. What does not fit as a whole is shown from its
-beginning. A pinned file need not be indexed, but it is read, cleaned and redacted like any other.
+A pin comes before every search result and has no floor. A pin that does not fit is shown from its beginning. A pinned
+file need not be indexed, but it is read, cleaned and redacted like any other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel.types import CONTEXT_TYPES, Detail, Document, Failure, Hit, Kind, L
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
 PINNED_FILE_SCORE = 2.0
-"""Above the score of any file that was found (at most 1): what is pinned stands first."""
+"""Above the score of any file of the ranking (at most 1): pinned files come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A pin that was found: what is offered of it, and the lines it stands in."""
+    """What is offered of a pin, and the lines of its file."""
 
     kind: Kind
     candidate: Candidate
@@ -49,19 +49,19 @@ class Pinned:
 
 def parse_pin(text: str) -> Pin:
     """Read `PATH`, `PATH:12` or `PATH:10-20`. Raises UsageError for an empty path or an impossible range."""
-    found = _PLACE.fullmatch(text.strip().removeprefix("./"))
-    if found is None:
+    match = _PLACE.fullmatch(text.strip().removeprefix("./"))
+    if match is None:
         raise UsageError(f"nothing to include in {text!r}: give a path below the root, as in src/app.py:10-20")
-    start = int(found[2] or 0)
-    end = int(found[3] or start)
-    if found[2] and (start < 1 or end < start):
+    start = int(match[2] or 0)
+    end = int(match[3] or start)
+    if match[2] and (start < 1 or end < start):
         raise UsageError(f"{text!r} names no lines: count from 1 upwards, as in src/app.py:10-20")
-    return Pin(found[1].replace("\\", "/"), start, end)
+    return Pin(match[1].replace("\\", "/"), start, end)
 
 
 def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
     """What is offered of each pin, in their order; a pin that cannot be read is a named failure."""
-    found: list[Pinned] = []
+    pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
         shown = lines.read(pin.path)
@@ -75,8 +75,8 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
             continue
         kind = Kind.DOC if store.bundle(Kind.CODE, pin.path) is None and store.bundle(Kind.DOC, pin.path) else Kind.CODE
         start, end = pin.start or 1, min(pin.end or last, last)
-        found.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
-    return found, failures
+        pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
+    return pinned, failures
 
 
 def _failure(pin: Pin, reason: str) -> Failure:
@@ -121,15 +121,15 @@ def with_pins(
 
     Sections with a title of their own keep the order of their plan, in front of the others.
     """
-    found = list(sections)
+    every = list(sections)
     for pin in pinned:
-        section = next((one for one in found if one.kind is pin.kind), None)
+        section = next((one for one in every if one.kind is pin.kind), None)
         if section is None:
             section = Section(pin.kind, weights.get(pin.kind, 1.0), [], {}, item_limit)
-            found.append(section)
-        known = section.lines.get(pin.candidate.group)
-        lines = pin.lines if known is None else replace(pin.lines, sent=known.sent)
+            every.append(section)
+        shown = section.lines.get(pin.candidate.group)
+        lines = pin.lines if shown is None else replace(pin.lines, sent=shown.sent)
         section.lines = {**section.lines, pin.candidate.group: lines}
         section.candidates.insert(sum(candidate.pinned for candidate in section.candidates), pin.candidate)
     order = list(CONTEXT_TYPES.values())
-    return sorted(found, key=lambda section: -1 if section.title else order.index(section.kind))
+    return sorted(every, key=lambda section: -1 if section.title else order.index(section.kind))

@@ -201,15 +201,15 @@ def _candidates(
         if hit.document.location is None:
             candidates.append(_record(hit, bench, cap, asked, side))
             continue
-        sighting = freshener.see(hit)
-        if sighting is None:
+        current = freshener.current(hit)
+        if current is None:
             continue
-        lines[sighting.group] = sighting.lines
-        parts = sighting.candidates(request.whole_item_tokens, asked, shortener)
+        lines[current.group] = current.lines
+        parts = current.candidates(request.whole_item_tokens, asked, shortener)
         if request.context_lines:
             for candidate in parts:
-                candidate.widen(request.context_lines, len(sighting.lines.lines))
-        candidates += parts if request.change is None else compacted(parts, request.change, sighting.lines)
+                candidate.widen(request.context_lines, len(current.lines.lines))
+        candidates += parts if request.change is None else compacted(parts, request.change, current.lines)
     return candidates, lines, freshener.failures
 
 

@@ -95,7 +95,7 @@ class Unreadable:
     is_error: bool = False
 
 
-class _Held:
+class _Entry:
     """A file in the cache, with its outline once somebody needed it."""
 
     __slots__ = ("lines", "outline", "size")
@@ -124,7 +124,7 @@ class FileLines:
     ) -> None:
         self._root, self._key, self._limit, self._allow = root, key, limit, tuple(allow)
         self._most_files, self._most_bytes = most_files, most_bytes
-        self._cache: OrderedDict[tuple[str, str], _Held] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._bytes = 0
         self._mismatches = 0
         self._guard = threading.Lock()
@@ -141,52 +141,52 @@ class FileLines:
             raw = files.read_bytes(self._root, path, limit=self._limit).raw
         except files.Skipped as skip:
             return Unreadable(path, str(skip.reason), skip.is_error)
-        found = files.content_hash(raw, self._key)
-        known = self._known(path, found)
-        if known is not None:
-            return known.lines
-        if found == content_hash and stored is not None:
-            return self.keep(path, found, stored())
+        current = files.content_hash(raw, self._key)
+        lines = self.cached(path, current)
+        if lines is not None:
+            return lines
+        if current == content_hash and stored is not None:
+            return self.keep(path, current, stored())
         decoded = files.decode(raw)
         if decoded is None:
             return Unreadable(path, str(files.SkipReason.BINARY))
         text, _ = redact(clean_text(decoded[0])[0], self._allow)
-        return self.keep(path, found, text)
+        return self.keep(path, current, text)
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
         """Lines of a text that is cleaned and redacted, remembered under the hash of the bytes that it came from."""
-        held = _Held(Lines(path, tuple(text.split("\n")), content_hash))
+        entry = _Entry(Lines(path, tuple(text.split("\n")), content_hash))
         with self._guard:
             self._forget((path, content_hash))
-            if held.size <= self._most_bytes:
-                self._cache[path, content_hash] = held
-                self._bytes += held.size
+            if entry.size <= self._most_bytes:
+                self._cache[path, content_hash] = entry
+                self._bytes += entry.size
             while len(self._cache) > self._most_files or self._bytes > self._most_bytes:
                 self._forget(next(iter(self._cache)))
-        return held.lines
+        return entry.lines
 
-    def known(self, path: str, content_hash: str) -> Lines | None:
+    def cached(self, path: str, content_hash: str) -> Lines | None:
         """The lines remembered for this state of a file."""
-        held = self._known(path, content_hash)
-        return held.lines if held is not None else None
+        entry = self._entry(path, content_hash)
+        return entry.lines if entry is not None else None
 
     def outline(self, lines: Lines, *, is_note: bool = False) -> Outline:
         """Parts and imports of a file, by the parser of the index; worked out once for as long as it is remembered.
 
         What cannot be parsed at all has no parts.
         """
-        held = self._known(lines.path, lines.content_hash)
-        if held is not None and held.outline is not None:
-            return held.outline
+        entry = self._entry(lines.path, lines.content_hash)
+        if entry is not None and entry.outline is not None:
+            return entry.outline
         outline = outline_of(lines, is_note=is_note)
-        if held is not None:
-            held.outline = outline
+        if entry is not None:
+            entry.outline = outline
         return outline
 
     def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
         """Whether a file still has this size and these times; a `changed_ns` of 0 is not compared. Opens nothing."""
-        found = files.stamp(self._root, path)
-        return found is not None and found[:2] == (size, mtime_ns) and changed_ns in (0, found[2])
+        stamp = files.stamp(self._root, path)
+        return stamp is not None and stamp[:2] == (size, mtime_ns) and changed_ns in (0, stamp[2])
 
     def note_mismatch(self) -> None:
         """Remember that a file was not as it was indexed."""
@@ -206,22 +206,22 @@ class FileLines:
             self._bytes = 0
 
     @property
-    def held(self) -> tuple[int, int]:
+    def cache_size(self) -> tuple[int, int]:
         """Files and bytes in the cache."""
         with self._guard:
             return len(self._cache), self._bytes
 
-    def _known(self, path: str, content_hash: str) -> _Held | None:
+    def _entry(self, path: str, content_hash: str) -> _Entry | None:
         with self._guard:
-            held = self._cache.get((path, content_hash))
-            if held is not None:
+            entry = self._cache.get((path, content_hash))
+            if entry is not None:
                 self._cache.move_to_end((path, content_hash))
-            return held
+            return entry
 
     def _forget(self, key: tuple[str, str]) -> None:
-        held = self._cache.pop(key, None)
-        if held is not None:
-            self._bytes -= held.size
+        entry = self._cache.pop(key, None)
+        if entry is not None:
+            self._bytes -= entry.size
 
 
 def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
@@ -236,6 +236,16 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
         return outline_file(lines.path, "\n".join(lines.lines))[1]
     except (RecursionError, MemoryError):  # nesting or size beyond anything written by hand
         return NO_OUTLINE
+
+
+def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
+    """The range (from 1) without blank lines at its ends; blank throughout, its first line."""
+    first, last = start, min(end, len(lines))
+    while last > first and not lines[last - 1].strip():
+        last -= 1
+    while first < last and not lines[first - 1].strip():
+        first += 1
+    return first, last
 
 
 def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:

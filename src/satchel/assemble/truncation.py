@@ -285,12 +285,12 @@ def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empt
 
 def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tokens: float) -> list[Shortened]:
     """The lines shortened ever more, from `most_tokens` down to a quarter of it; empty if nothing can be left out."""
-    found: list[Shortened] = []
+    forms: list[Shortened] = []
     for share in SHARES:
         made = chosen.shorten(source, start, end, most_tokens * share)
-        if made is not None and made not in found:
-            found.append(made)
-    return found
+        if made is not None and made not in forms:
+            forms.append(made)
+    return forms
 
 
 SIGNATURE_FIRST: Strategy = SyntaxStrategy("signature-first", _prefix_gaps)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import config, logs
-from satchel.assemble.candidates import Candidate, within_blanks
+from satchel.assemble.candidates import Candidate
 from satchel.assemble.items import entity_row
 from satchel.assemble.pack import pack
 from satchel.assemble.plans import (
@@ -28,7 +28,7 @@ from satchel.assemble.plans import (
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest, check_budget, parse_format, parse_kinds, parse_view
 from satchel.assemble.section import Section, subtract
-from satchel.assemble.source_lines import FileLines
+from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
@@ -324,7 +324,7 @@ def _is_covered(candidate: Candidate, section: Section) -> bool:
     location = candidate.document.location
     if group is None or location is None or candidate in section.shown:
         return False
-    whole = within_blanks(section.lines[candidate.group], location.start_line, location.end_line)
+    whole = without_blank_ends(section.lines[candidate.group].lines, location.start_line, location.end_line)
     return not subtract([whole], group.ranges)
 
 

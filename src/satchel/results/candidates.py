@@ -1,4 +1,4 @@
-"""From entities to the candidates that are packed: real lines of real files, else the content as it was given."""
+"""From entities to the candidates that are packed: real lines of real files, else the content of the result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from satchel.assemble.candidates import (
     lines_size,
     shortened_steps,
     signature_range,
-    within_blanks,
 )
 from satchel.assemble.imports import binding
 from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Group, Section
-from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
 from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, Place, locate, relative_path
 from satchel.sources.code.languages import kind_of, language_of
@@ -95,7 +94,7 @@ def _candidate(
         supplied.notes.append(note)
         return None
     if reason:
-        supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown as it was given"))
+        supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown of the result"))
     return _record(entity, rank, request, is_stale=bool(reason))
 
 
@@ -112,10 +111,10 @@ def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: Ass
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, place, language)
-    whole = within_blanks(lines, place.start, place.end)
+    whole = without_blank_ends(lines.lines, place.start, place.end)
     size = lines_size(lines, *whole)
-    last = len(lines.lines)
-    around = within_blanks(lines, max(whole[0] - request.context_lines, 1), min(whole[1] + request.context_lines, last))
+    first, last = max(whole[0] - request.context_lines, 1), min(whole[1] + request.context_lines, len(lines.lines))
+    around = without_blank_ends(lines.lines, first, last)
     steps = [Step(Detail.FULL, (around,))]
     if around != whole:
         steps.append(Step(Detail.FULL, (whole,)))
