@@ -13,6 +13,7 @@ LEAF_FILES = (
     "types",
     "errors",
     "vocabulary",
+    "codec",
     "protocols",
     "logs",
     "telemetry",
@@ -27,6 +28,7 @@ LEAF_FILES = (
     "files",
     "file_contents",
     "outside",
+    "state_files",
     "keys",
     "git",
     "setting",
@@ -99,7 +101,6 @@ REPORTS = frozenset(
         "satchel.learn.entries",
         "satchel.rules.instructions",
         "satchel.rules.check",
-        "satchel.learn.lessons",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""

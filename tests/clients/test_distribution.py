@@ -14,8 +14,7 @@ import yaml
 import satchel
 from satchel.cli.application import COMMANDS
 from satchel.cli.commands.setup import CLIENTS
-from satchel.clients.launch import UVX, Launch
-from satchel.clients.targets import SCOPES, Places, targets
+from satchel.clients.targets import SCOPES, UVX, Launch, Places, targets
 from satchel.operations.registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]

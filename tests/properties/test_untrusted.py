@@ -24,7 +24,8 @@ from satchel.assemble import dedupe
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.entities import sections
 from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
-from satchel.learn.lessons import Value, value_bundle
+from satchel.learn.entries import Value
+from satchel.learn.records import value_bundle
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from satchel.assemble.items import shortened
 from satchel.assemble.render.labels import file_path, record_body
 from satchel.assemble.render.markdown import GAP_LINE
-from satchel.assemble.summary import shortened
 from satchel.types import Context, ContextItem, Detail, Location, Piece
 
 

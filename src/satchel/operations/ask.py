@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from satchel.assemble.graph.lenses import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
-from satchel.assemble.strategies import strategy_names
+from satchel.assemble.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, text

@@ -219,7 +219,7 @@ CHECKS = record(checks=many(CHECK))
 
 def context_envelope(context: Context, request: AssembleRequest) -> Json:
     """A context and the request that it answers."""
-    from satchel.assemble.receipts.replay import request_data
+    from satchel.assemble.request import request_data
 
     return _answer(context, request.now, request_data(request))
 

@@ -12,16 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel import config, logs
-from satchel.assemble import premortem
 from satchel.assemble.candidates import Candidate, within_blanks
 from satchel.assemble.items import entity_row
-from satchel.assemble.pack import Filling, pack
-from satchel.assemble.plan import Plan, PlannedSection, make_plan
-from satchel.assemble.read import FileLines
+from satchel.assemble.pack import pack
+from satchel.assemble.plans import (
+    PREMORTEM,
+    PREMORTEM_LIMIT,
+    PREMORTEM_QUESTIONS,
+    PREMORTEM_TOKENS,
+    Plan,
+    PlannedSection,
+    make_plan,
+    premortem_plan,
+)
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.request import AssembleRequest, check_budget, parse_format, parse_kinds, parse_view
-from satchel.assemble.section import Section
-from satchel.assemble.shown import subtract
+from satchel.assemble.section import Section, subtract
+from satchel.assemble.source_lines import FileLines
+from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
 from satchel.keys import load_key
@@ -102,8 +110,8 @@ class ContextAssembler:
         return await self._searched(request, plan, [query for _ in plan.sections])
 
     async def get_premortem_context(
-        self, domain: str, strategy: str | None = None, limit: int = premortem.LIMIT,
-        max_tokens: int = premortem.MAX_TOKENS,
+        self, domain: str, strategy: str | None = None, limit: int = PREMORTEM_LIMIT,
+        max_tokens: int = PREMORTEM_TOKENS,
     ) -> Context:  # fmt: skip
         """What went wrong before in this domain, and with this strategy: each experience once, with its root cause.
 
@@ -116,11 +124,11 @@ class ContextAssembler:
                 domain, strategy, limit=limit, max_tokens=max_tokens, **self.options.changed()
             )
         filters = make_filters(domain=domain, strategy=strategy)
-        request = self._request("", limit, max_tokens, filters=filters, plan=premortem.PLAN)
-        plan = premortem.plan(request)
+        request = self._request("", limit, max_tokens, filters=filters, plan=PREMORTEM)
+        plan = premortem_plan(request)
         queries = []
         for section in plan.sections:
-            query = premortem.QUESTIONS[section.title].format(domain=domain, strategy=strategy)
+            query = PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
             queries.append(f"{query} using {strategy}" if section.kind is Kind.VALUE and strategy else query)
         return await self._searched(request, plan, queries)
 
@@ -225,7 +233,9 @@ class ContextAssembler:
         while True:
             section = supplied.section(kept, imports=request.imports)
             sections = [section] if section.candidates else []
-            context = pack(request, sections, self, problems, {"view": request.view}, filling=Filling(is_strict=False))
+            context = pack(
+                request, sections, self, problems, {"view": request.view}, policy=FillPolicy(is_strict=False)
+            )
             shown = {item.location.path for item in context.items if item.location is not None}
             waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
             if not waiting:

@@ -17,13 +17,11 @@ from satchel.assemble.candidates import (
     within_blanks,
 )
 from satchel.assemble.imports import binding
-from satchel.assemble.passages import excerpt
-from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
-from satchel.assemble.shown import Group
-from satchel.assemble.strategies import SIGNATURE_FIRST, Strategy, strategy
+from satchel.assemble.section import Group, Section
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
 from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, Place, locate, relative_path
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span

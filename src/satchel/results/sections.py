@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from satchel import outside
-from satchel.assemble.pack import Filling, Marking, answer, fit
-from satchel.assemble.plan import Plan, PlannedSection
-from satchel.assemble.read import FileLines
+from satchel.assemble.pack import Marking, answer, fit
+from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest, start_of_day
+from satchel.assemble.source_lines import FileLines
+from satchel.assemble.thresholds import FillPolicy
 from satchel.results.candidates import supply
 from satchel.results.entities import Entity, read_results, value_of
 from satchel.search.adjust import beside_words
 from satchel.sources.experiences import shown_text
-from satchel.tokens import counter
 from satchel.types import Context, Failure, Kind
 
 _CONTENT = ("content", "text", "message", "body", "code", "signature")
@@ -74,7 +74,7 @@ def searched_context(
     for planned, results in rows:
         entities, problems = _entities(planned.kind, results, marking.allow, request.now)
         notes += problems
-        if plan.once:
+        if plan.unique:
             entities = [entity for entity in entities if entity.id not in seen]
             seen |= {entity.id for entity in entities}
         supplied = supply(entities, request, root, files)
@@ -85,9 +85,8 @@ def searched_context(
             sections.append(
                 replace(whole, kind=planned.kind, weight=planned.weight, item_limit=planned.limit, title=planned.title)
             )
-    token_counter = counter(request.tokenizer)
-    fitted = fit(request, marking, sections, token_counter, notes, plan, filling=Filling(shares=True, is_strict=False))
-    return answer(request, sections, fitted, token_counter, notes, {"view": request.view})
+    fitted = fit(request, marking, sections, notes, plan, policy=FillPolicy(shares=True, is_strict=False))
+    return answer(request, sections, fitted, notes, {"view": request.view})
 
 
 def _entities(

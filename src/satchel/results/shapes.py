@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.assemble.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
-from satchel.assemble.strategies import LADDER
+from satchel.assemble.truncation import LADDER
 from satchel.errors import UsageError
 from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import Format, Signal, View

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from satchel.assemble.graph.fields import field_lines
 from satchel.assemble.graph.nodes import node_of
-from satchel.assemble.references import LINES_SHARE, within_room
+from satchel.assemble.pack import LINES_SHARE, within_room
 from satchel.assemble.render.frame import NOTICE, reference_lines
 from satchel.assemble.render.json import dumped
 from satchel.assemble.render.labels import quote

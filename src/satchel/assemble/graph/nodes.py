@@ -13,7 +13,7 @@ from satchel.assemble.graph.lenses import Direction
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.score import Rating
 from satchel.assemble.graph.walk import Walk
-from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.keys import handle
 from satchel.search.documents import document_id, document_of
 from satchel.store.protocol import Store

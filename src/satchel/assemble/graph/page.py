@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from satchel.assemble.graph.frame import Frame as GraphFrame
 from satchel.assemble.graph.frame import Numbers, Overflow, Writer
 from satchel.assemble.items import build_items
-from satchel.assemble.pack import EMPTY, REFILLS, Fitted
-from satchel.assemble.packer import SMALLEST_PIECE, Frame, Packer
+from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Frame, Packer
 from satchel.assemble.section import Section
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem
@@ -94,7 +93,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
             (text, used), overflow = _written(page, items, page.overflow(items, most))
             return Fitted(text, used, tuple(items)), overflow
         if not packer.take_back(over):
-            return EMPTY, []
+            return Fitted(), []
 
 
 def _named(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:

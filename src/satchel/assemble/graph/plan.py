@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import outside
 from satchel.assemble.candidates import Candidate
+from satchel.assemble.gather import Workbench
 from satchel.assemble.graph.frame import Frame, Overflow, with_shown_before, writer_of
 from satchel.assemble.graph.lenses import Lens
 from satchel.assemble.graph.nodes import Nodes, Rated
@@ -18,10 +19,9 @@ from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.graph.resolve import Source, code_named, named_node, topic_sources
 from satchel.assemble.graph.score import Rating, rate
 from satchel.assemble.graph.walk import Bounds, Walk, walk
-from satchel.assemble.pack import Fitted
-from satchel.assemble.receipt import omissions
+from satchel.assemble.pack import omissions
+from satchel.assemble.packer import Fitted
 from satchel.assemble.section import Section
-from satchel.assemble.stream import Workbench
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from satchel import outside
 from satchel.assemble.graph.lenses import DEFAULT_LENS, LEAST_DEPTH, MOST_DEPTH, Lens, find_lens
-from satchel.assemble.question import safe_question
 from satchel.assemble.request import check_budget, check_session, start_of_day
 from satchel.errors import UsageError
 from satchel.settings import Settings
@@ -88,7 +88,7 @@ def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
     if len(asked) > MOST_QUERIES:
         raise UsageError(f"{len(asked)} queries are blended: give at most {MOST_QUERIES}")
-    return tuple(safe_question(one, settings.redact_allow) for one in asked)
+    return tuple(outside.text(one, settings.redact_allow) for one in asked)
 
 
 def _depth(depth: Any) -> int | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from satchel import state_files
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
@@ -158,13 +159,7 @@ def export_command(invocation: Invocation, target: str, *, force: bool) -> int:
     if target == STANDARD_OUTPUT:
         streams.write(text)
         return 0
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.chmod(0o600)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    state_files.replace(path, text.encode())
     streams.say(f"wrote {len(lines) - 1} records to {target}", color=invocation.color)
     return 0
 

@@ -108,8 +108,7 @@ def proxy_command(
     if max_tokens < LEAST_TOKENS:
         raise UsageError(f"--max-tokens is {max_tokens}: give {LEAST_TOKENS} or more, {MAX_TOKENS:,} is the default")
     root = invocation.root
-    from satchel.mcp.proxy import has_standard_streams, run_proxy
-    from satchel.mcp.proxy_context import ProxyContexts
+    from satchel.mcp.proxy import ProxyContexts, has_standard_streams, run_proxy
 
     if not has_standard_streams():
         raise UsageError("standard input or output is closed: an MCP client starts this command with both")
@@ -191,8 +190,7 @@ def serve_command(
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
     """Raise UsageError for a host that others reach, unless that is wanted and the token was chosen for it."""
-    from satchel.web.access import TOKEN_VARIABLE
-    from satchel.web.origins import is_loopback
+    from satchel.web.access import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
         return
@@ -313,10 +311,10 @@ def off(invocation: Invocation) -> int:
 
 def _switched(invocation: Invocation, *, is_on: bool) -> int:
     from satchel import config
-    from satchel.hooks.switch import switch
+    from satchel.hooks.toggle import toggle
 
     folders = config.Folders.from_environment(os.environ)
-    path = switch(config.user_file(folders), is_on=is_on)
+    path = toggle(config.user_file(folders), is_on=is_on)
     streams.write_line(f"hooks are {'on' if is_on else 'off'}: {ENABLED} in {path}")
     loaded = config.load_settings(None, os.environ, {}, folders)
     if loaded.settings.hooks_enabled != is_on:

@@ -53,7 +53,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
 
 def change_data(change: FileChange) -> dict[str, Any]:
     """One file as plain JSON values."""
-    from satchel.clients.show import diff
+    from satchel.clients.edits import diff
 
     file = str(change.target.file)
     return {"file": file, "action": change.action, "diff": diff(file, change.before, change.after)}
@@ -61,8 +61,7 @@ def change_data(change: FileChange) -> dict[str, Any]:
 
 def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
     """The diff of each file on standard output, what was done with it on standard error."""
-    from satchel.clients.content import display
-    from satchel.clients.show import diff
+    from satchel.clients.edits import diff, display
 
     for change in changes:
         name = display(change.target.file)
@@ -116,21 +115,19 @@ def setup_command(
     everywhere (codex). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
     `satchel remove CLIENT` takes it all back.
     """
-    from satchel.clients import launch, setup, targets
+    from satchel.clients import setup, targets
     from satchel.config import Folders
-    from satchel.keys import load_key
 
     chosen = targets.check_scope(client, scope)
     places = places_of(invocation, needs_root=chosen != "user")
     started = (
-        launch.parse_command(command_text)
+        targets.parse_command(command_text)
         if command_text is not None
-        else launch.find_launch(is_shared=targets.is_shared(chosen))
+        else targets.find_launch(is_shared=targets.is_shared(chosen))
     )
     state = Folders.from_environment(os.environ).state
     wanted = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
-    key = load_key(state)
-    changes = [setup.planned(target, state, key, force=force) for target in wanted]
+    changes = [setup.planned(target, state, force=force) for target in wanted]
     if not dry_run:
         setup.apply(changes, state)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
@@ -164,10 +161,9 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     gets back the very bytes that it had. What satchel remembers stays where it is. Ends with 1 when there was nothing
     to remove.
     """
-    from satchel.clients import receipts, removal, setup, targets
-    from satchel.clients.content import display
+    from satchel.clients import settings_file, setup, targets
+    from satchel.clients.edits import display
     from satchel.config import Folders
-    from satchel.keys import load_key
 
     scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
     try:
@@ -178,9 +174,8 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
         scopes, places = ("user",), places_of(invocation, needs_root=False)
         streams.note("there is no project here: only your settings for every folder are looked at")
     state = Folders.from_environment(os.environ).state
-    key = load_key(state)
     wanted = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
-    changes = removal.planned(wanted, state, key, force=force)
+    changes = setup.removals(wanted, state, force=force)
     if scope is None:
         changes = [change for change in changes if change.is_change]
     if not dry_run:
@@ -192,14 +187,14 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
                 "scopes": list(scopes),
                 "written": not dry_run and any(change.is_change for change in changes),
                 "changes": [change_data(change) for change in changes],
-                "elsewhere": [str(file) for file in receipts.standing(state)],
+                "elsewhere": [str(file) for file in settings_file.files_set_up(state)],
             }
         )
     else:
         show_changes(changes, is_dry=dry_run, color=invocation.color)
         if not changes:
             streams.say(f"satchel is not set up in {client}", color=invocation.color)
-        if not dry_run and (others := receipts.standing(state)):
+        if not dry_run and (others := settings_file.files_set_up(state)):
             listed = ", ".join(display(file) for file in others)
             streams.note(f"still set up in {listed}: run `satchel remove` for that client, in that folder")
     return 0 if any(change.is_change for change in changes) else NOTHING_FOUND
