@@ -196,4 +196,4 @@ PURPOSES = ("find", "edit")
 """What an answer is for: finding wants many places, editing wants whole functions."""
 
 STALE_CHOICES = ("mark", "withhold")
-"""What becomes of text that its file has no more: it is shown and marked, or left out with a note."""
+"""What becomes of text that its file no longer contains: it is shown and marked, or left out with a note."""

@@ -176,9 +176,11 @@ def _session_data(session: str) -> str:
 
 
 def _change_data(change: Change | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
     from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
 
-    return change_data(change) if change is not None else None
+    return change_data(change)
 
 
 def _change_from(data: Any) -> Change | None:
