@@ -247,7 +247,7 @@ def measure(documents: int, commits: int, memories: int, experiences: int, *, de
             if report.problems:
                 raise RuntimeError(report.problems[0].message)
             values = write_values(opened)
-            kinds = {kind.plural: count for kind, count in (opened.store.kinds() | opened.memory.kinds()).items()}
+            kinds = {kind.plural: count for kind, count in (opened.store.kinds() | opened.memory_store.kinds()).items()}
             result: dict[str, Any] = {
                 "date": datetime.now(UTC).strftime("%Y-%m-%d"),
                 "satchel": satchel.__version__,

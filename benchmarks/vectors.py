@@ -204,7 +204,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         silent[mode][whose].append(best < CALIBRATED_FLOOR)
                         if satchel.embedder is not None:
                             found = likeness(satchel, row["question"])
-                            lexicon = satchel.memory.lexicon(Kind.CONVERSATION)
+                            lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
                             contrasts[whose].append(float(similar_documents(lexicon, found).contrast.max()))
                             usual.append(float(found.values.mean()))
     needed = VECTOR_FLOOR + CALIBRATED_FLOOR * (1 - VECTOR_FLOOR)
@@ -229,7 +229,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
 def likeness(satchel: Satchel, question: str) -> Likeness:
     """How near each turn is to a question."""
     assert satchel.embedder is not None
-    found = scores(satchel.memory, Kind.CONVERSATION, Meaning(satchel.embedder, question))
+    found = scores(satchel.memory_store, Kind.CONVERSATION, Meaning(satchel.embedder, question))
     assert found is not None
     return found
 

@@ -1,86 +1,89 @@
-"""The one facade: open a root, index it, search it, assemble contexts. It wires the stages and owns their lifetimes."""
+"""The one facade: open a root, index it, search it, assemble contexts.
+
+`Satchel` delegates to one service for each subject. A service is built on first use, and its modules are imported then.
+"""
 
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
-from satchel import config, outside
-from satchel.assemble.floors import admitted
-from satchel.assemble.read import FileLines
-from satchel.assemble.receipts.face import Receipts, check_question
-from satchel.assemble.request import check_file_weights, check_score, parse_kinds, start_of_day
-from satchel.assemble.stream import Workbench, asker, safe_question
-from satchel.chronicle import Chronicle
-from satchel.errors import LockedError, StoreError, UsageError
-from satchel.foresight import Foresight
-from satchel.graphs import Graphs
-from satchel.guided import Guided
-from satchel.index.lock import index_lock, thread_lock
-from satchel.index.vectors import Vectors, shelves
-from satchel.keys import load_key
-from satchel.learned import Learned
-from satchel.roots import Places, locate
-from satchel.search.filters import parse_filters
-from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
-from satchel.search.strategies import parse_strategies, silent
-from satchel.sources.line_counts import LineCounts
-from satchel.store.protocol import Store
-from satchel.store.sqlite.store import SqliteStore
-from satchel.trust import Trusting
-from satchel.types import CONTEXT_TYPES, Context, Failure, Hit
-from satchel.workspaces import Registry, WorkspaceType
+from satchel import config
+from satchel import trust as trust_marks
+from satchel.open_root import INDEX_NAME as INDEX_NAME
+from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
+from satchel.roots import locate
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from satchel.assemble.context_query import QueryResult
+    from satchel.assemble.graph.service import GraphService
+    from satchel.assemble.receipts.replay import Replay
+    from satchel.assemble.receipts.service import ReceiptService
+    from satchel.assemble.request import AssembleRequest
     from satchel.embed.protocol import Embedder
-    from satchel.index.options import BuildOptions
-    from satchel.index.report import IndexReport, Progress, VectorReport
-    from satchel.index.status import Status
+    from satchel.index.report import Progress, VectorReport
+    from satchel.learn.capture import Captured
+    from satchel.learn.service import MemoryService
+    from satchel.rules.service import GuidanceService
+    from satchel.search.git_views import GitViews
+    from satchel.trust import TrustMark
+    from satchel.types import Context, Failure, Hit
 
-REFRESH_PAUSE_SECONDS = 2.0
-"""A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
+FEW_ROWS = 20
+"""Rows of a history view by default, as many as fit on a screen."""
 
-INDEX_NAME = "index.db"
-
-_SECTION_THREADS = 4
-
-Answer = TypeVar("Answer")
-
-
-def _never() -> bool:
-    return False
+Arguments = ParamSpec("Arguments")
+Attribute = TypeVar("Attribute")
+Result = TypeVar("Result")
 
 
-async def _in_thread(function: Callable[..., Answer], *arguments: Any, **options: Any) -> Answer:
-    import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+class _From(Generic[Attribute]):
+    """An attribute of `Satchel` that belongs to its root or a service, with its signature and documentation there."""
 
-    return await asyncio.to_thread(function, *arguments, **options)
+    def __init__(self, get: Callable[[Satchel], Attribute]) -> None:
+        self._get = get
+
+    @overload
+    def __get__(self, satchel: None, owner: type[Satchel]) -> Callable[..., Any]: ...
+    @overload
+    def __get__(self, satchel: Satchel, owner: type[Satchel]) -> Attribute: ...
+    def __get__(self, satchel: Satchel | None, owner: type[Satchel]) -> Callable[..., Any] | Attribute:
+        return self._unbound if satchel is None else self._get(satchel)
+
+    def _unbound(self, satchel: Any, *arguments: Any, **options: Any) -> Any:
+        method: Any = self._get(satchel)
+        return method(*arguments, **options)
+
+
+def _twin(method: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
+    """A method as a coroutine, which runs it in a thread."""
+
+    @wraps(method)
+    async def twin(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+        return await asyncio.to_thread(method, *arguments, **options)
+
+    return twin
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What `clean` removed: so many bytes from this folder."""
+    """The folder that `clean` removed and its size in bytes."""
 
     folder: Path
     size: int
 
 
 def clean(
-    path: str | os.PathLike[str] = ".",
+    path: AnyPath = ".",
     *,
-    root: str | os.PathLike[str] | None = None,
+    root: AnyPath | None = None,
     everything: bool = False,
     wait_seconds: float = 0.0,
     environ: Mapping[str, str] | None = None,
@@ -98,102 +101,146 @@ def clean(
     return Removal(folder, remove_index(folder, wait_seconds))
 
 
-class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting):
+class Satchel:
     """One root with its index. Use `Satchel.open`; close it, or use it in a `with` block.
 
     Methods are synchronous and may be called from several threads; the `a`-prefixed twins are coroutines.
     """
 
-    def __init__(
-        self, places: Places, loaded: config.LoadedSettings, store: SqliteStore, key: bytes, vectors: Vectors
-    ) -> None:
-        self.places = places
-        self.loaded = loaded
-        self.vectors = vectors
-        self._store = store
-        self._memory: SqliteStore | None = None
-        self._key = key
-        self._lines = FileLines(places.root, key, self.settings.index_max_file_bytes, self.settings.redact_allow)
-        self._line_counts = LineCounts(places.root)
-        self._executor: ThreadPoolExecutor | None = None
-        self._executor_guard = threading.Lock()
-        self._refreshed = -REFRESH_PAUSE_SECONDS
-        self._refreshing = threading.Lock()
-        self._notes: tuple[Failure, ...] = ()
-        self.is_vault = False
+    def __init__(self, root: OpenRoot) -> None:
+        self._root = root
 
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str] = ".",
+        path: AnyPath = ".",
         *,
-        root: str | os.PathLike[str] | None = None,
+        root: AnyPath | None = None,
         workspace: str | None = None,
         settings: Mapping[str, Any] | None = None,
         environ: Mapping[str, str] | None = None,
         embedder: Embedder | None = None,
     ) -> Self:
-        """Open the root that holds `path`, or exactly `root`, or the `workspace` of this name.
+        """Open the root that contains `path`, or exactly `root`, or the `workspace` of this name.
 
-        There is an empty index where there was none. `settings` are dotted keys that win over files and environment;
+        A root without an index gets an empty one. `settings` are dotted keys that win over files and environment;
         `embedder` takes the place of the one that they mean. Raises NoIndexError where nothing can be indexed,
         ConfigError for impossible settings, StoreError or LockedError for an unusable store.
         """
-        variables = os.environ if environ is None else environ
-        folders = config.Folders.from_environment(variables)
-        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
-        loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        index, key = places.index / INDEX_NAME, load_key(folders.state, variables)
-        vectors = Vectors(loaded.settings, shelves(index, places.memory), folders.cache, key, variables, embedder)
-        opened = cls(places, loaded, SqliteStore(index, disposable=True), key, vectors)
-        opened._environ = variables
-        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
-        return opened
+        return cls(
+            OpenRoot.open(path, root=root, workspace=workspace, settings=settings, environ=environ, embedder=embedder)
+        )
 
-    @property
-    def settings(self) -> config.Settings:
-        """The settings in force."""
-        return self.loaded.settings
+    def close(self) -> None:
+        """Release threads and store files."""
+        self._root.close()
 
-    @property
-    def store(self) -> SqliteStore:
-        """The index store, for those who build on it."""
-        return self._store
+    def __enter__(self) -> Self:
+        return self
 
-    def index(
-        self,
-        *,
-        progress: Progress | None = None,
-        should_stop: Callable[[], bool] = _never,
-        wait_seconds: float | None = None,
-    ) -> IndexReport:
-        """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
-        wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
-        self._lines.take_mismatches()
-        with index_lock(self.places.index / "index.lock", wait, should_stop):
-            self._store.settle()
-            try:
-                report = self._build(progress, should_stop)
-            except StoreError:
-                if not self._store.damage:
-                    raise
-                self._store.settle()
-                report = self._build(progress, should_stop)
-        if not report.interrupted:  # what was left undone is for the next question to do
-            self._refreshed = time.monotonic()
-        self._notes = report.notes
-        return report
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
-    @property
-    def embedder(self) -> Embedder | None:
-        """What turns texts into vectors: the one that was given, else what the settings mean; None for words alone."""
-        return self.vectors.embedder
+    @cached_property
+    def receipts(self) -> ReceiptService:
+        """Answers to requests, their handles and sessions, `expand`, `why` and the change that is under way."""
+        from satchel.assemble.receipts.service import ReceiptService
 
-    def _remembered(self) -> None:
-        """What was written to the memory gets its vector at once where that takes milliseconds."""
-        self.vectors.fill_quickly()
+        return ReceiptService(self._root)
 
-    def embed(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> VectorReport:
+    @cached_property
+    def memory(self) -> MemoryService:
+        """Memories, experiences, values and conversations."""
+        from satchel.learn.service import MemoryService
+
+        return MemoryService(self._root)
+
+    @cached_property
+    def guidance(self) -> GuidanceService:
+        """Contexts and instruction files for a situation."""
+        from satchel.rules.service import GuidanceService
+
+        return GuidanceService(self._root, self.receipts)
+
+    @cached_property
+    def graphs(self) -> GraphService:
+        """Contexts around a topic or a node, over the relations of notes and code."""
+        from satchel.assemble.graph.service import GraphService
+
+        return GraphService(self._root, self.receipts)
+
+    @cached_property
+    def history(self) -> GitViews:
+        """Views of the commits: who changed what, when, and how much."""
+        from satchel.search.git_views import GitViews
+
+        return GitViews(self._root)
+
+    places = _From(lambda satchel: satchel._root.places)
+    loaded = _From(lambda satchel: satchel._root.loaded)
+    settings = _From(lambda satchel: satchel._root.settings)
+    store = _From(lambda satchel: satchel._root.store)
+    memory_store = _From(lambda satchel: satchel._root.memory_store)
+    store_of = _From(lambda satchel: satchel._root.store_of)
+    vectors = _From(lambda satchel: satchel._root.vectors)
+    embedder = _From(lambda satchel: satchel._root.embedder)
+    index = _From(lambda satchel: satchel._root.index)
+    refresh = _From(lambda satchel: satchel._root.refresh)
+    status = _From(lambda satchel: satchel._root.status)
+
+    search = _From(lambda satchel: satchel.receipts.search)
+    request = _From(lambda satchel: satchel.receipts.request)
+    answer = _From(lambda satchel: satchel.receipts.answer)
+    unrecorded = _From(lambda satchel: satchel.receipts.unrecorded)
+    deliver = _From(lambda satchel: satchel.receipts.deliver)
+    expand = _From(lambda satchel: satchel.receipts.expand)
+    document = _From(lambda satchel: satchel.receipts.document)
+    why = _From(lambda satchel: satchel.receipts.why)
+    change = _From(lambda satchel: satchel.receipts.change)
+    about_change = _From(lambda satchel: satchel.receipts.about_change)
+    forget_session = _From(lambda satchel: satchel.receipts.forget_session)
+
+    graph = _From(lambda satchel: satchel.graphs.graph)
+    graph_request = _From(lambda satchel: satchel.graphs.graph_request)
+    graph_answer = _From(lambda satchel: satchel.graphs.graph_answer)
+    file_history = _From(lambda satchel: satchel.history.file_history)
+    churn = _From(lambda satchel: satchel.history.churn)
+    authors = _From(lambda satchel: satchel.history.authors)
+
+    situation = _From(lambda satchel: satchel.guidance.situation)
+    situation_answer = _From(lambda satchel: satchel.guidance.situation_answer)
+    check_rules = _From(lambda satchel: satchel.guidance.check_rules)
+    list_rules = _From(lambda satchel: satchel.guidance.list_rules)
+    registry = _From(lambda satchel: satchel.guidance.registry)
+    contexts = _From(lambda satchel: satchel.guidance.contexts)
+    register = _From(lambda satchel: satchel.guidance.register)
+
+    notebook = _From(lambda satchel: satchel.memory.notebook)
+    memories = _From(lambda satchel: satchel.memory.memories)
+    conversations = _From(lambda satchel: satchel.memory.conversations)
+    experiences = _From(lambda satchel: satchel.memory.experiences)
+    values = _From(lambda satchel: satchel.memory.values)
+    export_memory = _From(lambda satchel: satchel.memory.export_memory)
+    import_memory = _From(lambda satchel: satchel.memory.import_memory)
+    import_transcripts = _From(lambda satchel: satchel.memory.import_transcripts)
+    remember_exchanges = _From(lambda satchel: satchel.memory.remember_exchanges)
+
+    aindex = _From(lambda satchel: _twin(satchel.index))
+    asearch = _From(lambda satchel: _twin(satchel.search))
+    aassemble = _From(lambda satchel: _twin(satchel.assemble))
+    apremortem = _From(lambda satchel: _twin(satchel.premortem))
+    abrief = _From(lambda satchel: _twin(satchel.brief))
+    aexpand = _From(lambda satchel: _twin(satchel.expand))
+    awhy = _From(lambda satchel: _twin(satchel.why))
+    agraph = _From(lambda satchel: _twin(satchel.graph))
+    afile_history = _From(lambda satchel: _twin(satchel.file_history))
+    achurn = _From(lambda satchel: _twin(satchel.churn))
+    aauthors = _From(lambda satchel: _twin(satchel.authors))
+    asituation = _From(lambda satchel: _twin(satchel.situation))
+
+    def embed(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> VectorReport:
         """Give every document of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
         return self.vectors.fill(progress, should_stop)
 
@@ -201,120 +248,22 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         """Fill vectors in a thread of this process from now on, until `close`; for processes that stay."""
         self.vectors.start()
 
-    def _build(self, progress: Progress | None, should_stop: Callable[[], bool]) -> IndexReport:
-        from satchel.index.build import build  # here, as all that looks at a tree: a hook answers without
-        from satchel.index.report import Quiet
+    def clear_cache(self) -> None:
+        """Forget the files that were read for display."""
+        self._root.lines.clear()
 
-        return build(self._store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
+    @property
+    def trusted(self) -> bool:
+        """Whether the user trusts this root, so that its instruction files are guidance; read anew each time."""
+        return trust_marks.is_trusted(self.places.root, self.places.state)
 
-    def refresh(self, *, progress: Progress | None = None, should_stop: Callable[[], bool] = _never) -> list[Failure]:
-        """Bring the index up to date before a question, unless that was just done. Returns what the answer must note.
+    def trust(self) -> TrustMark:
+        """Trust this root from now on, for this user. Only the user should decide that."""
+        return trust_marks.trust(self.places.root, self.places.state)
 
-        When another process is building right now, an index that was published before still answers, with a note.
-        Threads of this process wait for each other instead: what they are asked at the same time gets the same answer.
-        """
-        with thread_lock(self._refreshing, should_stop) as is_ours:
-            return self._refresh(progress, should_stop) if is_ours else list(self._notes)
-
-    def _refresh(self, progress: Progress | None, should_stop: Callable[[], bool]) -> list[Failure]:
-        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self._lines.take_mismatches():
-            return list(self._notes)
-        published = self._is_published()
-        try:
-            report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
-        except LockedError as error:
-            if not published:
-                raise
-            return [Failure("index", str(error), "the answer comes from the index as it was before")]
-        return list(report.notes)
-
-    def _is_published(self) -> bool:
-        """Whether there is an index to answer from; a damaged one is none, and so is one that was removed."""
-        try:
-            self._store.settle()
-            return self._store.revision != "0"
-        except StoreError:
-            if not self._store.damage:
-                raise
-            return False
-
-    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
-        """What `work` makes of one published state of a sound index.
-
-        When the index turns out to be damaged, it is built again and the work done once more, with what that run has
-        to note.
-        """
-        notes: Sequence[Failure] = ()
-        for is_last in (False, True):
-            try:
-                with self._store.snapshot() as state:
-                    result = work(state, notes)
-                if is_last or not self._store.damage:
-                    break
-            except StoreError:
-                if is_last or not self._store.damage:
-                    raise
-            notes = self.index().notes
-        return result
-
-    def _build_options(self) -> BuildOptions:
-        from satchel.index.options import build_options
-
-        return build_options(self.settings, self.places, self._key, vault=self.is_vault)
-
-    def _changed_files(self, store: Store) -> list[tuple[str, int]]:
-        from satchel.index.difference import changed_files
-
-        return changed_files(store, self.places.root, self._build_options().walk)
-
-    def status(self, *, should_stop: Callable[[], bool] = _never) -> Status:
-        """What is indexed, how large it is and how far the tree has moved on since. Nothing is read or changed."""
-        from satchel.index.status import look
-
-        stores = {"index": self.places.index / INDEX_NAME, "memory": self.places.memory}
-        if self.places.cache is not None:
-            stores["extraction"] = self.places.cache
-        return look(self._store, self.places.root, self.places.index, self._build_options().walk, stores, should_stop)
-
-    def search(
-        self,
-        question: str,
-        *,
-        types: Iterable[str] = (),
-        limit: int = 10,
-        filters: Mapping[str, Any] | None = None,
-        searches: Iterable[str] = (),
-        now: float | None = None,
-        min_score: float | None = None,
-        refresh: bool = True,
-    ) -> list[Hit]:
-        """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
-
-        `filters` say which records are meant, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`),
-        `searches` which ways of searching take part (names: `satchel.search.strategies`). Without a `min_score` what
-        hardly matches is left out.
-        """
-        check_question(question)
-        kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
-        if limit < 1:
-            raise UsageError(f"limit is {limit}: give at least 1")
-        if refresh:
-            self.refresh()
-        query = analyse(safe_question(question, self.settings.redact_allow))
-        most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
-        signals = check_file_weights(self.settings.search_weights.items())
-
-        def hits(store: Store, _: Sequence[Failure]) -> list[Hit]:
-            with self.memory.snapshot() if self._has_memory() else nullcontext() as memory:
-                bench = Workbench(store, self._lines, self._key, memory=memory, embedder=self.embedder)
-                available = bench.kinds()
-                asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
-                allow = self.settings.redact_allow
-                found = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
-                return [outside.hit(hit, allow) for hit in found]
-
-        return self._read(hits)
+    def distrust(self) -> list[TrustMark]:
+        """Trust this root no more; returns the marks that are gone."""
+        return trust_marks.distrust(self.places.root, self.places.state)
 
     def assemble(
         self,
@@ -322,7 +271,7 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         *,
         refresh: bool = True,
         progress: Progress | None = None,
-        should_stop: Callable[[], bool] = _never,
+        should_stop: ShouldStop = never,
         **options: Any,
     ) -> Context:
         """A packed context for a question.
@@ -335,66 +284,71 @@ class Satchel(Learned, Chronicle, Foresight, Receipts, Graphs, Guided, Trusting)
         request = self.request(question, **options)
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
 
-    def _with_bench(self, work: Callable[[Workbench, Sequence[Failure]], Answer]) -> Answer:
-        """What `work` makes of one published state of index and memory, given what it has to note."""
-
-        def answer(store: Store, found: Sequence[Failure]) -> Answer:
-            with self._recalling() as (memory, unread):
-                allow = self.settings.redact_allow
-                counts = self._line_counts.of
-                changed = partial(self._changed_files, store)
-                bench = Workbench(store, self._lines, self._key, self._open_executor, allow, memory, counts, changed)
-                bench = replace(bench, embedder=self.embedder)
-                missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()
-                return work(bench, (*found, *unread, *missing))
-
-        return self._read(answer)
-
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
-        """What `query` finds, as a formatted context with a row for each result; options as in `query_options`."""
+        """The results of `query` as a formatted context with a row for each; options as in `query_options`."""
         from satchel.assemble.context_query import query_options, query_result
 
         request = self.request(query, **query_options(**options))
         return query_result(self.answer(request, self.refresh() if refresh else ()))
 
-    def clear_cache(self) -> None:
-        """Forget the files that were read for display."""
-        self._lines.clear()
+    def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
+        """The checked request of `premortem`. Raises UsageError for an unknown domain or strategy; it lists all."""
+        from satchel.assemble.plans import premortem_request
 
-    def _open_executor(self) -> ThreadPoolExecutor:
-        """The threads that sections are asked in, started at the first question that has several."""
-        from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
+        return premortem_request(self.settings, domain, strategy, **options)
 
-        with self._executor_guard:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
-            return self._executor
+    def premortem(self, domain: str, strategy: str | None = None, **options: Any) -> Context:
+        """What went wrong before in this domain, and with this strategy, as far as it is remembered; empty if nothing.
 
-    async def aindex(self, **options: Any) -> IndexReport:
-        """`index` as a coroutine."""
-        return await _in_thread(self.index, **options)
+        Options as in `assemble`: `max_tokens` (default 1,500), `limit` (experiences a section, default 10), `format`,
+        `tokenizer`, `now`. Raises UsageError for an unknown domain or strategy; the message lists all.
+        """
+        return self.answer(self.premortem_request(domain, strategy, **options))
 
-    async def asearch(self, question: str, **options: Any) -> list[Hit]:
-        """`search` as a coroutine."""
-        return await _in_thread(self.search, question, **options)
+    def brief_request(self, after_failure: str | None = None, **options: Any) -> AssembleRequest:
+        """The checked request of `brief`. Raises UsageError for an empty failure."""
+        from satchel.assemble.plans import brief_request
 
-    async def aassemble(self, question: str, **options: Any) -> Context:
-        """`assemble` as a coroutine."""
-        return await _in_thread(self.assemble, question, **options)
+        return brief_request(self.settings, after_failure, **options)
 
-    def close(self) -> None:
-        """Release threads and store files."""
-        self.vectors.close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-        self._store.close()
-        if self._memory is not None:
-            self._memory.close()
+    def brief(self, after_failure: str | None = None, *, refresh: bool = True, **options: Any) -> Context:
+        """What to know when a session starts, or with the output of a failed command what failed like this before.
 
-    def __enter__(self) -> Self:
-        return self
+        Options as in `assemble`; the budget is 1,000 tokens, after a failure 2,000. Only a brief after a failure looks
+        at the code, and brings the index up to date first.
+        """
+        request = self.brief_request(after_failure, **options)
+        return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def replay(self, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
+        """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
+
+        A saved situation is asked as one. Raises UsageError for anything else than a saved context.
+        """
+        from satchel.assemble.receipts.replay import Replay, differences, saved_request
+
+        notes = self.refresh() if refresh and self.replays_tree(saved) else ()
+        if "situation" in (saved.get("meta") or {}):
+            context, request = self.guidance.replayed(saved, notes)
+        else:
+            request = saved_request(saved)
+            context = self.unrecorded(request, notes)
+        return Replay(request, context, differences(saved, context))
+
+    def replays_tree(self, saved: Mapping[str, Any]) -> bool:
+        """Whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
+        from satchel.assemble.receipts.replay import is_of_the_tree
+
+        return is_of_the_tree(saved)
+
+    def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
+        """The hits with `insertions` and `deletions` among the fields of commits, and what could not be counted."""
+        from satchel.assemble.line_counts import counted_hits
+
+        return counted_hits(hits, self._root.line_counts.of)
+
+    def run_captured(self, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
+        """Run a command, passing its output on, and return what it says about its tests. Raises UsageError."""
+        from satchel.learn.capture import run_captured
+
+        return run_captured(command, out, err)

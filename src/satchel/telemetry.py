@@ -1,8 +1,8 @@
 """OpenTelemetry spans, for programs that collect them, by the published names for generative AI.
 
 Satchel only writes spans where the program around it has loaded `opentelemetry` (extra `otel`): a process that traces
-nothing pays a dictionary look-up, and imports nothing. What was asked and what was found is not in a span unless
-`telemetry.content` says so. All names stand here, because the published ones are still in development.
+nothing pays a dictionary look-up, and imports nothing. The question and its results are in a span only where
+`telemetry.content` says so. All names are here, because the published ones are still in development.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ Result = TypeVar("Result")
 
 
 class Span(Protocol):
-    """What is told about one operation."""
+    """A span of OpenTelemetry, as far as satchel uses it."""
 
     def set_attribute(self, key: str, value: Any) -> None:
-        """Tell one more thing."""
+        """Add one attribute."""
 
 
-class _Untold:
-    """Stands in where nothing is collected."""
+class _NoSpan:
+    """The span of a process that collects none."""
 
     def set_attribute(self, key: str, value: Any) -> None:
         pass
 
 
-_UNTOLD = _Untold()
+_NO_SPAN = _NoSpan()
 
 
 @contextmanager
@@ -57,13 +57,13 @@ def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None 
     """A span around an operation, named `operation target`; an error adds its type and never its message."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
-        yield _UNTOLD
+        yield _NO_SPAN
         return
     tracer = trace.get_tracer("satchel", __version__)
-    told = {OPERATION: operation, **(attributes or {})}
-    # Messages of errors name what was asked, so nothing but the type of one is told.
+    every = {OPERATION: operation, **(attributes or {})}
+    # Messages of errors quote the question, so a span has nothing but the type of an error.
     with tracer.start_as_current_span(
-        f"{operation} {target}".rstrip(), attributes=told, record_exception=False, set_status_on_exception=False
+        f"{operation} {target}".rstrip(), attributes=every, record_exception=False, set_status_on_exception=False
     ) as current:
         try:
             yield current
@@ -87,9 +87,20 @@ def traced(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[A
     return decorate
 
 
-def tell(current: Span, context: Context, *, content: bool) -> None:
-    """Add what an answer came to: its tokens and items, and with `content` also the question and what was found."""
-    if isinstance(current, _Untold):
+@contextmanager
+def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterator[Callable[[Context], None]]:
+    """A span around one answer from `source`; it yields the function that adds the answer to the span.
+
+    With `content` the span also gets the question and what was found.
+    """
+    attributes = {DATA_SOURCE: source} if limit is None else {DATA_SOURCE: source, TOP_K: limit}
+    with span(RETRIEVAL, source, attributes) as current:
+        yield lambda context: _describe(current, context, content=content)
+
+
+def _describe(current: Span, context: Context, *, content: bool) -> None:
+    """Add tokens and items of an answer, and with `content` also the question and what was found."""
+    if isinstance(current, _NoSpan):
         return
     current.set_attribute("satchel.tokens.limit", context.usage.limit)
     current.set_attribute("satchel.tokens.used", context.usage.used)
@@ -98,6 +109,6 @@ def tell(current: Span, context: Context, *, content: bool) -> None:
     if content:
         import json
 
-        found = [{"id": item.id, "score": item.relevance} for item in context.items]
+        documents = [{"id": item.id, "score": item.relevance} for item in context.items]
         current.set_attribute(QUERY, context.query)
-        current.set_attribute(DOCUMENTS, json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+        current.set_attribute(DOCUMENTS, json.dumps(documents, ensure_ascii=False, separators=(",", ":")))

@@ -6,7 +6,7 @@ workspace can grant it, and no text can promote itself.
 
 A mark is good for one folder and, where that is a git work tree, for the place of its repository. Another work tree of
 the same repository is not trusted, because its branch may hold other files; a folder that becomes part of another
-repository is not trusted any more. What a folder holds is not looked at: it may change after it was trusted.
+repository is not trusted any more. The files of a folder are not examined: they may change after it was trusted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from pathlib import Path
 from satchel import git
 from satchel.errors import UsageError
 from satchel.files import Skipped, escape_name, read_bytes
-from satchel.roots import Places
 from satchel.types import Kind, Trust
 
 FOLDER = "trusted"
@@ -36,7 +35,7 @@ MEANING = (
     "Instruction files of this folder (AGENTS.md, CLAUDE.md and the like) are then shown to agents as guidance to "
     "follow. All other text stays data. Trust a folder only if you would run its build scripts."
 )
-"""What trusting a folder means, said before it is done."""
+"""An explanation of trust, shown before a folder is trusted."""
 
 GUIDANCE_ORIGIN = "instructions"
 """The origin of documents that were read from instruction files of the workspace itself."""
@@ -63,16 +62,16 @@ def is_trusted(root: Path, state_folder: Path) -> bool:
 def trust(root: Path, state_folder: Path, now: float | None = None) -> TrustMark:
     """Trust a root from now on. One that is trusted already keeps its mark. Raises UsageError, OSError."""
     identity = _identity(root)
-    known = _read(state_folder, _name(*identity))
-    if known is not None and (known.root, known.repository) == identity:
-        return known
+    earlier = _read(state_folder, _name(*identity))
+    if earlier is not None and (earlier.root, earlier.repository) == identity:
+        return earlier
     mark = TrustMark(*identity, time.time() if now is None else now)
     _write(state_folder / FOLDER, _name(*identity), mark)
     return mark
 
 
 def distrust(root: Path, state_folder: Path) -> list[TrustMark]:
-    """Take back every mark of this folder, also those of repositories that stood there before. Raises OSError."""
+    """Remove every mark of this folder, also those of former repositories in it. Raises OSError."""
     resolved = _text_of(root)
     gone = [mark for mark in trusted_roots(state_folder) if mark.root == resolved]
     for mark in gone:
@@ -88,37 +87,18 @@ def trusted_roots(state_folder: Path) -> list[TrustMark]:
         return []
     marks = [mark for name in names if (mark := _read(state_folder, name)) is not None]
     # A mark counts only under its own name: a copy under another one would outlive its removal.
-    known = {(mark.root, mark.repository): mark for mark in marks if _name(mark.root, mark.repository) in names}
-    return [known[identity] for identity in sorted(known)]
+    by_identity = {(mark.root, mark.repository): mark for mark in marks if _name(mark.root, mark.repository) in names}
+    return [by_identity[identity] for identity in sorted(by_identity)]
 
 
 def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
-    """The level of an item by its kind, where it came from, and whether its workspace is trusted.
+    """The level of an item by its kind, its origin, and whether its workspace is trusted.
 
-    Only what an instruction file of the workspace says is ever guidance: no memory, commit or document becomes it,
-    whatever it calls itself.
+    Only an instruction file of the workspace is ever guidance: no memory, commit or document becomes it, whatever it
+    calls itself.
     """
     is_guidance = kind is Kind.CONTEXT and origin == GUIDANCE_ORIGIN and trusted
     return Trust.GUIDANCE if is_guidance else Trust.DATA
-
-
-class Trusting:
-    """What a facade says of the trust in its root. `Satchel` is the way to get one."""
-
-    places: Places
-
-    @property
-    def trusted(self) -> bool:
-        """Whether the user trusts this root, so that its instruction files are guidance. Asked anew each time."""
-        return is_trusted(self.places.root, self.places.state)
-
-    def trust(self) -> TrustMark:
-        """Trust this root from now on, for this user. Only the user should decide that."""
-        return trust(self.places.root, self.places.state)
-
-    def distrust(self) -> list[TrustMark]:
-        """Trust this root no more; returns the marks that are gone."""
-        return distrust(self.places.root, self.places.state)
 
 
 def _identity(root: Path) -> tuple[str, str]:
@@ -141,7 +121,7 @@ def _name(root: str, repository: str) -> str:
 
 
 def _read(state_folder: Path, name: str) -> TrustMark | None:
-    """The mark of this name, None where there is none that is sound and the user's own."""
+    """The mark of this name, None unless it is sound and belongs to the user."""
     folder = state_folder / FOLDER
     try:
         status = folder.lstat()

@@ -1,10 +1,10 @@
-"""Workspaces: roots that have a name, and what each of them is.
+"""Workspaces: roots that have a name and a type.
 
     registry = Registry(folders)
     registry.add("main", Path("vault"))
     registry.root("main")
 
-The names are the user's own and lie in one file of the data folder. A workspace is a repository (any folder of code and
+The names belong to the user and are in one file of the data folder. A workspace is a repository (any folder of code and
 documents), a vault (a folder of Markdown notes) or the file of a Tana export; that decides how its files are read.
 """
 
@@ -28,10 +28,10 @@ from satchel.roots import EXPORT_SUFFIX, find_root
 REGISTRY_NAME = "workspaces.json"
 
 REGISTRY_BYTES = 4_000_000
-"""A thousand workspaces with the longest paths there are."""
+"""The size of a thousand workspaces with paths of the greatest length."""
 
 HEAD_BYTES = 4_096
-"""Of a JSON file: the keys of an export stand at its beginning, behind them come its nodes."""
+"""Bytes of a JSON file that are searched for the keys of an export, which come before its nodes."""
 
 _ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
 _VAULT_MARK = ".obsidian"
@@ -39,7 +39,7 @@ _EXPORT_KEYS = (b'"docs"', b'"storeData"', b'"formatVersion"')
 
 
 class WorkspaceType(StrEnum):
-    """What a workspace is. The value is the name used in commands."""
+    """The type of a workspace. The value is the name used in commands."""
 
     REPOSITORY = "repository"
     VAULT = "vault"
@@ -56,7 +56,7 @@ class Workspace:
 
 
 class Registry:
-    """The workspaces of a user. Every call looks at the file anew, so that several processes agree."""
+    """The workspaces of a user. Every call reads the file anew, so that several processes agree."""
 
     def __init__(self, folders: Folders) -> None:
         self._folder = folders.data
@@ -64,25 +64,25 @@ class Registry:
 
     def all(self) -> list[Workspace]:
         """Every workspace, by name. Raises StoreError for a file that cannot be read."""
-        return [self._read()[name] for name in sorted(self._read())]
+        return [workspace for _, workspace in sorted(self._read().items())]
 
     def get(self, name: str) -> Workspace:
         """The workspace of this name. Raises UsageError that lists those that exist."""
-        known = self._read()
-        if name in known:
-            return known[name]
-        exist = f"there are {', '.join(sorted(known))}" if known else "there is none yet"
+        workspaces = self._read()
+        if name in workspaces:
+            return workspaces[name]
+        exist = f"there are {', '.join(sorted(workspaces))}" if workspaces else "there is none yet"
         raise UsageError(f"unknown workspace {name!r}: {exist}; `satchel workspace add {name} PATH` adds it")
 
     def type_of(self, root: Path) -> WorkspaceType:
-        """What the root is: as it was added, else a Tana export if it is a file, else a repository."""
+        """The type that the root was added with, else a Tana export for a file and a repository for a folder."""
         if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
             return WorkspaceType.TANA
-        known = (workspace.type for workspace in self._read().values() if workspace.path == root)
-        return next(known, WorkspaceType.REPOSITORY)
+        types = (workspace.type for workspace in self._read().values() if workspace.path == root)
+        return next(types, WorkspaceType.REPOSITORY)
 
     def add(self, name: str, path: Path, kind: WorkspaceType | None = None) -> Workspace:
-        """Give the root at `path` a name; without `kind` what it is is guessed. The same once more changes nothing.
+        """Give the root at `path` a name; without `kind` its type is guessed. The same once more changes nothing.
 
         Raises UsageError for an impossible or taken name, a type that the path cannot be, or a path that has another
         type already, and NoIndexError for a path that can be no root.
@@ -94,23 +94,23 @@ class Registry:
         root = find_root(path, path)
         added = Workspace(name, root, _checked_type(root, kind))
         with self._locked():
-            known = self._read()
-            if known.get(name, added) != added:
-                there = f"{escape_name(str(known[name].path))} ({known[name].type})"
+            workspaces = self._read()
+            if workspaces.get(name, added) != added:
+                there = f"{escape_name(str(workspaces[name].path))} ({workspaces[name].type})"
                 raise UsageError(f"{name!r} is {there}: `satchel workspace remove {name}` frees the name")
-            for other in known.values():
+            for other in workspaces.values():
                 if other.path == root and other.type is not added.type:
                     raise UsageError(
                         f"{escape_name(str(root))} is the {other.type} {other.name!r} already: remove that name first"
                     )
-            self._write({**known, name: added})
+            self._write({**workspaces, name: added})
         return added
 
     def remove(self, name: str) -> Workspace:
         """Forget a name. Nothing else is removed. Raises UsageError that lists the names that exist."""
         with self._locked():
             gone = self.get(name)
-            self._write({known: workspace for known, workspace in self._read().items() if known != name})
+            self._write({other: workspace for other, workspace in self._read().items() if other != name})
         return gone
 
     def _read(self) -> Mapping[str, Workspace]:
@@ -139,11 +139,11 @@ class Registry:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the folder while names change; the lock goes with the process, however that ends."""
+        """Lock the folder while names change; the kernel releases the lock however the process ends."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            # Some network file systems have no locks. Two changes at once may then lose one of them, that once.
+            # Some network file systems have no locks: there, one of two simultaneous changes may be lost.
             with contextlib.suppress(OSError):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -152,24 +152,24 @@ class Registry:
 
 
 def guess_type(root: Path) -> WorkspaceType:
-    """What a root seems to be: a vault has a folder `.obsidian`, a file is an export."""
+    """The type that a root seems to have: a vault has a folder `.obsidian`, a file is an export."""
     if root.is_file():
         return WorkspaceType.TANA
     return WorkspaceType.VAULT if (root / _VAULT_MARK).is_dir() else WorkspaceType.REPOSITORY
 
 
 def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
-    found = kind or guess_type(root)
-    if (found is WorkspaceType.TANA) != root.is_file():
-        wanted = "the file of an export (.json)" if found is WorkspaceType.TANA else "a folder"
-        raise UsageError(f"{escape_name(str(root))} cannot be a {found}: that is {wanted}")
-    if found is WorkspaceType.TANA and not _looks_like_export(root):
+    type_ = kind or guess_type(root)
+    if (type_ is WorkspaceType.TANA) != root.is_file():
+        wanted = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
+        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {wanted}")
+    if type_ is WorkspaceType.TANA and not _looks_like_export(root):
         raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
-    return found
+    return type_
 
 
 def _looks_like_export(path: Path) -> bool:
-    """Whether one of the keys of an export stands at the beginning of a file."""
+    """Whether a file begins with one of the keys of an export."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return any(key in head for key in _EXPORT_KEYS)

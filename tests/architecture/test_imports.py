@@ -47,6 +47,22 @@ BUDGET = "tokens"
 EDGES = ("cli", "mcp", "web", "hooks")
 """Rooms that parse, call the engine and show. What the engine answers is all that they see of the stages."""
 
+STAGES = LEAVES | {"assemble", "embed", "index", "learn", "rules", "search", "sources", "store"}
+
+SERVICES = "services"
+"""The classes that `Satchel` delegates to. Each is in the folder of its subject and above all stages."""
+
+SERVICE_MODULES = frozenset(
+    {
+        "satchel.assemble.graph.service",
+        "satchel.assemble.receipts.expand",
+        "satchel.assemble.receipts.service",
+        "satchel.learn.service",
+        "satchel.rules.service",
+        "satchel.search.git_views",
+    }
+)
+
 ROOMS: Mapping[str, frozenset[str]] = {
     "store": LEAVES,
     "sources": LEAVES - {BUDGET},
@@ -57,14 +73,9 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "rules": LEAVES | {"search", "store", "sources"},
     "assemble": LEAVES | {"embed", "search", "store", "sources"},
     "testing": LEAVES | {"assemble", "embed", "index", "search", "store", "sources"},
-    "learned": LEAVES | {"embed", "learn", "search", "store", "sources"},
-    "chronicle": LEAVES | {"assemble", "search", "store", "sources"},
-    "foresight": LEAVES | {"assemble", "search"},
-    "graphs": LEAVES | {"assemble", "store"},
-    "guided": LEAVES | {"assemble", "learned", "rules", "search", "store", "sources"},
-    "engine": LEAVES
-    | {"chronicle", "foresight", "graphs", "guided", "learned", "assemble", "embed"}
-    | {"index", "learn", "rules", "search", "store", "sources"},
+    "open_root": STAGES,
+    SERVICES: STAGES | {"open_root"},
+    "engine": STAGES | {"open_root", SERVICES},
     "results": LEAVES | {"assemble", "engine", "rules", "search", "sources"},
     "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
@@ -97,6 +108,8 @@ REPORTS = frozenset(
 
 def room_of(module: str) -> str:
     """`satchel.store.sqlite.store` is in the room `store`; the package itself is the room above all."""
+    if module in SERVICE_MODULES:
+        return SERVICES
     return module.split(".")[1] if "." in module else PACKAGE
 
 

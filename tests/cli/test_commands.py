@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_files_that_could_not_be_read_end_with_3_and_are_named(
 def test_ctrl_c_during_an_index_keeps_what_is_done_and_ends_with_130(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = engine.Satchel.index
+    index: Callable[..., IndexReport] = engine.Satchel.index
 
     def interrupted(self: engine.Satchel, **options: Any) -> IndexReport:
         signal.raise_signal(signal.SIGINT)

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -239,7 +240,7 @@ def test_while_another_process_updates_the_index_the_old_one_answers(satchel: Sa
 def test_ctrl_c_while_the_index_is_refreshed_ends_with_130_and_no_answer(
     command: str, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refresh = engine.Satchel.refresh
+    refresh: Callable[..., list[Failure]] = engine.Satchel.refresh
 
     def interrupted(self: engine.Satchel, **options: Any) -> list[Failure]:
         signal.raise_signal(signal.SIGINT)

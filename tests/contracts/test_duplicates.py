@@ -149,7 +149,7 @@ def test_records_that_only_resemble_each_other_are_all_shown(satchel: Satchel) -
 
 
 def put_values(satchel: Satchel, *values: Value) -> None:
-    with satchel.memory.write() as writer:
+    with satchel.memory_store.write() as writer:
         writer.put([value_bundle(value) for value in values])
         writer.merge(lambda: False)
 

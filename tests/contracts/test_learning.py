@@ -130,6 +130,6 @@ def test_the_memory_file_says_nothing_of_other_roots(engine: Satchel, tmp_path: 
     engine.memories.add("The heron server restarts at dawn")
     with Satchel.open(sample_repository(tmp_path / "bank").root) as other:
         assert other.search("when does heron restart", types=["memories"]) == []
-        assert other.memory.kinds().get(Kind.MEMORY) is None
+        assert other.memory_store.kinds().get(Kind.MEMORY) is None
         other.memories.add("The heron server is blue")
         assert [hit.document.title for hit in other.search("heron", types=["memories"])] == ["The heron server is blue"]

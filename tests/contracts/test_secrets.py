@@ -73,7 +73,7 @@ def write_records(satchel: Satchel) -> None:
         similarity_to_centroid=0.9, member_ids=("ghap_1",), domains={"debugging": 3}, strategies={}, label=OLD_KEY,
         workspace=workspace, created=1.0,
     )  # fmt: skip
-    with satchel.memory.write() as writer:
+    with satchel.memory_store.write() as writer:
         writer.put([memory_bundle(old), value_bundle(value)])
         writer.merge(lambda: False)
 

@@ -160,7 +160,7 @@ def test_an_import_that_vectors_cannot_keep_up_with_leaves_them_for_later(
 
 def test_a_store_that_cannot_be_read_is_named_in_the_state(satchel: Satchel) -> None:
     satchel.memories.add("The port is 8080")
-    satchel.memory.close()
+    satchel.memory_store.close()
     path = satchel.places.memory
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -134,8 +134,8 @@ def test_case_6_a_falsified_experience_on_all_axes_is_printed_once_with_its_root
 
 def test_a_strategy_that_went_well_is_told_too_and_a_failure_before_it(engine: Satchel) -> None:
     for outcome in (CONFIRMED, FALSIFIED, FALSIFIED):
-        engine.experiences.start(**(STARTED | {"goal": f"Stop it, {outcome['status']} {engine.memory.revision}"}))
-        engine.experiences.resolve(**(outcome | {"result": f"{outcome['result']} {engine.memory.revision}"}))
+        engine.experiences.start(**(STARTED | {"goal": f"Stop it, {outcome['status']} {engine.memory_store.revision}"}))
+        engine.experiences.resolve(**(outcome | {"result": f"{outcome['result']} {engine.memory_store.revision}"}))
     context = engine.premortem("testing", "root-cause-analysis")
     assert headings(context) == ["Strategy Performance"]
     outcomes = [item.metadata["outcome_status"] for item in context.items]

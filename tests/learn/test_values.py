@@ -124,8 +124,8 @@ def test_case_9_a_value_far_from_its_group_is_refused_through_python_and_import(
 
 def test_the_threshold_is_the_mean_and_half_a_population_standard_deviation_of_the_members(satchel: Satchel) -> None:
     cluster = full(satchel).clusters[0]
-    entries = make_space(satchel.memory, "full", satchel.embedder).select(cluster.members)[1]
-    space = make_space(satchel.memory, "full", satchel.embedder)
+    entries = make_space(satchel.memory_store, "full", satchel.embedder).select(cluster.members)[1]
+    space = make_space(satchel.memory_store, "full", satchel.embedder)
     statements = space.embed([entry.statement for entry in entries])
     weights = np.array([entry.weight for entry in entries])
     middle = weights @ statements
@@ -138,9 +138,9 @@ def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Sat
     full(satchel)
     proposal = next(p for p in satchel.values.propose() if story_of(satchel, p.member) == "timezone")
     value = satchel.values.accept(proposal.text, proposal.cluster.id)
-    bundle = satchel.memory.bundle(Kind.VALUE, value.id)
+    bundle = satchel.memory_store.bundle(Kind.VALUE, value.id)
     assert bundle is not None
-    edges = satchel.memory.edges_from([bundle.first_document], [EdgeType.EVIDENCE])
+    edges = satchel.memory_store.edges_from([bundle.first_document], [EdgeType.EVIDENCE])
     assert {target for _, _, target in edges} == {f"experience:{member}" for member in value.member_ids}
     assert list(bundle.fields["member_ids"]) == list(value.member_ids)
     context = satchel.assemble("store times in UTC and convert them", types=["values"])
@@ -151,9 +151,9 @@ def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Sat
 
 def test_groups_keep_their_ids_when_experiences_are_added(satchel: Satchel) -> None:
     before = {story_of(satchel, cluster.members[0]): cluster.id for cluster in full(satchel).clusters}
-    revision = satchel.memory.revision
+    revision = satchel.memory_store.revision
     assert {cluster.id for cluster in full(satchel).clusters} == set(before.values())
-    assert satchel.memory.revision == revision, "the same groups are not written again"
+    assert satchel.memory_store.revision == revision, "the same groups are not written again"
     for story in STORIES:
         write_story(satchel.experiences, story, 4)
     after = {story_of(satchel, cluster.members[0]): cluster.id for cluster in full(satchel).clusters}
@@ -245,7 +245,7 @@ def test_vectors_that_are_not_stored_yet_are_made_for_the_grouping(root: Path) -
     embedder.is_quick = False
     with Satchel.open(root, embedder=embedder) as satchel:
         write_story(satchel.experiences, "cache", 20)
-        assert len(satchel.memory.vectors(Kind.EXPERIENCE, fingerprint(embedder)).rows) == 0
+        assert len(satchel.memory_store.vectors(Kind.EXPERIENCE, fingerprint(embedder)).rows) == 0
         assert full(satchel).entries == 20
 
 

@@ -115,7 +115,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
         origin="import",
     )
     workspace = satchel.notebook.workspace
-    with satchel.memory.write() as writer:
+    with satchel.memory_store.write() as writer:
         writer.put([value_bundle(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)
 

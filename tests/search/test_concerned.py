@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.receipts.current import notes_of
+from satchel.assemble.receipts.service import change_notes
 from satchel.search.concerned import blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change
@@ -54,7 +54,7 @@ def edited(
 
 
 def concerned(satchel: Satchel, change: Change, **options: object) -> Context:
-    return satchel.answer(satchel.request("", change=change, **options), notes_of(change))
+    return satchel.answer(satchel.request("", change=change, **options), change_notes(change))
 
 
 def nearness(satchel: Satchel, change: Change) -> dict[str, float]:

@@ -28,7 +28,7 @@ def test_the_likeness_is_the_cosine_of_question_and_document(root: Path) -> None
     with Satchel.open(root, embedder=embedder) as satchel:
         for text in texts:
             satchel.memories.add(text)
-        found = scores(satchel.memory, Kind.MEMORY, Meaning(embedder, "red apples"))
+        found = scores(satchel.memory_store, Kind.MEMORY, Meaning(embedder, "red apples"))
     assert found is not None
     wanted = embedder.embed_documents(texts) @ embedder.embed_query("red apples")
     assert np.allclose(found.values, wanted, atol=2e-3)
@@ -52,8 +52,8 @@ def test_the_model_is_not_asked_when_there_is_nothing_to_compare(root: Path) -> 
     embedder = HashEmbedder()
     with Satchel.open(root) as satchel:
         satchel.memories.add("red apples")
-        assert scores(satchel.memory, Kind.MEMORY, Meaning(embedder, "red")) is None
-        assert scores(satchel.memory, Kind.MEMORY, None) is None
+        assert scores(satchel.memory_store, Kind.MEMORY, Meaning(embedder, "red")) is None
+        assert scores(satchel.memory_store, Kind.MEMORY, None) is None
     assert embedder.texts == 0
 
 
@@ -64,13 +64,13 @@ def test_a_question_is_embedded_once_and_a_failure_is_kept(root: Path) -> None:
         before = embedder.texts
         meaning = Meaning(embedder, "red")
         for _ in range(2):
-            assert scores(satchel.memory, Kind.MEMORY, meaning) is not None
+            assert scores(satchel.memory_store, Kind.MEMORY, meaning) is not None
         assert embedder.texts == before + 1
         embedder.fails = True
         failing = Meaning(embedder, "blue")
-        assert scores(satchel.memory, Kind.MEMORY, failing) is None
+        assert scores(satchel.memory_store, Kind.MEMORY, failing) is None
         embedder.fails = False
-        assert scores(satchel.memory, Kind.MEMORY, failing) is None
+        assert scores(satchel.memory_store, Kind.MEMORY, failing) is None
     assert failing.failure is not None
     assert "told to fail" in failing.failure.message
 
@@ -80,4 +80,4 @@ def test_vectors_of_another_revision_have_no_part_in_an_answer(root: Path) -> No
         satchel.memories.add("red apples")
         other = HashEmbedder(revision="2")
         assert fingerprint(other) != fingerprint(HashEmbedder())
-        assert scores(satchel.memory, Kind.MEMORY, Meaning(other, "red")) is None
+        assert scores(satchel.memory_store, Kind.MEMORY, Meaning(other, "red")) is None

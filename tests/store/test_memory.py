@@ -17,7 +17,7 @@ from tests.e2e.sample import sample_repository
 def test_a_memory_is_answered_beside_the_code(tmp_path: Path) -> None:
     text = "The backoff between attempts is exponential because a linear wait hammered the server."
     with Satchel.open(sample_repository(tmp_path / "shop").root) as satchel:
-        with satchel.memory.write() as writer:
+        with satchel.memory_store.write() as writer:
             writer.put([record_bundle("m1", text, kind=Kind.MEMORY)])
         context = satchel.assemble("why is the backoff between attempts exponential", max_tokens=2000)
         assert text in context.text

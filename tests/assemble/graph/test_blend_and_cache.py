@@ -75,7 +75,7 @@ def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, ask
     request = workspace.graph_request(now=NOW, **asked)
     workspace.graph_answer(request)
     again = workspace.graph_answer(request)
-    fresh = workspace._with_bench(lambda bench, notes: assemble_graph(request, bench, notes))
+    fresh = workspace._root.with_bench(lambda bench, notes: assemble_graph(request, bench, notes))
     assert again.meta.get("cached")
     assert again.text == fresh.text
     assert again.items == fresh.items

@@ -84,7 +84,7 @@ def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:
     with export().open(tmp_path) as satchel:
         request = satchel.graph_request("home", depth=3, now=NOW)
         ticks = itertools.count(0.0, request.deadline_seconds * 0.7)
-        context = satchel._with_bench(lambda bench, _: assemble_graph(request, bench, (), lambda: next(ticks)))
+        context = satchel._root.with_bench(lambda bench, _: assemble_graph(request, bench, (), lambda: next(ticks)))
     assert context.meta["timed_out"]
     assert any("stopped after 3 s at distance 1" in warning for warning in context.meta["warnings"])
 

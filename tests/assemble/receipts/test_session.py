@@ -58,7 +58,7 @@ def test_without_a_session_nothing_is_kept(engine: Satchel) -> None:
     assert context.shown_before == ()
     assert "session" not in context.meta
     assert "shown_before" not in context_envelope(context, engine.request(QUESTION))
-    assert engine.ledger_state() == ""
+    assert engine.receipts.account("") is None
     assert engine.assemble(QUESTION, max_tokens=700, session="").text == context.text
 
 
@@ -269,12 +269,17 @@ def test_the_envelope_names_session_state_and_references(engine: Satchel) -> Non
     assert not any(secret in name for name in names)
 
 
+def ledger_state(engine: Satchel, session: str) -> str:
+    account = engine.receipts.account(session, is_kept=False)
+    return account.meta["ledger"] if account is not None else ""
+
+
 def test_equal_state_gives_equal_bytes_and_replay_goes_back_to_it(engine: Satchel) -> None:
     ask(engine, "replayed", fill=True)
     request = engine.request(QUESTIONS[1], session="replayed", max_tokens=700, fill=True)
-    state = engine.ledger_state("replayed")
+    state = ledger_state(engine, "replayed")
     context = engine.answer(request)
-    assert context.meta["ledger"] == state != engine.ledger_state("replayed")
+    assert context.meta["ledger"] == state != ledger_state(engine, "replayed")
     assert context.shown_before
     saved = json.loads(json.dumps(context_envelope(context, request)))
     assert not engine.replay(saved).differences
@@ -305,7 +310,7 @@ def test_an_impossible_id_is_refused(engine: Satchel, session: Any) -> None:
 
 
 def ledger(satchel: Satchel, session: str) -> Path:
-    return satchel.session_file(session).path
+    return satchel.receipts.session_file(session).path
 
 
 def test_a_damaged_ledger_is_a_named_failure_and_the_answer_is_full(engine: Satchel) -> None:
@@ -358,7 +363,7 @@ def test_parallel_answers_of_a_session_lose_nothing(engine: Satchel) -> None:
         list(seen.faults(context))
     for question in QUESTIONS:
         assert not list(seen.unread(ask(engine, "parallel", question), engine.places.root))
-    rows = engine.session_file("parallel").read().rows
+    rows = engine.receipts.session_file("parallel").read().rows
     assert {row.key for row in rows} >= {item.id for context in contexts for item in context.items}
 
 

@@ -1,55 +1,52 @@
-"""What a handle stands for, from the same revision: the live file if it still matches, else git, else the index.
+"""The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
 
-Where no copy of that revision is left, nothing is shown, and a note says where the definition stands now.
+Where no copy of that revision is left, nothing is shown, and a note says where the definition is now. A document id is
+expanded as if its handle had been given.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from satchel import files
-from satchel.assemble.receipts.ledger import Given
+from satchel.assemble.receipts.handles import HandleTarget
 from satchel.assemble.render import RenderRequest, render
 from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError, UsageError
-from satchel.git import Repository, find_repository
+from satchel.git import find_repository
 from satchel.keys import handle as make_handle
 from satchel.keys import nonce
 from satchel.redact import redact
 from satchel.sources.blobs import blob, earlier_blobs
 from satchel.sources.outline import outline_file
-from satchel.store.protocol import Store
+from satchel.store.records import Bundle
 from satchel.tokens import TokenCounter
 from satchel.types import Context, ContextItem, Cut, Detail, Failure, Format, Kind, Location, Omission, Piece, Usage
 
+if TYPE_CHECKING:
+    from satchel.open_root import OpenRoot
+
 EARLIER_COMMITS = 50
-"""Versions of a file that are looked at in git, newest first: what was shown lately was committed lately."""
+"""Versions of a file that are compared in git, newest first: a recent answer came from a recent commit."""
 
 HANDLE_CHARACTERS = 8
+
+_LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
+_TWIN = re.compile(r"~(\d{1,4})$")
 
 Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What expanding works with. `store_of` gives the store that holds a kind; `limit` is in bytes a file."""
-
-    root: Path
-    key: bytes
-    limit: int
-    allow: Sequence[str]
-    store_of: Callable[[Kind], Store]
-
-
-@dataclass(frozen=True, slots=True)
 class Expanded:
-    """What was found behind one handle: an item, and the lines of it that the handle asks for."""
+    """The item behind one handle, with the lines of its file."""
 
-    given: Given
+    target: HandleTarget
     item: ContextItem
     lines: tuple[str, ...] = ()
 
@@ -68,45 +65,40 @@ def check_handles(handles: Sequence[str]) -> list[str]:
 
 
 def expand(
-    given: Sequence[Given],
-    desk: Desk,
-    *,
-    counter: TokenCounter,
-    max_tokens: int,
-    layout: Format,
-) -> tuple[Context, list[Given]]:
-    """The whole of what these handles stand for, inside the budget, and the handles that this answer gives anew.
+    targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[Context, list[HandleTarget]]:
+    """The whole of what these handles stand for, inside the budget, and the new handles of this answer.
 
-    What does not fit is cut at a line and gets a handle of its own; what is not shown at all stays in the overflow.
+    An item that is too long is cut at a line, and the rest gets a handle of its own; one that does not fit at all is in
+    the overflow.
     """
-    found: list[Expanded] = []
+    expanded: list[Expanded] = []
     failures: list[Failure] = []
-    fresh: list[Given] = []
-    for row in _uncovered(given):
-        result, following = _record(row, desk) if not row.path else _file(row, desk)
+    fresh: list[HandleTarget] = []
+    for row in _uncovered(targets):
+        result, following = _record(row, root) if not row.path else _file(row, root)
         fresh += following
         if isinstance(result, Failure):
             failures.append(result)
         else:
-            found.append(result)
-    context = _packed(found, tuple(failures), counter, max_tokens, layout, desk.key)
-    return context, fresh
+            expanded.append(result)
+    return _packed(expanded, tuple(failures), counter, max_tokens, layout, root.key), fresh
 
 
-def _uncovered(given: Sequence[Given]) -> list[Given]:
-    """The handles without those whose lines another one of them gives anyway."""
-    kept: list[Given] = []
-    for row in sorted(given, key=_width, reverse=True):
+def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
+    """The handles without those whose lines belong to another one of them."""
+    kept: list[HandleTarget] = []
+    for row in sorted(targets, key=_width, reverse=True):
         if not any(_covers(wider, row) for wider in kept):
             kept.append(row)
-    return [row for row in given if row in kept]
+    return [row for row in targets if row in kept]
 
 
-def _width(row: Given) -> float:
+def _width(row: HandleTarget) -> float:
     return row.ranges[0][1] - row.ranges[0][0] if row.ranges else math.inf
 
 
-def _covers(wide: Given, narrow: Given) -> bool:
+def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
     if (wide.kind, wide.path, wide.content_hash) != (narrow.kind, narrow.path, narrow.content_hash) or not wide.path:
         return False
     if not wide.ranges or not narrow.ranges:
@@ -114,14 +106,14 @@ def _covers(wide: Given, narrow: Given) -> bool:
     return wide.ranges[0][0] <= narrow.ranges[0][0] and narrow.ranges[0][1] <= wide.ranges[0][1]
 
 
-def _record(row: Given, desk: Desk) -> tuple[Expanded | Failure, list[Given]]:
-    """A record is never changed in place: it is there, or it was forgotten."""
-    store = desk.store_of(row.kind)
+def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+    """A record by its id; records never change, they are only forgotten."""
+    store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
     bundle = store.bundle(row.kind, key) or store.bundle(row.kind, key.partition("::")[0])
     if bundle is None:
         return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more"), []
-    body = _presentable(store.text(bundle.id), desk.allow)
+    body = _presentable(store.text(bundle.id), root.settings.redact_allow)
     item = ContextItem(
         id=row.id,
         source=row.kind.value,
@@ -131,22 +123,22 @@ def _record(row: Given, desk: Desk) -> tuple[Expanded | Failure, list[Given]]:
         metadata={"id": key, "timestamp": bundle.created, **_commit_fields(row, bundle.fields)},
         pieces=(Piece(0, 0, "", body),),
         handle=row.handle,
-        nonce=nonce(desk.key, row.id, body),
+        nonce=nonce(root.key, row.id, body),
     )
     return Expanded(row, item), []
 
 
-def _commit_fields(row: Given, fields: object) -> dict[str, object]:
+def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
     shown = dict(fields) if isinstance(fields, dict) else {}
     if row.kind is Kind.COMMIT:
         shown |= {"sha": row.id.partition(":")[2], "files_changed": shown.pop("files", [])}
     return shown
 
 
-def _file(row: Given, desk: Desk) -> tuple[Expanded | Failure, list[Given]]:
-    text, origin = _same_revision(row, desk)
+def _file(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+    text, origin = _same_revision(row, root)
     if text is None:
-        return _changed(row, desk)
+        return _changed(row, root)
     lines = tuple(text.split("\n"))
     start, end = row.ranges[0] if row.ranges else (1, _last_line(lines))
     end = min(end, len(lines))
@@ -167,47 +159,38 @@ def _file(row: Given, desk: Desk) -> tuple[Expanded | Failure, list[Given]]:
 
 
 def _last_line(lines: Sequence[str]) -> int:
-    """The last line; an empty one behind the last line end is none."""
+    """The number of the last line, without the empty one behind the last line end."""
     return len(lines) - 1 if len(lines) > 1 and not lines[-1] else len(lines)
 
 
-def _same_revision(row: Given, desk: Desk) -> tuple[str | None, str]:
+def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
     """The text of the file as it was when the handle was given, and where it comes from if not from the disk."""
-    with suppress(files.Skipped):  # gone, or no file any more: what is left of it may be in git or in the index
-        raw = files.read_bytes(desk.root, row.path, limit=desk.limit).raw
-        if files.content_hash(raw, desk.key) == row.content_hash:
-            return _decoded(raw, desk.allow), ""
-    earlier = _from_git(row, desk)
+    with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
+        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
+        if files.content_hash(raw, root.key) == row.content_hash:
+            return _decoded(raw, root.settings.redact_allow), ""
+    earlier = _from_git(row, root)
     if earlier is not None:
-        return _decoded(earlier, desk.allow), "git"
-    bundle = desk.store_of(row.kind).bundle(row.kind, row.path)
+        return _decoded(earlier, root.settings.redact_allow), "git"
+    bundle = root.store_of(row.kind).bundle(row.kind, row.path)
     if bundle is not None and bundle.content_hash == row.content_hash:
-        return _presentable(desk.store_of(row.kind).text(bundle.id), desk.allow), "index"
+        return _presentable(root.store_of(row.kind).text(bundle.id), root.settings.redact_allow), "index"
     return None, ""
 
 
-def _from_git(row: Given, desk: Desk) -> bytes | None:
-    repository = find_repository(desk.root)
-    path = repository_path(repository, desk.root, row.path) if repository is not None else None
-    if repository is None or path is None:
+def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
+    repository = find_repository(root.places.root)
+    if repository is None:
         return None
     try:
-        for identity in earlier_blobs(repository, path, EARLIER_COMMITS):
-            raw = blob(repository, identity, desk.limit)
-            if raw is not None and files.content_hash(raw, desk.key) == row.content_hash:
+        prefix = root.places.root.resolve().relative_to(repository.work_tree.resolve())
+        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), EARLIER_COMMITS):
+            raw = blob(repository, identity, root.settings.index_max_file_bytes)
+            if raw is not None and files.content_hash(raw, root.key) == row.content_hash:
                 return raw
-    except GitError:  # no commit yet, or a history that cannot be read: the index may still have it
+    except (GitError, ValueError):  # no commit yet, an unreadable history, or a root that is not below the work tree
         return None
     return None
-
-
-def repository_path(repository: Repository, root: Path, path: str) -> str | None:
-    """The path of a file of the root inside its repository; None if the root is not below the work tree."""
-    try:
-        prefix = root.resolve().relative_to(repository.work_tree.resolve()).as_posix()
-    except ValueError:
-        return None
-    return path if prefix == "." else f"{prefix}/{path}"
 
 
 def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
@@ -216,54 +199,50 @@ def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
 
 
 def _presentable(text: str, allow: Sequence[str]) -> str:
-    """Text from outside as it may be shown: the same steps as before it is indexed."""
+    """Text from outside, cleaned and redacted as before it is indexed."""
     return redact(clean_text(text)[0], allow=allow)[0]
 
 
-def _changed(row: Given, desk: Desk) -> tuple[Failure, list[Given]]:
-    """Where the lines stand now, as a note, with a handle for them."""
+def _changed(row: HandleTarget, root: OpenRoot) -> tuple[Failure, list[HandleTarget]]:
+    """A note on where the lines are now, with a handle for them."""
     old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
-    place = _new_place(row, desk)
-    if place is None:
-        return Failure(
-            "expand", f"{row.handle}: {old} has changed and no copy of it is left", "ask the question again"
-        ), []
-    fresh, (start, end) = place, place.ranges[0]
-    name = f"{row.name} is now at " if row.name else "it now has lines "
-    where = f"{name}{fresh.path}:{start}-{end}" if row.name else f"{name}{start}-{end}"
-    message = f"{row.handle}: {old} has changed and no copy of it is left; {where}"
-    return Failure("expand", message, f"`satchel expand {fresh.handle}` shows it"), [fresh]
+    message = f"{row.handle}: {old} has changed and no copy of it is left"
+    fresh = _new_place(row, root)
+    if fresh is None:
+        return Failure("expand", message, "ask the question again"), []
+    start, end = fresh.ranges[0]
+    where = f"{row.name} is now at {fresh.path}:{start}-{end}" if row.name else f"it now has lines {start}-{end}"
+    return Failure("expand", f"{message}; {where}", f"`satchel expand {fresh.handle}` shows it"), [fresh]
 
 
-def _new_place(row: Given, desk: Desk) -> Given | None:
+def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
     try:
-        raw = files.read_bytes(desk.root, row.path, limit=desk.limit).raw
+        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
     except files.Skipped:
         return None
-    text = _decoded(raw, desk.allow)
+    text = _decoded(raw, root.settings.redact_allow)
     if text is None:
         return None
-    content_hash = files.content_hash(raw, desk.key)
-    place: Range | None = (1, _last_line(text.split("\n")))
+    lines = text.split("\n")
+    place: Range | None = (1, _last_line(lines))
     if row.name:
         parts = outline_file(row.path, text)[1].parts
-        place = next((_written(text, part.start, part.end) for part in parts if part.name == row.name), None)
+        place = next((_written(lines, part.start, part.end) for part in parts if part.name == row.name), None)
     if place is None:
         return None
-    new = make_handle(row.id, content_hash, (place,))
-    return replace(row, handle=new, content_hash=content_hash, ranges=(place,))
+    content_hash = files.content_hash(raw, root.key)
+    return replace(row, handle=make_handle(row.id, content_hash, (place,)), content_hash=content_hash, ranges=(place,))
 
 
-def _written(text: str, start: int, end: int) -> Range:
+def _written(lines: Sequence[str], start: int, end: int) -> Range:
     """The lines without blank ones at the end."""
-    lines = text.split("\n")
     while end > start and not lines[end - 1].strip():
         end -= 1
     return start, end
 
 
 def _packed(
-    found: Sequence[Expanded],
+    expanded: Sequence[Expanded],
     failures: tuple[Failure, ...],
     counter: TokenCounter,
     max_tokens: int,
@@ -277,9 +256,9 @@ def _packed(
     def tokens(more: Sequence[ContextItem]) -> int:
         return counter.count(render(rendering, [*items, *more], format=layout))
 
-    whole = [_shown(row, row.item.location.end_line if row.item.location is not None else 0, key) for row in found]
+    whole = [_shown(row, row.item.location.end_line if row.item.location is not None else 0, key) for row in expanded]
     needed = counter.count(render(rendering, whole, format=layout)) if whole else 0
-    for row, complete in zip(found, whole, strict=True):
+    for row, complete in zip(expanded, whole, strict=True):
         item = complete if tokens([complete]) <= max_tokens else _shortened(row, tokens, max_tokens, key)
         if item is None:
             overflow.append(_left_out(row, needed))
@@ -305,10 +284,8 @@ def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
         return item
     start, last = location.start_line, location.end_line
     text = "\n".join(row.lines[start - 1 : end])
-    is_whole = end == last
-    name = row.given.name
-    detail = Detail.FULL if is_whole else Detail.WINDOW
-    rest = () if is_whole else (_rest(row.given, end + 1, last),)
+    name = row.target.name
+    detail = Detail.FULL if end == last else Detail.WINDOW
     return replace(
         item,
         content=text,
@@ -316,18 +293,14 @@ def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
         location=replace(location, end_line=end),
         spans=((start, end),),
         pieces=(Piece(start, end, name, text, detail),),
-        cuts=rest,
+        cuts=() if end == last else (_rest(row.target, end + 1, last),),
         nonce=nonce(key, item.id, text),
     )
 
 
-def _rest(given: Given, start: int, end: int) -> Cut:
-    return Cut(
-        make_handle(f"{given.kind}:{given.path}::{given.name}", given.content_hash, ((start, end),)),
-        start,
-        end,
-        given.name,
-    )
+def _rest(target: HandleTarget, start: int, end: int) -> Cut:
+    name = f"{target.kind}:{target.path}::{target.name}"
+    return Cut(make_handle(name, target.content_hash, ((start, end),)), start, end, target.name)
 
 
 def _shortened(
@@ -360,6 +333,51 @@ def _left_out(row: Expanded, needed: int) -> Omission:
         path=location.path if location is not None else "",
         start=location.start_line if location is not None else 0,
         end=location.end_line if location is not None else 0,
-        handle=row.given.handle,
-        content_hash=row.given.content_hash,
+        handle=row.target.handle,
+        content_hash=row.target.content_hash,
     )
+
+
+def document_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
+    """A handle for a document by its id, None for an id that no store has.
+
+    Only indexed and remembered documents have an id, so none leads to a file that is left out or outside the root.
+    """
+    name, _, key = identity.partition(":")
+    if name not in set(Kind) or not key:
+        return None
+    kind = Kind(name)
+    bundle, ranges = _bundle(root, kind, key)
+    if bundle is None:
+        return None
+    path = bundle.key if bundle.content_hash else ""
+    part = key.partition("::")[2] if path else ""
+    handle = make_handle(identity, bundle.content_hash, ranges)
+    return HandleTarget(handle, kind, identity, path, part, bundle.content_hash, ranges)
+
+
+def _bundle(root: OpenRoot, kind: Kind, key: str) -> tuple[Bundle | None, tuple[Range, ...]]:
+    """The bundle of a document, and its lines if it is a part of that bundle."""
+    store = root.store_of(kind)
+    bundle = store.bundle(kind, key)
+    if bundle is not None:
+        return bundle, ()
+    lines = _LINES.search(key)
+    if lines is not None:
+        start, end = int(lines[1]), int(lines[2])
+        is_range = 1 <= start <= end
+        return (store.bundle(kind, key[: lines.start()]) if is_range else None), ((start, end),)
+    path, separator, part = key.partition("::")
+    bundle = store.bundle(kind, path) if separator else None
+    if bundle is None or not bundle.content_hash:
+        return bundle, ()
+    place = _definition(path, store.text(bundle.id), part)
+    return (bundle, (place,)) if place is not None else (None, ())
+
+
+def _definition(path: str, text: str, name: str) -> Range | None:
+    """The lines of a definition; `~2` behind the name means the second one of that name."""
+    twin = _TWIN.search(name)
+    plain, number = (name[: twin.start()], int(twin[1])) if twin is not None else (name, 1)
+    named = [part for part in outline_file(path, text)[1].parts if part.name == plain]
+    return (named[number - 1].start, named[number - 1].end) if 1 <= number <= len(named) else None

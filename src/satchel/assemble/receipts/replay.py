@@ -1,4 +1,4 @@
-"""Asking a saved question again, and naming what keeps the answer from being the same."""
+"""Ask a saved question again, and name what keeps the answer from being the same."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from satchel.sources.change import Change
 
 SHAPING_SETTINGS = ("index_", "redact_")
-"""Settings that shape an answer and are not part of its request: what is indexed, and what counts as a secret."""
+"""Prefixes of settings that shape answers and are not in a request: what is indexed, and what counts as a secret."""
 
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
-"""Of these the ones that change how fast an index is built and never what is in it."""
+"""Settings of the index that change its speed and never its content."""
 
 CHANGES_NAMED = 10
 
@@ -42,7 +42,7 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
             case "weights" | "reserves":
                 data[field.name] = {kind.plural: amount for kind, amount in value.items()}
             case "change":
-                data["change"] = _change_data(value) if value is not None else None
+                data["change"] = _change_data(value)
             case "filters":
                 data["filters"] = filters_data(value)
             case "session":
@@ -52,20 +52,24 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
     return data
 
 
-def _change_data(change: Change) -> dict[str, Any]:
-    from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
+def _change_data(change: Change | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    from satchel.sources.change import change_data  # here, because it is large, and few answers are about a change
 
     return change_data(change)
 
 
-def _change_from(data: Any) -> Change:
+def _change_from(data: Any) -> Change | None:
+    if data is None:
+        return None
     from satchel.sources.change import change_from
 
     return change_from(data)
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists and enums as their names, so that the data is equal to itself after a round through JSON."""
+    """Tuples as lists and enums as their values, so that the data is equal after a round trip through JSON."""
     if isinstance(value, Enum):
         return value.value
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
@@ -73,19 +77,19 @@ def _plain(value: Any) -> Any:
 
 def request_from(data: Mapping[str, Any]) -> AssembleRequest:
     """The request that `request_data` described. Raises UsageError for what this version cannot ask."""
-    given = dict(data)
-    known = {field.name: field.default for field in fields(AssembleRequest)}
+    rest = dict(data)
+    defaults = {field.name: field.default for field in fields(AssembleRequest)}
     try:
         values: dict[str, Any] = {
-            "kinds": parse_kinds(given.pop("types")),
-            "pins": tuple(map(parse_pin, given.pop("include", ()))),
+            "kinds": parse_kinds(rest.pop("types")),
+            "pins": tuple(map(parse_pin, rest.pop("include", ()))),
         }
-        if given.pop("soft", False):
+        if rest.pop("soft", False):
             raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
-        unknown = sorted(given.keys() - known.keys())
+        unknown = sorted(rest.keys() - defaults.keys())
         if unknown:
             raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
-        values |= {name: _field(name, value, known[name]) for name, value in given.items()}
+        values |= {name: _field(name, value, defaults[name]) for name, value in rest.items()}
         if not isinstance(values["query"], str):
             raise TypeError("query is no text")
         return AssembleRequest(**values)
@@ -110,7 +114,7 @@ def _field(name: str, value: Any, default: Any) -> Any:
         case "weights" | "reserves":
             return {CONTEXT_TYPES[plural]: amount for plural, amount in value.items()}
         case "change":
-            return _change_from(value) if value is not None else None
+            return _change_from(value)
         case "lead":
             return Kind(value) if value is not None else None
     if isinstance(value, list):
@@ -159,7 +163,7 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
-    """Whether the index was brought up to date for a saved answer: what only memory answers is not told by the tree."""
+    """Whether a saved answer looked at the tree first; briefs and premortems only look at the memory."""
     from satchel.assemble import brief, premortem
 
     meta = saved.get("meta")
@@ -168,9 +172,9 @@ def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
-    """What is not as it was, each in one line: what the answer depends on first, then the answer itself."""
+    """The differences, a line each: first those of what the answer depends on, then those of the answer itself."""
     meta = saved["meta"]
-    found = [
+    lines = [
         _moved("version of satchel", meta.get("version"), __version__),
         _moved("store revision", meta.get("revision"), context.meta.get("revision")),
         _moved("ledger of the session", meta.get("ledger"), context.meta.get("ledger")),
@@ -178,9 +182,9 @@ def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
         *_items(saved["items"], context),
         _failures(saved.get("failures") or [], context),
     ]
-    if saved["text"] != context.text and not any(found):
-        found.append("text: other bytes from the same items")
-    return tuple(line for line in found if line)
+    if saved["text"] != context.text and not any(lines):
+        lines.append("text: other bytes from the same items")
+    return tuple(line for line in lines if line)
 
 
 def _moved(what: str, before: object, now: object) -> str:

@@ -1,8 +1,7 @@
-"""What a session has received already, and what that leaves of the candidates for its next answer.
+"""Leave out of an answer what its session has received already.
 
-Of a file, lines that were shown are left out wherever they stand now, as long as they read the same; of a record, what
-was shown of it, until it says something else or more of it can be shown. What is left out because of that is referred
-to in one line each, if it is good enough that it would have been shown.
+Lines of a file that were shown are left out wherever they are now, as long as they read the same; a record is left out
+until its text changes or more of it can be shown. One line refers to each of those that would have been shown.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from satchel.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
 
 MUCH_MORE = 2
-"""A record of which a part was shown is shown again only if there is room for this many times as much, or for all."""
+"""A record that was shown in part is shown again in full, or with this many times as much text."""
 
 LEAST_MOVED_LINES = 3
-"""Fewer lines are not looked for elsewhere in a file that changed: `return None` stands in many places."""
+"""Shorter stretches are not searched in a changed file, because lines like `return None` are in many places."""
 
 DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
@@ -35,7 +34,7 @@ FIRST_LINE_BYTES = 4
 
 @dataclass(slots=True)
 class _Referred:
-    """A reference in the making: the lines of a file that the session has, or a record."""
+    """A reference to a record, or to lines of a file, to which more `ranges` may be added."""
 
     reference: ShownBefore
     ranges: list[Range]
@@ -43,7 +42,7 @@ class _Referred:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The ranges of a file that the session has. It is not `is_complete` where something reads otherwise now."""
+    """The ranges of a file that the session has; not `is_complete` if some of them have changed since."""
 
     lines: Lines
     ranges: list[Range]
@@ -52,11 +51,11 @@ class _Known:
 
 @dataclass(slots=True)
 class Account:
-    """One answer to a session: what it may leave out, and what it showed. Lives as long as the answer is made.
+    """What one answer to a session may leave out, and what it showed; made anew for each answer.
 
-    `session` is its id as it may be shown, `ledger` what the session received before. `failures` say what is wrong with
-    the ledger. Lines of `pins` are asked for, and shown again. Without `shows_lines` the answer names places of files,
-    and places that were named count as shown.
+    `session` is the id as it may be shown, `ledger` what the session received before, `failures` what is wrong with the
+    ledger. Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
+    were named before count as shown.
     """
 
     session: str
@@ -68,7 +67,7 @@ class Account:
     _lines: dict[str, list[SentLines]] = field(default_factory=dict)
     _records: dict[str, int] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
-    _found: dict[str, _Known] = field(default_factory=dict)
+    _known_files: dict[str, _Known] = field(default_factory=dict)
     _referred: dict[str, _Referred] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,20 +75,20 @@ class Account:
             if lines and not (places and self.shows_lines):
                 self._lines.setdefault(key, []).extend(lines)
             if digest:
-                known = self._records.get(digest, 0)
-                self._records[digest] = -1 if -1 in (known, length) else max(known, length)
+                longest = self._records.get(digest, 0)
+                self._records[digest] = -1 if -1 in (longest, length) else max(longest, length)
 
     @property
     def meta(self) -> dict[str, str]:
-        """What the answer says of it: the session, and the state of its ledger that the answer depends on."""
+        """The session, and the state of its ledger that the answer depends on, for the answer's `meta`."""
         return {"session": self.session, "ledger": self.ledger.state}
 
     def sift(
         self, candidates: Sequence[Candidate], lines: Mapping[str, Lines], room: float
     ) -> tuple[list[Candidate], dict[str, Lines]]:
-        """The candidates without what the session has, and the lines with the ranges of them that it has.
+        """The candidates without what the session has, and the lines marked with the ranges that it has.
 
-        What begins within the first `room` tokens is referred to.
+        Candidates that begin within the first `room` tokens get a reference.
         """
         kinds = {candidate.group: candidate.kind for candidate in candidates}
         known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
@@ -109,7 +108,7 @@ class Account:
     def sift_companions(
         self, make: Callable[[Candidate, Step], Sequence[Candidate]], lines: Mapping[str, Lines]
     ) -> Callable[[Candidate, Step], list[Candidate]]:
-        """What stands beside a candidate, without what the session has; of that nobody needs to be told."""
+        """The companions of a candidate, without what the session has; these get no reference."""
 
         def left(candidate: Candidate, step: Step) -> list[Candidate]:
             made = [(one, lines[one.group]) for one in make(candidate, step)]
@@ -118,17 +117,17 @@ class Account:
         return left
 
     def sift_pin(self, pin: Pinned) -> Pinned | None:
-        """What is left of what a rule pins, None where the session has all of it."""
+        """The rest of what a rule pins, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
         return replace(pin, lines=lines[group]) if kept else None
 
     def is_new(self, candidate: Candidate) -> bool:
-        """Whether the session lacks a record, or some of it; what it has is left out and referred to."""
+        """Whether the session lacks a record, or a part of it; the rest is left out and referred to."""
         return self._record(candidate, is_referred=True)
 
     def sift_node(self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool) -> bool:
-        """Whether the session lacks a node of a graph, which may stand at a `place` in a file."""
+        """Whether the session lacks a node of a graph, which may have a `place` in a file."""
         if place is not None:
             lines, span = place
             known = self._ranges(f"{candidate.kind}:{lines.path}", lines)
@@ -141,7 +140,7 @@ class Account:
         return self._record(candidate, is_referred=is_referred)
 
     def references(self) -> tuple[ShownBefore, ...]:
-        """What was left out because the session has it, in the order in which it would have been tried."""
+        """References to what was left out because the session has it, in the order of the candidates."""
         return tuple(
             replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
             for one in self._referred.values()
@@ -156,19 +155,19 @@ class Account:
                 rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
-            said = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
-            rows += [Row(item.id, one, length) for one in sorted(said) or [self.digest(item.content)]]
+            digests = {self._digests.get(identity, "") for identity in (item.id, *item.origins)} - {""}
+            rows += [Row(item.id, one, length) for one in sorted(digests) or [self.digest(item.content)]]
             rows += self._node_row(item)
         return rows
 
     def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
-        """A keyed hash of a text, of one that its file has no more another one. Line ends at its ends do not count."""
+        """A keyed hash of a text without line ends around it; a `stale` text, gone from its file, has another one."""
         person = b"satchel stale" if stale else b"satchel sent"
-        said = text.strip("\n").encode("utf-8", "surrogatepass")
-        return blake2b(said, key=self.key, digest_size=size, person=person).hexdigest()
+        raw = text.strip("\n").encode("utf-8", "surrogatepass")
+        return blake2b(raw, key=self.key, digest_size=size, person=person).hexdigest()
 
     def _sent_piece(self, piece: Piece) -> SentLines:
-        """A piece is a definition or a part of one, so what is not edited still counts as shown after an edit."""
+        """One row a piece, so the unedited definitions of a file still count as shown after an edit."""
         return self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
 
     def _sent(self, text: str, span: Range, *, stale: bool) -> SentLines:
@@ -176,7 +175,7 @@ class Account:
         return SentLines(*span, self.digest(text, stale=stale), first)
 
     def _node_row(self, item: ContextItem) -> list[Row]:
-        """A node that is all of a part of a file, as lines of that file: the next answer may be about the file."""
+        """A complete node of a file as lines of that file, because the next answer may show the file."""
         place = item.metadata.get("node", {}).get("location")
         if place is None or item.detail is not Detail.FULL or Kind(item.source) is Kind.NOTE:
             return []
@@ -195,22 +194,22 @@ class Account:
         return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
 
     def _ranges(self, key: str, lines: Lines) -> _Known:
-        """The ranges of a file that read as they did when they were shown, wherever they stand now."""
+        """The ranges of a file that read as they did when they were shown, wherever they are now."""
         sent = dict.fromkeys(self._lines.get(key, ()))
         if not sent:
             return _Known(lines, [])
-        found = self._found.get(key)
-        if found is None or found.lines is not lines:
+        known = self._known_files.get(key)
+        if known is None or known.lines is not lines:
             there = [(one.start, one.end) for one in sent if self._reads(one, one.start, lines)]
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
                 there += [place for place in elsewhere if place is not None]
-            found = self._found[key] = _Known(lines, merged(there), len(there) == len(sent))
-        return found
+            known = self._known_files[key] = _Known(lines, merged(there), len(there) == len(sent))
+        return known
 
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
-        """Where lines stand now, if that is one place only. `firsts` are the lines of the file by their hash."""
+        """The present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
         height = sent.end - sent.start
         if height + 1 < LEAST_MOVED_LINES:
             return None
@@ -229,7 +228,7 @@ class Account:
         numbers: dict[str, list[int]] = {}
         for number, line in enumerate(lines.lines, 1):
             numbers.setdefault(line, []).append(number)
-        return {self.digest(line, size=FIRST_LINE_BYTES): found for line, found in numbers.items()}
+        return {self.digest(line, size=FIRST_LINE_BYTES): every for line, every in numbers.items()}
 
     def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
         """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
@@ -237,13 +236,13 @@ class Account:
         assert location is not None
         if not known.ranges:
             return True
-        is_led = candidate.leader is not None  # then it stands elsewhere than its document
+        is_led = candidate.leader is not None  # then its lines are not those of its document
         own = (location.start_line, location.end_line)
         new = subtract([own], known.ranges)
         if not is_led and new == [own]:
             return True
         least = 0 if is_led else SLIVER_TOKENS
-        # All that it could show is known: what steps there are need not be worked out.
+        # Where the session has everything that the candidate could show, its steps need not be computed.
         is_known = not is_led and not any(
             map(str.strip, (line for a, b in new for line in known.lines.lines[a - 1 : b]))
         )
@@ -279,7 +278,7 @@ class Account:
         return False
 
     def _refer_to_lines(self, kind: Kind, group: str, known: _Known, ranges: Sequence[Range]) -> None:
-        """Name these lines, with the few between them that the session has as well."""
+        """Refer to these lines, and to the few between them that the session has as well."""
         key, lines = f"{kind}:{group}", known.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
         row = self._referred.setdefault(key, _Referred(made, []))
@@ -288,25 +287,25 @@ class Account:
 
 
 def merged(ranges: Sequence[Range]) -> list[Range]:
-    """The union of line ranges in order; what only touches is one range, and no gap is closed."""
+    """The union of line ranges in order; adjacent ranges become one, and no gap is closed."""
     return around(ranges, 0, sys.maxsize)
 
 
 def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) -> list[Range]:
-    """What is new of some ranges: those that have a word in them, none where they have less than `least` tokens.
+    """The new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
 
-    Where something that was shown has changed, any of it may be what changed, and stays.
+    All of them stay where something that was shown has changed, because any of them may be the change.
     """
     whole = merged(ranges)
     left = subtract(whole, known.ranges)
     if left == whole or not known.is_complete:
         return left
-    said = [(start, end) for start, end in left if any(map(str.isalnum, known.lines.text(start, end)))]
-    return said if _tokens(said, known.lines) >= least else []
+    worded = [(start, end) for start, end in left if any(map(str.isalnum, known.lines.text(start, end)))]
+    return worded if _tokens(worded, known.lines) >= least else []
 
 
 def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
-    """Whether a piece shows lines, and is no remark of ours in their place."""
+    """Whether a piece shows lines of the file, and not a remark in their place."""
     return any(start <= piece.start and piece.end <= end for start, end in spans)
 
 
@@ -315,7 +314,7 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
 
 
 def _handle(one: _Referred) -> str:
-    """The name of the lines of a reference, from first to last; not that of an item, which means the whole file."""
+    """The handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
     row = one.reference
     return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))
 
@@ -324,6 +323,6 @@ def _record_reference(candidate: Candidate) -> ShownBefore:
     group = Group(candidate.kind, candidate.group, None)
     group.admit(candidate, candidate.steps[0], 0)
     item = build_item(group, b"")
-    # What guides without a file, as the situation itself does, has nothing behind it.
+    # Guidance without a file, such as the situation itself, has nothing to expand.
     is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.document.fields
     return ShownBefore(item.id, item.source, record_title(item), handle=item.handle if is_stored else "")

@@ -1,12 +1,11 @@
-"""The ledgers of sessions: which items each one has received, one file a session, one line an answer.
+"""The ledgers of sessions: the items that each one has received, one file a session, one line an answer.
 
-A line is a list of rows as `Row` has them. There is no text in it: ids, line numbers and keyed hashes only, and the
-name of the file is a hash of the session's id, which may hold anything.
+A line is a list of `Row`s. It has no text: ids, line numbers and keyed hashes only. The name of the file is a hash of
+the session's id, because an id may have any characters.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -18,23 +17,24 @@ from typing import Any, NamedTuple
 
 from satchel import logs
 from satchel.assemble.receipts.line_file import LineFile
+from satchel.types import Failure
 
 MOST_BYTES = 200_000
-"""Beyond this size the older half is forgotten, and what it names may be shown again: about 100 answers. Reading that
-much takes 5 ms, and an agent that has received more has compacted what it knows long since."""
+"""Above this size the older half is dropped, and its items may be shown again. That is about 100 answers: reading them
+takes 5 ms, and an agent that received more has compacted its context long ago."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
 SECONDS_A_DAY = 86_400
 
 EMPTY = "0"
-"""The state of a ledger that holds nothing."""
+"""The state of an empty ledger."""
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 class SentLines(NamedTuple):
-    """Lines of a file that were shown: where they stood, and keyed hashes of all of them and of the first one."""
+    """Lines of a file as they were shown, with keyed hashes of all of them and of the first one."""
 
     start: int
     end: int
@@ -45,8 +45,8 @@ class SentLines(NamedTuple):
 class Row(NamedTuple):
     """One item that was shown.
 
-    A file has `lines`. A record has the `digest` of all that there is of it, and the characters that were shown of it,
-    -1 for all. With `places` only places were shown, and no text.
+    A file has `lines`. A record has the `digest` of its whole text and the number of characters that were shown, -1 for
+    all. With `places` the answer named places and showed no text.
     """
 
     key: str
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What one file said: its rows, oldest first, a value that stands for them, and how many lines are damaged."""
+    """The content of one file: its rows, oldest first, a hash of them as its state, and the number of damaged lines."""
 
     rows: tuple[Row, ...] = ()
     state: str = EMPTY
@@ -74,17 +74,17 @@ class SessionFile:
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """The path of the file."""
         return self._file.path
 
     def read(self, state: str = "") -> Ledger:
-        """All of it, or what it was in a former `state` if that can still be told; a damaged ledger has no rows."""
+        """The ledger, or what it was in a former `state` if the file still has that; a damaged ledger has no rows."""
         raw = self._file.read()
-        known = _prefix(raw, state) if state else None
-        return _parsed(raw if known is None else known)
+        former = _prefix(raw, state) if state else None
+        return _parsed(raw if former is None else former)
 
     def check_writable(self) -> None:
-        """See that rows can be added, before an answer is made that counts on it."""
+        """Check that rows can be added, before an answer is made that relies on it."""
         self._file.check_writable()
 
     def append(self, rows: Sequence[Row]) -> None:
@@ -92,7 +92,7 @@ class SessionFile:
         self._file.append(_line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
 
     def restart(self, rows: Sequence[Row]) -> None:
-        """Hold what one answer showed, and nothing from before."""
+        """Replace everything by what one answer showed."""
         self._file.replace(_line(rows))
 
     def forget(self) -> bool:
@@ -104,8 +104,47 @@ class SessionFile:
         return True
 
 
+def read_ledger(file: SessionFile, state: str, *, is_kept: bool) -> tuple[Ledger, tuple[Failure, ...]]:
+    """The ledger in a former `state` (now if empty), and what is wrong with it: then everything counts as new.
+
+    With `is_kept` the answer will be added, so a file that cannot be written is a failure too.
+    """
+    failures, ledger = [], Ledger()
+    try:
+        ledger = file.read(state)
+        if is_kept:
+            file.check_writable()
+    except OSError as error:
+        failures.append(_unusable(error))
+    if ledger.damaged:
+        lines = f"{ledger.damaged} line{'s' if ledger.damaged > 1 else ''}"
+        message = f"the ledger of this session is damaged ({lines} of it): everything counts as new"
+        failures.append(Failure("session", message, "it begins again with this answer"))
+    return ledger, tuple(failures)
+
+
+def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row], keep_days: float) -> Failure | None:
+    """Add what an answer showed to a ledger that was read before; a damaged one begins again."""
+    try:
+        if ledger.damaged:
+            file.restart(rows)
+        else:
+            file.append(rows)
+    except OSError as error:
+        return _unusable(error)
+    if ledger.state == EMPTY:  # once a session, as there is no other moment to look at the old ones
+        prune(file.path.parent, keep_days)
+    return None
+
+
+def _unusable(error: OSError) -> Failure:
+    reason = error.strerror or str(error)
+    message = f"the ledger of this session cannot be kept ({reason}): what is shown now may be shown again"
+    return Failure("session", message, "see whether the state folder can be written")
+
+
 def prune(folder: Path, days: float, now: float | None = None) -> None:
-    """Remove ledgers that nothing was added to for so many days; one that cannot be removed is a line in the log."""
+    """Remove ledgers that are unchanged for so many days. The log names those that cannot be removed."""
     oldest = (time.time() if now is None else now) - days * SECONDS_A_DAY
     for path in sorted(folder.glob("*.jsonl")):
         try:
@@ -126,7 +165,7 @@ def _state(raw: bytes) -> str:
 
 
 def _prefix(raw: bytes, state: str) -> bytes | None:
-    """The beginning of the file that was all of it in this state, None if it was rewritten since."""
+    """The beginning of the file that was the whole file in this state, None if it was rewritten since."""
     length, _, _ = state.partition("-")
     head = raw[: int(length)] if length.isdecimal() else raw
     return head if _state(head) == state else None
@@ -135,20 +174,17 @@ def _prefix(raw: bytes, state: str) -> bytes | None:
 def _parsed(raw: bytes) -> Ledger:
     rows: list[Row] = []
     lines = raw.split(b"\n")
-    damaged = int(lines.pop() != b"")  # every line ends with a line end: what stands behind the last one was cut off
+    damaged = int(lines.pop() != b"")  # a last line without its line end was cut off
     for line in lines:
-        found: list[Row] | None = None
-        with contextlib.suppress(ValueError, TypeError):
-            found = [_row(*fields) for fields in json.loads(line)]
-        if found is None:
+        try:
+            rows += [_row(*fields) for fields in json.loads(line)]
+        except (ValueError, TypeError):
             damaged += 1
-        else:
-            rows += found
     return Ledger((), _state(raw), damaged) if damaged else Ledger(tuple(rows), _state(raw))
 
 
 def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
-    """A row of a file. Raises TypeError or ValueError for anything that is none."""
+    """A row of a file. Raises TypeError or ValueError for impossible values."""
     shown = tuple([SentLines(*one) for one in lines])
     index(length + sum([one.start + one.end for one in shown]))  # whole numbers, all of them
     if not (isinstance(key, str) and isinstance(digest, str)):

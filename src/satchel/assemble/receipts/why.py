@@ -1,9 +1,9 @@
-"""How one file, definition or record stands for a question, and what keeps it out of the answer."""
+"""Explain the rank of one file, definition or record for a question, and what keeps it out of the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from satchel.assemble.floors import floor_of
@@ -24,10 +24,10 @@ from satchel.store.protocol import Store
 from satchel.types import Context, ContextItem, Document, Hit, Kind, Signal
 
 MOST_TARGETS = 5
-"""Things of the same name that are judged; a longer name says which one is meant."""
+"""Targets of the same name that are explained; a longer name selects one of them."""
 
 EVERYTHING = 1_000_000
-"""Windows asked for: here nothing may be missing because it ranks low."""
+"""The number of windows to search: a low rank must be found, too."""
 
 CLOSE_NAMES = 3
 
@@ -39,7 +39,7 @@ Ask = Callable[[AssembleRequest], Context]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a name stands for: a file (no `document`), one document of it, or a record (no path)."""
+    """The thing that a name means: a file (no `document`), one document of it, or a record (no path)."""
 
     kind: Kind
     id: str
@@ -49,11 +49,11 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a target stands for a question.
+    """The rank of a target for a question.
 
-    `rank` counts from 1 among the files of its kind that match (records among the records) and is 0 where nothing of
-    it matches; `of` is how many match. `place` is the rank among all documents of the kind. `reason` is empty where it
-    is shown; `budget` is then 0, and otherwise about the budget that would show it, 0 where none would.
+    `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if nothing of it
+    matches; `of` is the number of matches. `place` is the rank among all documents of the kind. If it is not shown,
+    `reason` says why, and `budget` is about the budget that would show it, 0 if none would.
     """
 
     id: str
@@ -80,22 +80,24 @@ def why(
     ask: Ask,
     embedder: Embedder | None = None,
 ) -> list[Standing]:
-    """The standing of everything that this name may mean, what is shown first, then by rank. Raises UsageError."""
+    """The standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
+
+    `store` is the index in one published state, `ask` answers a request without keeping the answer.
+    """
     query = analyse(request.query)
     votes = Votes(query, store)
     context = ask(request)
-    found = resolve(target, store, store_of)
-    search = _Search(query, votes, Meaning(embedder, query.text) if embedder is not None else None)
-    rows = [_standing(one, request, search, store_of(one.kind), context) for one in found[:MOST_TARGETS]]
+    targets = resolve(target, store, store_of)
+    search = _Search(request, query, votes, Meaning(embedder, query.text) if embedder is not None else None)
+    rows = [search.standing(one, store_of(one.kind), context) for one in targets[:MOST_TARGETS]]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
-    """What a path, the end of a path, a symbol or a document id names. Raises UsageError for what is nowhere."""
+    """The targets of a path, the end of a path, a symbol or a document id. Raises UsageError if there is none."""
     wanted = target.strip().removeprefix("./")
-    found = _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of)
-    if found:
-        return found
+    if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
+        return targets
     raise UsageError(f"nothing here is called {clean_field(wanted)!r}{_near(wanted, store)}")
 
 
@@ -111,11 +113,11 @@ def _by_path(wanted: str, store: Store) -> list[Target]:
 def _by_symbol(wanted: str, store: Store) -> list[Target]:
     """Definitions by their name, by the end of their qualified name, or by path and name."""
     code = Code(store)
-    found: dict[str, Target] = {}
+    targets: dict[str, Target] = {}
     for one in definitions_named(code, wanted):
         document = document_of(code.bundle_of(one.row), code.part(one.row))
-        found.setdefault(document.id, Target(document.kind, document.id, one.path, document))
-    return list(found.values())
+        targets.setdefault(document.id, Target(document.kind, document.id, one.path, document))
+    return list(targets.values())
 
 
 def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
@@ -148,45 +150,44 @@ def _near(wanted: str, store: Store) -> str:
 class _Search:
     """A question as every kind is asked it."""
 
+    request: AssembleRequest
     query: Query
     votes: Votes
     meaning: Meaning | None
 
-
-def _standing(target: Target, request: AssembleRequest, search: _Search, store: Store, context: Context) -> Standing:
-    query, votes = search.query, search.votes
-    likeness = scores(store, target.kind, search.meaning)
-    hits = search_kind(
-        store,
-        target.kind,
-        query,
-        votes=votes,
-        candidates=EVERYTHING,
-        likeness=likeness,
-        weights=request.file_weights,
-    ).hits
-    own = [hit for hit in hits if _is_of(hit, target)]
-    best = own[0] if own else None
-    shown = _shown(target, best, context.items)
-    if target.path:
-        file = file_standing(query, store, target.kind, target.path, votes, likeness, request.file_weights)
-    else:
-        rank = hits.index(best) + 1 if best is not None else 0
-        file = FileStanding(rank, len(hits), 0.0, ())
-    standing = Standing(
-        id=target.id,
-        kind=target.kind,
-        path=target.path,
-        rank=file.rank,
-        of=file.of,
-        place=hits.index(best) + 1 if best is not None else 0,
-        documents=len(hits),
-        relevance=best.relevance if best is not None else file.relevance,
-        signals=best.signals if best is not None else file.signals,
-        shown=shown or (),
-        is_shown=shown is not None,
-    )
-    return standing if shown is not None else _explained(standing, target, request, hits, own, context)
+    def standing(self, target: Target, store: Store, context: Context) -> Standing:
+        """The rank of a target, and why `context`, the answer to the question, does not show it."""
+        query, votes, weights = self.query, self.votes, self.request.file_weights
+        likeness = scores(store, target.kind, self.meaning)
+        hits = search_kind(
+            store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
+        ).hits
+        own = [hit for hit in hits if _is_of(hit, target)]
+        place = hits.index(own[0]) + 1 if own else 0
+        if target.path:
+            file = file_standing(query, store, target.kind, target.path, votes, likeness, weights)
+        else:
+            file = FileStanding(place, len(hits), 0.0, ())
+        shown = _shown(target, own[0] if own else None, context.items)
+        reason, detail, budget = "", "", 0
+        if shown is None:
+            reason, detail, budget = _reason(target, file.rank, self.request, hits, own, context)
+        return Standing(
+            id=target.id,
+            kind=target.kind,
+            path=target.path,
+            rank=file.rank,
+            of=file.of,
+            place=place,
+            documents=len(hits),
+            relevance=own[0].relevance if own else file.relevance,
+            signals=own[0].signals if own else file.signals,
+            shown=shown or (),
+            is_shown=shown is not None,
+            reason=reason,
+            detail=detail,
+            budget=budget,
+        )
 
 
 def _group(hit: Hit) -> str:
@@ -200,7 +201,7 @@ def _is_of(hit: Hit, target: Target) -> bool:
 
 
 def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
-    """The lines of it that are shown, () for a record, None where nothing is."""
+    """The lines of a target that are shown, () for a record, None if nothing of it is shown."""
     for item in items:
         if not target.path and best is not None and best.document.id in (item.id, *item.origins):
             return ()
@@ -214,55 +215,46 @@ def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tu
     return None
 
 
-def _explained(
-    standing: Standing,
-    target: Target,
-    request: AssembleRequest,
-    hits: Sequence[Hit],
-    own: Sequence[Hit],
-    context: Context,
-) -> Standing:
-    """Why it is out: the first of the hurdles of the stream that it does not take."""
+def _reason(
+    target: Target, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
+) -> tuple[str, str, int]:
+    """The first step of the pipeline that leaves a target out: its name, a sentence, and the budget that would help."""
     kind = target.kind
-
-    def out(reason: str, detail: str, budget: int = 0) -> Standing:
-        return replace(standing, reason=reason, detail=detail, budget=budget)
-
     if request.kinds and kind not in request.kinds:
-        return out("filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for")
+        return "filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for", 0
     if not own:
-        return out("no match", _no_match(standing, target))
+        return "no match", _no_match(rank, target), 0
     if not is_wanted(own[0], request):
-        return out("filter", "--path or --exclude leaves it out")
+        return "filter", "--path or --exclude leaves it out", 0
     best = max(hit.relevance for hit in hits)
     floor = floor_of(kind, best, best, request.min_score)
     if floor is None:
-        return out("floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}")
+        return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
     if own[0].relevance < floor:
-        return out("floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best")
+        return "floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
     twin = next((item for item in context.items if own[0].document.id in item.origins), None)
     if twin is not None:
-        return out("duplicate", f"the same text is shown as {clean_field(twin.id)}")
+        return "duplicate", f"the same text is shown as {clean_field(twin.id)}", 0
     failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
     if failure is not None:
-        return out("unreadable", failure.message)
-    return _by_budget(out, own[0], context)
+        return "unreadable", failure.message, 0
+    return _packing_reason(own[0], context)
 
 
-def _no_match(standing: Standing, target: Target) -> str:
-    if not standing.rank:
+def _no_match(rank: int, target: Target) -> str:
+    if not rank:
         return "no word of the question is in it"
     if target.document is not None:
         return "its file matches, but none of its lines is among those looked at"
     return "other files have so many better lines that none of its own is looked at"
 
 
-def _by_budget(out: Callable[[str, str, int], Standing], hit: Hit, context: Context) -> Standing:
+def _packing_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
     listed = next((row for row in context.overflow if row.id == hit.document.id), None)
     if listed is None:
-        return out("rank", "too much ranks before it", 0)
+        return "rank", "too much ranks before it", 0
     if listed.reason == LIMIT:
-        return out(LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0)
+        return LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0
     if listed.reason == VALUE:
-        return out(VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0)
-    return out(BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget)
+        return VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0
+    return BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.receipts import ledger as room
-from satchel.assemble.receipts.ledger import Given, HandleLedger, handles_of
+from satchel.assemble.receipts import handles as room
+from satchel.assemble.receipts.handles import HandleLedger, HandleTarget, handles_of
 from satchel.types import Kind
 from tests.e2e.test_question import QUESTION
 
 
-def row(number: int) -> Given:
-    return Given(
+def row(number: int) -> HandleTarget:
+    return HandleTarget(
         f"h{number:07d}", Kind.CODE, f"code:a.py::f{number}", "a.py", f"f{number}", "hash", ((number, number + 1),)
     )
 
@@ -32,8 +32,8 @@ def test_a_ledger_that_does_not_exist_yet_knows_nothing(tmp_path: Path) -> None:
 
 def test_the_latest_meaning_of_a_handle_wins(tmp_path: Path) -> None:
     handles = HandleLedger(tmp_path / "shop.jsonl")
-    handles.record([Given("same0000", Kind.CODE, "code:a.py", "a.py")])
-    handles.record([Given("same0000", Kind.DOC, "doc:b.md", "b.md")])
+    handles.record([HandleTarget("same0000", Kind.CODE, "code:a.py", "a.py")])
+    handles.record([HandleTarget("same0000", Kind.DOC, "doc:b.md", "b.md")])
     assert handles.find(["same0000"])["same0000"].path == "b.md"
 
 
@@ -85,11 +85,11 @@ def test_every_item_cut_and_omission_of_an_answer_has_a_handle_that_is_known(sat
     assert {item.handle for item in context.items} <= {one.handle for one in given}
     assert {out.handle for out in context.overflow} <= {one.handle for one in given}
     assert all(len(one.handle) == 8 for one in given)
-    assert satchel.handles.find([one.handle for one in given]).keys() == {one.handle for one in given}
+    assert satchel.receipts.handles.find([one.handle for one in given]).keys() == {one.handle for one in given}
 
 
 def test_questions_that_are_asked_only_to_learn_something_leave_no_handles(satchel: Satchel) -> None:
     satchel.index()
     context = satchel.unrecorded(satchel.request(QUESTION))
     assert context.items
-    assert not satchel.handles.find([item.handle for item in context.items])
+    assert not satchel.receipts.handles.find([item.handle for item in context.items])

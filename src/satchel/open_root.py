@@ -1,0 +1,298 @@
+"""One opened root: its settings, its index, its memory file, and reads of one published state of both."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from satchel import config
+from satchel.errors import LockedError, StoreError
+from satchel.index.vectors import MEMORY_KINDS, Vectors, shelves
+from satchel.keys import load_key
+from satchel.roots import Places, locate
+from satchel.store.protocol import Store
+from satchel.store.sqlite.store import SqliteStore
+from satchel.types import Failure, Kind
+from satchel.workspaces import Registry, WorkspaceType
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from satchel.assemble.read import FileLines
+    from satchel.assemble.receipts.session import Account
+    from satchel.assemble.stream import Workbench
+    from satchel.embed.protocol import Embedder
+    from satchel.index.options import BuildOptions
+    from satchel.index.report import IndexReport, Progress
+    from satchel.index.status import Status
+    from satchel.sources.line_counts import LineCounts
+
+REFRESH_PAUSE_SECONDS = 2.0
+"""A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
+
+INDEX_NAME = "index.db"
+
+_SECTION_THREADS = 4
+
+AnyPath = str | os.PathLike[str]
+ShouldStop = Callable[[], bool]
+Answer = TypeVar("Answer")
+
+
+def never() -> bool:
+    """The `should_stop` of a caller who waits for the end."""
+    return False
+
+
+class OpenRoot:
+    """What the services of `Satchel` share. Methods may be called from several threads."""
+
+    def __init__(self, places: Places, loaded: config.LoadedSettings, key: bytes, environ: Mapping[str, str]) -> None:
+        self.places = places
+        self.loaded = loaded
+        self.key = key
+        self.environ = environ
+        self.is_vault = False
+        self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
+        self.vectors: Vectors
+        self._memory_store: SqliteStore | None = None
+        self._executor: ThreadPoolExecutor | None = None
+        self._executor_guard = threading.Lock()
+        self._refreshed = -REFRESH_PAUSE_SECONDS
+        self._refreshing = threading.Lock()
+        self._notes: tuple[Failure, ...] = ()
+
+    @classmethod
+    def open(
+        cls,
+        path: AnyPath = ".",
+        *,
+        root: AnyPath | None = None,
+        workspace: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        environ: Mapping[str, str] | None = None,
+        embedder: Embedder | None = None,
+    ) -> Self:
+        """Open a root as `Satchel.open` describes it."""
+        variables = os.environ if environ is None else environ
+        folders = config.Folders.from_environment(variables)
+        registry = Registry(folders)
+        places = locate(path, root if workspace is None else registry.get(workspace).path, folders)
+        loaded = config.load_settings(places.root, variables, settings or {}, folders)
+        opened = cls(places, loaded, load_key(folders.state, variables), variables)
+        stores = shelves(places.index / INDEX_NAME, places.memory)
+        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, variables, embedder)
+        opened.is_vault = registry.type_of(places.root) is WorkspaceType.VAULT
+        return opened
+
+    @property
+    def settings(self) -> config.Settings:
+        """The settings in force."""
+        return self.loaded.settings
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedder that was given, else the one that the settings mean; None where words alone count."""
+        return self.vectors.embedder
+
+    @property
+    def memory_store(self) -> SqliteStore:
+        """The durable memory file of all roots, of which the records of this repository and of all are in sight."""
+        if self._memory_store is None:
+            from satchel.learn.scope import workspaces_in_sight
+
+            store = SqliteStore(self.places.memory, durable=True, workspaces=workspaces_in_sight(self.places))
+            store.on_write = self.vectors.fill_quickly
+            self._memory_store = store
+        return self._memory_store
+
+    def store_of(self, kind: Kind) -> Store:
+        """The store that keeps a kind: memories and experiences have a file of their own."""
+        return self.memory_store if kind in MEMORY_KINDS else self.store
+
+    def memory_snapshot(self) -> AbstractContextManager[Store | None]:
+        """The memory in its present state, None while nothing is remembered; reading never creates the file."""
+        exists = self._memory_store is not None or self.places.memory.exists()
+        return self.memory_store.snapshot() if exists else nullcontext()
+
+    @cached_property
+    def lines(self) -> FileLines:
+        """Lines of files for display, cached between questions."""
+        from satchel.assemble.read import FileLines
+
+        return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
+
+    @cached_property
+    def line_counts(self) -> LineCounts:
+        """Inserted and deleted lines of commits, counted when they are shown."""
+        from satchel.sources.line_counts import LineCounts
+
+        return LineCounts(self.places.root)
+
+    def read(self, work: Callable[[Store], Answer]) -> Answer:
+        """Run `work` on one published state of the index; a damaged index is built again first."""
+        return self._read(lambda store, _: work(store))
+
+    def with_bench(
+        self,
+        work: Callable[[Workbench, Sequence[Failure]], Answer],
+        notes: Sequence[Failure] = (),
+        account: Account | None = None,
+    ) -> Answer:
+        """Run `work` on one published state of index and memory.
+
+        `work` also gets all failures so far, each once: `notes`, those of the session's `account`, and those of
+        opening the two stores. A memory file that cannot be read is such a failure, and the rest still answers.
+        """
+        from satchel.assemble.stream import Workbench
+
+        earlier = (*notes, *(account.failures if account is not None else ()))
+
+        def answer(store: Store, rebuilt: Sequence[Failure]) -> Answer:
+            with ExitStack() as stack:
+                memory, unread = self._memory_or_failure(stack)
+                bench = Workbench(
+                    store,
+                    self.lines,
+                    self.key,
+                    self._open_executor,
+                    self.settings.redact_allow,
+                    memory,
+                    self.line_counts.of,
+                    partial(self._changed_files, store),
+                    self.embedder,
+                    account,
+                )
+                missing = (self.vectors.choice.failure,) if self.vectors.choice.failure else ()
+                return work(bench, tuple(dict.fromkeys((*earlier, *rebuilt, *unread, *missing))))
+
+        return self._read(answer)
+
+    def _memory_or_failure(self, stack: ExitStack) -> tuple[Store | None, tuple[Failure, ...]]:
+        try:
+            return stack.enter_context(self.memory_snapshot()), ()
+        except (LockedError, StoreError) as error:
+            return None, (Failure("memory", str(error), "the answer has nothing that was remembered"),)
+
+    def _read(self, work: Callable[[Store, Sequence[Failure]], Answer]) -> Answer:
+        """Run `work`, and once more if the index turns out to be damaged, with the notes of building it again."""
+        notes: Sequence[Failure] = ()
+        for is_last in (False, True):
+            try:
+                with self.store.snapshot() as state:
+                    result = work(state, notes)
+                if is_last or not self.store.damage:
+                    break
+            except StoreError:
+                if is_last or not self.store.damage:
+                    raise
+            notes = self.index().notes
+        return result
+
+    def index(
+        self,
+        *,
+        progress: Progress | None = None,
+        should_stop: ShouldStop = never,
+        wait_seconds: float | None = None,
+    ) -> IndexReport:
+        """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
+        from satchel.index.lock import index_lock
+
+        wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
+        self.lines.take_mismatches()
+        with index_lock(self.places.index / "index.lock", wait, should_stop):
+            self.store.settle()
+            try:
+                report = self._build(progress, should_stop)
+            except StoreError:
+                if not self.store.damage:
+                    raise
+                self.store.settle()
+                report = self._build(progress, should_stop)
+        if not report.interrupted:  # the next question does what an interruption left undone
+            self._refreshed = time.monotonic()
+        self._notes = report.notes
+        return report
+
+    def _build(self, progress: Progress | None, should_stop: ShouldStop) -> IndexReport:
+        from satchel.index.build import build
+        from satchel.index.report import Quiet
+
+        return build(self.store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
+
+    def refresh(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> list[Failure]:
+        """Bring the index up to date before a question, unless that was just done. Returns notes for the answer.
+
+        When another process is building right now, an index that was published before still answers, with a note.
+        Threads of this process wait for each other instead, so simultaneous questions get the same answer.
+        """
+        from satchel.index.lock import thread_lock
+
+        with thread_lock(self._refreshing, should_stop) as is_ours:
+            return self._refresh(progress, should_stop) if is_ours else list(self._notes)
+
+    def _refresh(self, progress: Progress | None, should_stop: ShouldStop) -> list[Failure]:
+        if time.monotonic() - self._refreshed < REFRESH_PAUSE_SECONDS and not self.lines.take_mismatches():
+            return list(self._notes)
+        published = self._is_published()
+        try:
+            report = self.index(progress=progress, should_stop=should_stop, wait_seconds=0.0 if published else None)
+        except LockedError as error:
+            if not published:
+                raise
+            return [Failure("index", str(error), "the answer comes from the index as it was before")]
+        return list(report.notes)
+
+    def _is_published(self) -> bool:
+        """Whether there is an index to answer from: neither a damaged nor a removed one counts."""
+        try:
+            self.store.settle()
+            return self.store.revision != "0"
+        except StoreError:
+            if not self.store.damage:
+                raise
+            return False
+
+    def _build_options(self) -> BuildOptions:
+        from satchel.index.options import build_options
+
+        return build_options(self.settings, self.places, self.key, vault=self.is_vault)
+
+    def _changed_files(self, store: Store) -> list[tuple[str, int]]:
+        from satchel.index.difference import changed_files
+
+        return changed_files(store, self.places.root, self._build_options().walk)
+
+    def status(self, *, should_stop: ShouldStop = never) -> Status:
+        """What is indexed, its size, and how far the tree has moved on since. Nothing is read or changed."""
+        from satchel.index.status import look
+
+        places = self.places
+        stores = {"index": places.index / INDEX_NAME, "memory": places.memory}
+        if places.cache is not None:
+            stores["extraction"] = places.cache
+        return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
+
+    def _open_executor(self) -> ThreadPoolExecutor:
+        """The threads that ask sections, started at the first question that has several."""
+        from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
+
+        with self._executor_guard:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
+            return self._executor
+
+    def close(self) -> None:
+        """Release threads and store files."""
+        self.vectors.close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+        self.store.close()
+        if self._memory_store is not None:
+            self._memory_store.close()
