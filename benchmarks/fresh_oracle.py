@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.assemble.shown import JOIN_LINES
+from satchel.assemble.section import JOIN_LINES
 from satchel.clean import clean_text
 from satchel.redact import redact
 from satchel.types import ContextItem, Detail, Freshness, Kind, Piece

@@ -1,6 +1,6 @@
 """Kill `satchel index` at random moments while another process asks, and look for anything that was harmed.
 
-    python benchmarks/kill_loop.py --rounds 100 --out benchmarks/results/kill_loop.json
+    python -m benchmarks.kill_loop --rounds 100 --out benchmarks/results/kill_loop.json
 
 Each round changes a generated repository (or starts without an index), starts `satchel index`, kills it with SIGKILL
 after a random share of its usual time, and looks: is the store sound, are processes or locks left, did the asking
@@ -31,11 +31,12 @@ import apsw
 
 from satchel import Satchel
 from satchel.index.lock import holder
-from satchel.store.sqlite.soundness import contents, faults
 from satchel.testing import TinyRepository
+from tests.soundness import contents, faults
 
 SATCHEL = (sys.executable, "-P", "-m", "satchel.cli.main")
 WORDS = ("retry", "backoff", "parse", "config", "Order", "Client", "discount", "price", "queue", "worker", "token")
+REPOSITORY = Path(__file__).parents[1]
 FIRST_EVERY = 4
 """One round in so many starts without an index."""
 
@@ -97,7 +98,11 @@ class Reader:
         self._log = home.with_suffix(".reader")
         with self._log.open("w", encoding="utf-8") as log:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, "--read", str(root)], env=environment(home), stdout=log, stderr=log
+                [sys.executable, "-m", "benchmarks.kill_loop", "--read", str(root)],
+                cwd=REPOSITORY,
+                env=environment(home),
+                stdout=log,
+                stderr=log,
             )
 
     def stop(self) -> list[str]:

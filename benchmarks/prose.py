@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel, __version__
-from satchel.assemble.stream import CALIBRATED_FLOOR
+from satchel.assemble.pipeline import CALIBRATED_FLOOR
 from satchel.search import rank_files
 from satchel.sources.headings import FINDERS
 

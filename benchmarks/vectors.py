@@ -28,7 +28,7 @@ import numpy.typing as npt
 from memory import data_folder, load, turns_of
 
 from satchel import Satchel, __version__
-from satchel.assemble.stream import CALIBRATED_FLOOR
+from satchel.assemble.pipeline import CALIBRATED_FLOOR
 from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, built, weights_folder
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised

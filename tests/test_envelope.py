@@ -4,8 +4,7 @@ import dataclasses
 import json
 
 from satchel import __version__
-from satchel.assemble.receipts.replay import request_data
-from satchel.assemble.request import AssembleRequest
+from satchel.assemble.request import AssembleRequest, request_data
 from satchel.envelope import context_envelope, search_envelope
 from satchel.types import (
     Context,

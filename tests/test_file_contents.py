@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Satchel
-from satchel.assemble.render.layout import NOTICE
+from satchel.assemble.render.frame import NOTICE
 from satchel.envelope import context_envelope
 from satchel.file_contents import is_generated, is_minified, is_saved_answer, unwanted
 from satchel.files import (

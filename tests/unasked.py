@@ -9,10 +9,10 @@ UNASKED = frozenset({
     # of others: what draws, parses, reads settings in TOML, or brings ten modules for one function
     "asyncio", "importlib.resources", "pygments", "rich", "structlog", "tomllib", "tree_sitter",
     # questions about a change, files that have changed, neighbours
-    "satchel.assemble.related", "satchel.assemble.relocate", "satchel.file_contents", "satchel.search.change_impact",
+    "satchel.assemble.related", "satchel.file_contents", "satchel.search.change_impact",
     "satchel.sources.change",
-    # situations, briefs, premortems, failures
-    "satchel.assemble.brief", "satchel.assemble.failure", "satchel.assemble.premortem", "satchel.assemble.situation",
+    # situations and records without a question
+    "satchel.assemble.situation",
     "satchel.rules.situation", "satchel.search.rank_without_query",
     # conversations, notes, vectors
     "satchel.index.embed", "satchel.search.conversation_neighbours", "satchel.sources.conversations",

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from satchel.assemble.findings import Finding
-    from satchel.assemble.options import AssemblyOptions
     from satchel.assemble.views import as_blocks, as_sources
-    from satchel.assembler import ContextAssembler
     from satchel.engine import Satchel
     from satchel.errors import ContextAssemblyError, InvalidContextTypeError
-    from satchel.searching import Searcher
+    from satchel.results.assembler import ContextAssembler
+    from satchel.results.searcher import Searcher
+    from satchel.results.shapes import AssemblyOptions, Finding
     from satchel.tools.aware import create_context_aware_tools
     from satchel.types import Context, ContextItem, Hit
 
@@ -42,16 +41,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AssemblyOptions": "assemble.options",
+    "AssemblyOptions": "results.shapes",
     "Context": "types",
-    "ContextAssembler": "assembler",
+    "ContextAssembler": "results.assembler",
     "ContextAssemblyError": "errors",
     "ContextItem": "types",
-    "Finding": "assemble.findings",
+    "Finding": "results.shapes",
     "Hit": "types",
     "InvalidContextTypeError": "errors",
     "Satchel": "engine",
-    "Searcher": "searching",
+    "Searcher": "results.searcher",
     "as_blocks": "assemble.views",
     "as_sources": "assemble.views",
     "create_context_aware_tools": "tools.aware",

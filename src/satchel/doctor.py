@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from satchel import config, hook_log
+from satchel import config, hook_log, state_files
 from satchel.errors import ConfigError, NoIndexError
 from satchel.roots import Places, locate
 
@@ -221,7 +221,7 @@ def check_guards() -> Check:
     """Check that the system can open a file without following links, and lock an index."""
     missing = [name for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_CLOEXEC") if not hasattr(os, name)]
     missing += [] if os.open in os.supports_dir_fd else ["openat"]
-    missing += [] if _has_flock() else ["flock"]
+    missing += [] if state_files.HAS_LOCKS else ["flock"]
     if missing:
         message = f"this system lacks {', '.join(missing)}: links are resolved and checked instead, which is weaker"
         return warn("guards", message, "index only folders that you trust")
@@ -236,14 +236,6 @@ MACHINE_CHECKS: Mapping[str, Callable[[], Check]] = {
     "grammars": check_grammars,
     "guards": check_guards,
 }
-
-
-def _has_flock() -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    return hasattr(fcntl, "flock")
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from satchel import config
 from satchel import trust as trust_marks
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
-from satchel.roots import locate
+from satchel.roots import Places, locate
 
 if TYPE_CHECKING:
     from satchel.assemble.context_query import QueryResult
@@ -130,6 +130,13 @@ class Satchel:
         return cls(
             OpenRoot.open(path, root=root, workspace=workspace, settings=settings, environ=environ, embedder=embedder)
         )
+
+    @classmethod
+    def open_at(
+        cls, places: Places, loaded: config.LoadedSettings, folders: config.Folders, environ: Mapping[str, str]
+    ) -> Self:
+        """Open a root that was located, with settings that were loaded before. Raises what `open` raises."""
+        return cls(OpenRoot.open_at(places, loaded, folders, environ))
 
     def close(self) -> None:
         """Release threads and store files."""
@@ -343,7 +350,7 @@ class Satchel:
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
         """The hits with `insertions` and `deletions` among the fields of commits, and what could not be counted."""
-        from satchel.assemble.line_counts import counted_hits
+        from satchel.assemble.items import counted_hits
 
         return counted_hits(hits, self._root.line_counts.of)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import __version__, outside
 from satchel.assemble.items import record_metadata
-from satchel.assemble.receipts.replay import request_data
-from satchel.assemble.request import AssembleRequest
+from satchel.assemble.request import AssembleRequest, request_data
 from satchel.types import Context, ContextItem, Failure, Hit, Location, Omission, Signal, Usage
 
 if TYPE_CHECKING:

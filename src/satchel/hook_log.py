@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: a line written while the file is cut may be lost
-    fcntl = None  # type: ignore[assignment]
+from satchel import outside, state_files
+from satchel.config import Folders
+from satchel.errors import SatchelError
 
 MOST_BYTES = 1_000_000
 """Beyond this size the older half is forgotten: about two thousand events, some weeks of work."""
 
 KEPT_BYTES = MOST_BYTES // 2
+
+REASON_CHARACTERS = 300
 
 LOCK_SECONDS = 0.1
 """A hook waits no longer for another one that writes: an entry takes less than a millisecond."""
@@ -42,19 +42,43 @@ def log_file(state: Path) -> Path:
 
 def record(state: Path, entry: Entry) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
-    path = log_file(state)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
-    with _locked(path.parent):
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(path, flags, 0o600)
-        try:
-            os.write(descriptor, line.encode("ascii"))
-            size = os.fstat(descriptor).st_size
-        finally:
-            os.close(descriptor)
-        if size > MOST_BYTES:
-            _forget(path)
+    raw = line.encode("ascii")
+    state_files.append(log_file(state), raw, most=MOST_BYTES, kept=KEPT_BYTES, wait_seconds=LOCK_SECONDS)
+
+
+def record_event(
+    event: str,
+    outcome: str,
+    reason: str,
+    milliseconds: float,
+    *,
+    host: str = "",
+    session: str = "",
+    folder: str = "",
+    tokens: int = 0,
+    characters: int = 0,
+    items: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Add the entry of an event to the log of the user; returns a message where that is not possible."""
+    entry = {
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "event": outside.line(event),
+        "host": host,
+        "session": session,
+        "folder": outside.line(folder),
+        "outcome": outcome,
+        "reason": outside.line(reason, REASON_CHARACTERS),
+        "tokens": tokens,
+        "characters": characters,
+        "ms": round(milliseconds),
+        "items": [*items],
+    }
+    try:
+        record(Folders.from_environment().state, entry)
+    except (OSError, SatchelError) as error:
+        return f"the hook log cannot be written: {error}"
+    return ""
 
 
 def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
@@ -63,51 +87,17 @@ def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
         raw = log_file(state).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return []
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for line in reversed(raw.split(b"\n")):
-        if most is not None and len(found) == most:
+        if most is not None and len(rows) == most:
             break
         with contextlib.suppress(ValueError):
             entry = json.loads(line)
             if isinstance(entry, dict):
-                found.append(entry)
-    return found[::-1]
+                rows.append(entry)
+    return rows[::-1]
 
 
 def failures(state: Path, most: int) -> list[dict[str, Any]]:
     """The newest `most` entries of events that broke, the oldest of them first."""
     return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]
-
-
-def _forget(path: Path) -> None:
-    """Keep the newest half, whole lines."""
-    kept = path.read_bytes()[-KEPT_BYTES:].partition(b"\n")[2]
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        os.write(descriptor, kept)
-    finally:
-        os.close(descriptor)
-    unfinished.replace(path)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, or go on without it after a while: a line that is lost is better than a late prompt."""
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        until = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() >= until:
-                    break
-                time.sleep(LOCK_SECONDS / 20)
-        yield
-    finally:
-        os.close(descriptor)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import os
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel import logs
+from satchel import logs, state_files
 from satchel.errors import ConfigError
 
 KEY_BYTES = 32
@@ -38,10 +36,10 @@ def load_key(state_folder: Path, environ: Mapping[str, str] = os.environ) -> byt
 
     Two processes that start at once get the same key. Where the folder cannot be written, the key lives as long as
     the process, and a line in the log says so: answers are complete, but their marks change from run to run. Raises
-    ConfigError if `SATCHEL_KEY` is set to something that is no key.
+    ConfigError if `SATCHEL_KEY` is set to something that is not a key.
     """
-    if given := environ.get(KEY_VARIABLE):
-        return _parsed(given)
+    if text := environ.get(KEY_VARIABLE):
+        return _parsed(text)
     path = state_folder / "key"
     try:
         return _read(path) or _make(path)
@@ -58,57 +56,26 @@ def _parsed(text: str) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """The key in the file, None where there is no file or it does not hold a key. Raises OSError."""
-    try:
-        # Not blocking, so that a FIFO in its place does not hang; no link, so that nobody chooses the key for us.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        if status.st_mode & 0o077 and status.st_uid == os.geteuid():
-            os.fchmod(descriptor, 0o600)
-        key = os.read(descriptor, KEY_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    return key if len(key) == KEY_BYTES else None
+    """Return the key in the file, or None if the file contains no key or does not exist. Raises OSError."""
+    # A link is an error, so that nobody chooses the key for us.
+    with contextlib.suppress(state_files.UnusableFileError):
+        key = state_files.read(path, KEY_BYTES)
+        if key is not None and len(key) == KEY_BYTES:
+            if path.lstat().st_mode & 0o077:
+                path.chmod(0o600)
+            return key
+    return None
 
 
 def _make(path: Path) -> bytes:
     """Write a new key, unless another process was faster. Raises OSError."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(path.parent):
+    state_files.make_folder(path.parent)
+    with state_files.locked(path.parent):
         if (key := _read(path)) is not None:
             return key
         key = os.urandom(KEY_BYTES)
-        unfinished = path.with_name(f"key.{os.getpid()}")
-        unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                os.write(descriptor, key)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        state_files.replace(path, key, durable=True)
         return key
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; it goes with the process, however that ends."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        # Some network file systems have no locks. Two first runs at once may then differ in their key, that once.
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @cache

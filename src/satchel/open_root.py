@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
 from satchel.errors import LockedError, StoreError
-from satchel.index.vectors import MEMORY_KINDS, Vectors, shelves
+from satchel.index.vectors import Vectors, shelves
 from satchel.keys import load_key
 from satchel.roots import Places, locate
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Failure, Kind
+from satchel.vocabulary import MEMORY_KINDS
 from satchel.workspaces import Registry, WorkspaceType
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from satchel.assemble.read import FileLines
+    from satchel.assemble.gather import Workbench
     from satchel.assemble.receipts.session import Account
-    from satchel.assemble.stream import Workbench
+    from satchel.assemble.source_lines import FileLines
     from satchel.embed.protocol import Embedder
     from satchel.index.options import BuildOptions
     from satchel.index.report import IndexReport, Progress
@@ -81,13 +82,24 @@ class OpenRoot:
         """Open a root as `Satchel.open` describes it."""
         variables = os.environ if environ is None else environ
         folders = config.Folders.from_environment(variables)
-        registry = Registry(folders)
-        places = locate(path, root if workspace is None else registry.get(workspace).path, folders)
+        places = locate(path, root if workspace is None else Registry(folders).get(workspace).path, folders)
         loaded = config.load_settings(places.root, variables, settings or {}, folders)
-        opened = cls(places, loaded, load_key(folders.state, variables), variables)
+        return cls.open_at(places, loaded, folders, variables, embedder)
+
+    @classmethod
+    def open_at(
+        cls,
+        places: Places,
+        loaded: config.LoadedSettings,
+        folders: config.Folders,
+        environ: Mapping[str, str],
+        embedder: Embedder | None = None,
+    ) -> Self:
+        """Open a root that was located, with settings that were loaded before. Raises what `Satchel.open` raises."""
+        opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
-        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, variables, embedder)
-        opened.is_vault = registry.type_of(places.root) is WorkspaceType.VAULT
+        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
+        opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
 
     @property
@@ -123,7 +135,7 @@ class OpenRoot:
     @cached_property
     def lines(self) -> FileLines:
         """Lines of files for display, cached between questions."""
-        from satchel.assemble.read import FileLines
+        from satchel.assemble.source_lines import FileLines
 
         return FileLines(self.places.root, self.key, self.settings.index_max_file_bytes, self.settings.redact_allow)
 
@@ -149,7 +161,7 @@ class OpenRoot:
         `work` also gets all failures so far, each once: `notes`, those of the session's `account`, and those of
         opening the two stores. A memory file that cannot be read is such a failure, and the rest still answers.
         """
-        from satchel.assemble.stream import Workbench
+        from satchel.assemble.gather import Workbench
 
         earlier = (*notes, *(account.failures if account is not None else ()))
 

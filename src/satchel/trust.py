@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel import git
+from satchel import git, state_files
 from satchel.errors import UsageError
 from satchel.files import Skipped, escape_name, read_bytes
 from satchel.types import Kind, Trust
@@ -66,7 +66,9 @@ def trust(root: Path, state_folder: Path, now: float | None = None) -> TrustMark
     if earlier is not None and (earlier.root, earlier.repository) == identity:
         return earlier
     mark = TrustMark(*identity, time.time() if now is None else now)
-    _write(state_folder / FOLDER, _name(*identity), mark)
+    path = state_folder / FOLDER / _name(*identity)
+    state_files.make_folder(path.parent)
+    state_files.replace(path, json.dumps(asdict(mark)).encode("ascii"), durable=True)
     return mark
 
 
@@ -139,21 +141,3 @@ def _is_own(status: os.stat_result) -> bool:
     if not hasattr(os, "geteuid"):
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
-def _write(folder: Path, name: str, mark: TrustMark) -> None:
-    """Put a mark in place as a whole, readable for the user alone. Raises OSError."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    unfinished = folder / f".{name}.{os.getpid()}"
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
-    try:
-        try:
-            os.write(descriptor, json.dumps(asdict(mark)).encode("ascii"))
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        unfinished.replace(folder / name)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -108,6 +108,11 @@ MISSING_TIER_WEIGHT = 0.5
 """The weight of an experience whose tier is missing or unknown: as of a poor one."""
 
 
+def tier_weight(tier: object) -> float:
+    """How much an experience of this tier counts, 0 to 1; an empty or unknown tier counts as a poor one."""
+    return {str(name): weight for name, weight in TIER_WEIGHTS.items()}.get(str(tier), MISSING_TIER_WEIGHT)
+
+
 class Axis(StrEnum):
     """A side of an experience that is a document of its own."""
 
@@ -124,6 +129,9 @@ class ImportFormat(StrEnum):
     CALM_GHAP = "calm-ghap"
     CLAUDE_CODE = "claude-code"
 
+
+MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
+"""Kinds in the durable memory file; all others are derived from files and kept in the index."""
 
 _RECORDS = frozenset(Kind) - {Kind.CODE, Kind.DOC, Kind.CONTEXT}
 

@@ -11,15 +11,14 @@ documents), a vault (a folder of Markdown notes) or the file of a Tana export; t
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from satchel import state_files
 from satchel.config import Folders
 from satchel.errors import StoreError, UsageError
 from satchel.files import Skipped, SkipReason, escape_name, read_bytes
@@ -130,25 +129,14 @@ class Registry:
 
     def _write(self, workspaces: Mapping[str, Workspace]) -> None:
         rows = {name: {"path": str(one.path), "type": one.type.value} for name, one in sorted(workspaces.items())}
-        unfinished = self._path.with_name(f".{REGISTRY_NAME}.{os.getpid()}")
-        try:
-            unfinished.write_text(json.dumps({"workspaces": rows}, indent=1), encoding="utf-8")
-            unfinished.replace(self._path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        state_files.replace(self._path, json.dumps({"workspaces": rows}, indent=1).encode())
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Lock the folder while names change; the kernel releases the lock however the process ends."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            # Some network file systems have no locks: there, one of two simultaneous changes may be lost.
-            with contextlib.suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        """Lock the folder while names change."""
+        state_files.make_folder(self._folder)
+        with state_files.locked(self._folder):
             yield
-        finally:
-            os.close(descriptor)
 
 
 def guess_type(root: Path) -> WorkspaceType:

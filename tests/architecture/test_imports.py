@@ -13,6 +13,7 @@ LEAF_FILES = (
     "types",
     "errors",
     "vocabulary",
+    "codec",
     "protocols",
     "logs",
     "telemetry",
@@ -27,6 +28,7 @@ LEAF_FILES = (
     "files",
     "file_contents",
     "outside",
+    "state_files",
     "keys",
     "git",
     "setting",
@@ -76,8 +78,7 @@ ROOMS: Mapping[str, frozenset[str]] = {
     "open_root": STAGES,
     SERVICES: STAGES | {"open_root"},
     "engine": STAGES | {"open_root", SERVICES},
-    "searching": LEAVES | {"assemble", "engine"},
-    "assembler": LEAVES | {"assemble", "engine", "rules", "search", "searching"},
+    "results": LEAVES | {"assemble", "engine", "rules", "search", "sources"},
     "envelope": LEAVES | {"assemble"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
     "calls": LEAVES | {"assemble", "doctor", "engine", "envelope", "search"},
@@ -101,7 +102,6 @@ REPORTS = frozenset(
         "satchel.learn.entries",
         "satchel.rules.instructions",
         "satchel.rules.check",
-        "satchel.learn.lessons",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.assemble.candidates import file_candidates, record_candidate, within_blanks, without_trailers
-from satchel.assemble.read import Lines
+from satchel.assemble.source_lines import Lines
 from satchel.types import Document, Hit, Kind, Location, Role, Span
 
 ASKED = frozenset({"steal"})

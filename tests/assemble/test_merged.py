@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.render import RenderRequest, render_tail
-from satchel.assemble.render.parse import parse
-from satchel.testing import TinyRepository
+from satchel.assemble.render import RenderRequest
+from satchel.testing import TinyRepository, parse
 from satchel.types import Format
-from tests.assemble.render.examples import record_item
+from tests.assemble.render.examples import record_item, render_tail
 
 
 @pytest.fixture

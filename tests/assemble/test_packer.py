@@ -11,8 +11,8 @@ import pytest
 from satchel.assemble.candidates import Candidate, file_candidates, record_candidate
 from satchel.assemble.companions import followers
 from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LIMIT, SMALLEST_PIECE, VALUE, Frame, Packer
-from satchel.assemble.read import Lines
 from satchel.assemble.section import Section
+from satchel.assemble.source_lines import Lines
 from satchel.tokens import counter
 from satchel.types import Document, Hit, Kind, Location, Role, Span
 

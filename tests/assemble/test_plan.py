@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.plan import make_plan, role_is_asked
+from satchel.assemble.plans import make_plan, role_is_asked
 from satchel.assemble.request import AssembleRequest
 from satchel.types import Kind, Role
 

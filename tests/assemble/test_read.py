@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import files
-from satchel.assemble.read import LINE_OVERHEAD_BYTES, FileLines, Lines, Range, Unreadable, around, outline_of
+from satchel.assemble.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Range, Unreadable, around, outline_of
 from satchel.types import Freshness
 
 KEY = b"k" * 16

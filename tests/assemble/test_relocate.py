@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.assemble.relocate import Place, relocate
+from satchel.assemble.freshness import Place, relocate
 from satchel.sources.outline import outline_file
 from satchel.store.records import StoredPart
 from satchel.types import Part

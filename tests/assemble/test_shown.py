@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.read import Lines
-from satchel.assemble.shown import JOIN_LINES, Group, joined, subtract
+from satchel.assemble.section import JOIN_LINES, Group, joined, subtract
+from satchel.assemble.source_lines import Lines
 from satchel.types import Detail, Document, Hit, Kind, Location
 
 ranges = st.lists(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.assemble import strategies
-from satchel.assemble.strategies import Remark, Shortened, Source, shortenings, strategy
+from satchel.assemble import truncation
+from satchel.assemble.truncation import Remark, Shortened, Source, shortenings, strategy
 from satchel.errors import UsageError
 from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.code.runs import faults, tree_of
@@ -219,11 +219,11 @@ def test_a_strategy_of_ones_own_is_found_by_its_name(monkeypatch: pytest.MonkeyP
             del source, budget_tokens
             return Shortened(((start, start),), (Remark(start + 1, end, "..."),)) if end > start else None
 
-    monkeypatch.setattr(strategies, "_STRATEGIES", dict(strategies._STRATEGIES))
-    strategies.register(FirstLine())
+    monkeypatch.setattr(truncation, "_STRATEGIES", dict(truncation._STRATEGIES))
+    truncation.register(FirstLine())
     chosen = strategy("first-line")
     assert chosen is not None
     (made,) = shortenings(chosen, Source(("a", "b", "c"), ""), 1, 3, 10)
     assert made.ranges == ((1, 1),)
     with pytest.raises(UsageError, match="already"):
-        strategies.register(FirstLine())
+        truncation.register(FirstLine())

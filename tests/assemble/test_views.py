@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel, as_blocks, as_sources
-from satchel.assemble.render.parse import parse
-from satchel.assemble.views import FormattedContext, is_truncated
+from satchel.assemble.views import is_truncated
+from satchel.testing import parse
 from satchel.types import Format, View
-from tests.assemble.test_assembler import BACKOFF, FILE, SEND, result
-from tests.assemble.test_assembler import root as root
 from tests.e2e.sample import CLIENT, sample_repository
 from tests.oracle import o200k
+from tests.results.test_assembler import BACKOFF, FILE, SEND, result
+from tests.results.test_assembler import root as root
 
 QUESTION = "why does sending an order wait so long between attempts, the backoff seems wrong"
 LINES = CLIENT.split("\n")
@@ -32,8 +32,8 @@ def assembled(root: Path, results: list[Any], **options: Any) -> Context:
     return ContextAssembler(options=AssemblyOptions(project_root=root, **options)).assemble_now(results)
 
 
-def test_a_context_is_a_formatted_context(satchel: Satchel) -> None:
-    formatted: FormattedContext = satchel.assemble(QUESTION)
+def test_the_numbers_of_a_context_are_those_of_its_text(satchel: Satchel) -> None:
+    formatted = satchel.assemble(QUESTION)
     assert formatted.token_count == o200k(formatted.markdown)
     assert sum(formatted.sources_used.values()) == len(formatted.items)
 

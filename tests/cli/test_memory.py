@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from satchel import Satchel as Engine
-from satchel import learned
+from satchel import open_root
 from satchel.sources.conversations import Exchange
 from satchel.store.sqlite.store import SqliteStore
 from satchel.testing import TinyRepository
@@ -150,7 +150,7 @@ def test_a_locked_memory_file_is_a_clear_error_and_a_note_in_an_answer(
     satchel: Satchel, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     satchel("remember", BACKOFF)
-    monkeypatch.setattr(learned, "SqliteStore", partial(SqliteStore, timeout_ms=1))
+    monkeypatch.setattr(open_root, "SqliteStore", partial(SqliteStore, timeout_ms=1))
     path = home / "data" / "memory.db"
     holder = apsw.Connection(str(path))
     holder.execute("BEGIN IMMEDIATE")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from satchel.clients.content import checked, data_of, display, is_own_server, own_elements, with_wants
+from satchel.clients.edits import data_of, display, is_own_server, own_elements, put_json, take_json
 from satchel.clients.targets import Target, Want
 from satchel.errors import ClientFileError
 
@@ -56,16 +60,59 @@ def test_a_list_that_is_none_and_a_value_that_is_no_hook_hold_nothing_of_ours() 
 
 
 def test_values_after_set_up_replace_what_is_ours_and_keep_what_is_there() -> None:
-    wants = (WANT, Want(("version",), 1, is_optional=True))
-    before = {"version": 7, "hooks": {"p": [{"command": "/old/satchel hook prompt"}, {"command": "echo"}]}}
-    after = {"version": 7, "hooks": {"p": [OURS, {"command": "echo"}]}}
-    assert with_wants(before, target(*wants)) == after
-    assert with_wants(after, target(*wants)) == after
+    before = json.dumps({"version": 7, "hooks": {"p": [{"command": "/old/satchel hook prompt"}, {"command": "echo"}]}})
+    after = json.dumps({"version": 7, "hooks": {"p": [OURS, {"command": "echo"}]}})
+    assert put_json(target(), before, WANT) == (after, ())
+    assert put_json(target(), after, WANT) == (after, ())
+    text, created = put_json(target(), "{}", WANT)
+    assert (json.loads(text), created) == ({"hooks": {"p": [OURS]}}, (("hooks",), ("hooks", "p")))
 
 
-def test_an_edit_that_did_something_else_is_not_written() -> None:
-    with pytest.raises(ClientFileError, match="could not be edited without changing something else"):
-        checked(target(), '{"a": 1}', {"a": 2})
+BLANKS = st.sampled_from(["", " ", "\n", "\r\n", "\t", "  \n  "])
+KEYS = st.sampled_from(["a", "b", "hooks", 'q"', "ü", "with space"])
+SCALARS = st.sampled_from(["1", "-2.5e3", "1.50", "true", "null", '"text, }"', '"\\u00e4\\""', "0", "{ }", "[]"])
+
+
+@st.composite
+def values(draw: st.DrawFn, depth: int = 3) -> str:
+    """A value of JSON as a person with a bad day would write it."""
+    shape = draw(st.sampled_from(["scalar", "object", "array"])) if depth else "scalar"
+    if shape == "scalar":
+        return draw(SCALARS)
+    children = []
+    for name in draw(st.lists(KEYS, max_size=3, unique=True)):
+        key = f"{json.dumps(name)}{draw(BLANKS)}:{draw(BLANKS)}" if shape == "object" else ""
+        children.append(draw(BLANKS) + key + draw(values(depth - 1)) + draw(BLANKS))
+    return ("{%s}" if shape == "object" else "[%s]") % ",".join(children)
+
+
+@given(
+    st.sampled_from(["", "\ufeff"]), BLANKS, values().filter(lambda text: text[0] == "{"), BLANKS,
+    st.lists(st.sampled_from(["a", "b", "new", "hooks"]), min_size=1, max_size=3),
+)  # fmt: skip
+def test_a_value_is_put_in_changed_and_removed_with_nothing_else_touched(
+    mark: str, before: str, value: str, behind: str, keys: list[str]
+) -> None:
+    text = mark + before + value + behind
+    path = (*keys, "satchel")
+    try:
+        added, created = put_json(target(), text, Want(path, {"command": "x", "args": [1]}))
+    except ClientFileError:
+        return
+    changed, none = put_json(target(), added, Want(path, {"command": "y"}))
+    assert none == ()
+    expected = data_of(target(), text)
+    inner = expected
+    for key in keys:
+        inner = inner.setdefault(key, {})
+    inner["satchel"] = {"command": "y"}
+    assert data_of(target(), changed) == expected
+    gone = take_json(changed, path)
+    for made in reversed(created):
+        gone = take_json(gone, made)
+    assert "".join(gone.split()) == "".join(text.split())
+    if "{ }" not in text and not re.search(r"[{\[]\s+[}\]]", text):
+        assert gone == text
 
 
 def test_a_file_without_text_holds_nothing() -> None:

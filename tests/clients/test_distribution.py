@@ -15,8 +15,7 @@ import satchel
 from satchel.calls.registry import TOOLS
 from satchel.cli.application import COMMANDS
 from satchel.cli.clients import CLIENTS
-from satchel.clients.launch import UVX, Launch
-from satchel.clients.targets import SCOPES, Places, targets
+from satchel.clients.targets import SCOPES, UVX, Launch, Places, targets
 
 ROOT = Path(__file__).resolve().parents[2]
 

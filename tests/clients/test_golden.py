@@ -52,12 +52,10 @@ CASES = [
     Case("claude-hooks-new", "claude-code", "local", ".claude/settings.local.json", hooks=True),
     Case("claude-hooks-others", "claude-code", "project", ".claude/settings.json", hooks=True),
     Case("cursor-new", "cursor", "user", "~/.cursor/mcp.json"),
-    Case("cursor-comments", "cursor", "project", ".cursor/mcp.json"),
     Case("cursor-hooks-new", "cursor", "user", "~/.cursor/hooks.json", hooks=True),
     Case("cursor-hooks-others", "cursor", "project", ".cursor/hooks.json", hooks=True),
     Case("vscode-new", "vscode", "project", ".vscode/mcp.json"),
     Case("vscode-bom-tabs-crlf", "vscode", "project", ".vscode/mcp.json"),
-    Case("vscode-last-comment", "vscode", "project", ".vscode/mcp.json"),
     Case("vscode-empty", "vscode", "project", ".vscode/mcp.json"),
     Case("vscode-one-line", "vscode", "project", ".vscode/mcp.json"),
     Case("codex-new", "codex", "user", "~/.codex/config.toml"),
@@ -65,6 +63,11 @@ CASES = [
     Case("codex-no-newline", "codex", "project", ".codex/config.toml"),
     Case("codex-crlf", "codex", "user", "~/.codex/config.toml"),
     Case("codex-hooks-new", "codex", "user", "~/.codex/hooks.json", hooks=True),
+]
+
+COMMENTED = [
+    Case("cursor-comments", "cursor", "project", ".cursor/mcp.json"),
+    Case("vscode-last-comment", "vscode", "project", ".vscode/mcp.json"),
 ]
 
 
@@ -105,10 +108,31 @@ def test_setup_gives_the_expected_bytes_and_removal_those_of_before(case: Case, 
 
     gone = satchel("remove", *case.arguments())
     assert gone.code == 0, gone.err
-    assert read(file) == before
+    assert read(file) == (case.bytes_of("removed", world) or before)
     assert file.parent.exists() is (before is not None or file.parent in (world.root, world.home))
     assert satchel("remove", *case.arguments()).code == 1
 
 
+@pytest.mark.parametrize("case", COMMENTED, ids=lambda case: case.name)
+def test_a_file_with_comments_is_left_alone_and_what_to_add_is_printed(
+    case: Case, world: World, satchel: Satchel
+) -> None:
+    file, before = case.place(world), case.bytes_of("before", world)
+    write(file, before)
+    ran = satchel("setup", *case.arguments(), *COMMAND)
+    assert ran.code == 1
+    assert read(file) == before
+    error, _, snippet = ran.err.partition("add this to it yourself:\n")
+    assert "has comments, trailing commas" in error
+    assert snippet.startswith("  {\n")
+    write(file, b"// mine\n" + snippet.encode())
+    again = satchel("setup", *case.arguments(), *COMMAND)
+    assert "already set up in" in again.err
+    gone = satchel("remove", *case.arguments())
+    assert gone.code == 1
+    assert "remove the entries of satchel from it yourself: " in gone.err
+    assert read(file) == b"// mine\n" + snippet.encode()
+
+
 def test_every_golden_folder_has_a_case() -> None:
-    assert {case.name for case in CASES} == {folder.name for folder in GOLDEN.iterdir()}
+    assert {case.name for case in [*CASES, *COMMENTED]} == {folder.name for folder in GOLDEN.iterdir()}

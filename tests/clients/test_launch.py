@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.clients.launch import UVX, find_launch, parse_command, runs_satchel
+from satchel.clients.targets import UVX, find_launch, parse_command, runs_satchel
 
 
 @pytest.fixture

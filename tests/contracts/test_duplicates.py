@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.learn.lessons import Value, value_bundle
+from satchel.learn.entries import Value
+from satchel.learn.records import value_bundle
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
 from tests.evaluation import data_file

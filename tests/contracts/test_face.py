@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import satchel.assembler
+import satchel.results.assembler
 from satchel import (
     AssemblyOptions,
     ContextAssembler,
@@ -234,7 +234,7 @@ def test_a_slow_source_is_a_note_and_the_others_answer(monkeypatch: pytest.Monke
             await asyncio.Event().wait()
             return self.search_code(query, limit)
 
-    monkeypatch.setattr(satchel.assembler, "SEARCH_SECONDS", 0.05)
+    monkeypatch.setattr(satchel.results.assembler, "SEARCH_SECONDS", 0.05)
     context = asyncio.run(ContextAssembler(Slow()).assemble_context("pool", ["memories", "commits"]))
     assert list(context.sources_used) == ["memories"]
     assert next((failure.source, failure.message) for failure in context.failures) == (

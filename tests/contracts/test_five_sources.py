@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Context, ContextAssembler, Satchel
-from satchel.assemble.render.parse import parse
-from satchel.testing import TinyRepository
+from satchel.testing import TinyRepository, parse
 from satchel.types import Format
 from satchel.vocabulary import Axis
 from tests.contracts.five import QUESTION, TYPES, remember, repository

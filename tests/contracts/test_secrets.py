@@ -12,9 +12,8 @@ import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
 from satchel.envelope import context_envelope
-from satchel.learn.bundles import memory_bundle
-from satchel.learn.entries import Memory
-from satchel.learn.lessons import Value, value_bundle
+from satchel.learn.entries import Memory, Value
+from satchel.learn.records import memory_bundle, value_bundle
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
 from satchel.types import Format

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from satchel.store.sqlite.soundness import contents, faults
 from tests.index.indexing import look
+from tests.soundness import contents, faults
 
 COMMAND = (sys.executable, "-P", "-m", "satchel")
 PATIENCE_SECONDS = 120

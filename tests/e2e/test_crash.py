@@ -15,7 +15,7 @@ from satchel.testing import TinyRepository
 from tests.e2e.command import PATIENCE_SECONDS, Satchel
 from tests.index.indexing import differences
 
-KILL_LOOP = Path(__file__).parents[2] / "benchmarks" / "kill_loop.py"
+ROOT = Path(__file__).parents[2]
 
 SIGNALLING = """
 import importlib, os, signal, sys
@@ -123,7 +123,8 @@ def test_a_question_that_is_interrupted_while_it_indexes_gives_no_answer(satchel
 def test_killed_at_random_moments_with_somebody_reading() -> None:
     """A small run of the benchmark: the stored result in `benchmarks/results` is of a hundred rounds."""
     ran = subprocess.run(
-        [sys.executable, str(KILL_LOOP), "--rounds", "5", "--files", "12", "--seed", "5"],
+        [sys.executable, "-m", "benchmarks.kill_loop", "--rounds", "5", "--files", "12", "--seed", "5"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=PATIENCE_SECONDS,

@@ -12,11 +12,11 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import StoreError
-from satchel.store.sqlite.soundness import faults
 from satchel.store.sqlite.store import SqliteStore
 from tests.contracts.bundles import record_bundle
 from tests.e2e.sample import sample_repository
 from tests.index.indexing import look
+from tests.soundness import faults
 
 QUESTION = "where does the client wait with exponential backoff"
 ANSWER = "return 0.1 * 2**attempt"

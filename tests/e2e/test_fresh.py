@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel, files
-from satchel.assemble.render.parse import parse
 from satchel.errors import UsageError
-from satchel.testing import TinyRepository
+from satchel.testing import TinyRepository, parse
 from satchel.types import Context, ContextItem, Format, Freshness
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE, PRICES, sample_repository
 

@@ -12,7 +12,7 @@ import pytest
 
 from satchel import Satchel, hook_log
 from satchel.hooks import background, hosts, worker
-from satchel.hooks.desk import Answer
+from satchel.hooks.event_context import Answer
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import event_word, recorded
 
@@ -49,10 +49,10 @@ class Host:
 
     def told(self, name: str, **changed: Any) -> tuple[Answer, dict[str, Any]]:
         """What comes of a recorded event, and what the host reads; empty where it reads nothing."""
-        event = hosts.event_of(event_word(name))
-        assert event is not None
-        happening = hosts.read(self.payload(name, **changed), event)
-        answer, text = worker.answered(happening, None, {"SATCHEL_HOME": str(self.home), "HOME": str(self.home)})
+        kind = hosts.event_of(event_word(name))
+        assert kind is not None
+        event = hosts.read(self.payload(name, **changed), kind)
+        answer, text = worker.answered(event, None, {"SATCHEL_HOME": str(self.home), "HOME": str(self.home)})
         assert text.count("\n") == 0
         return answer, json.loads(text) if text else {}
 

@@ -11,8 +11,8 @@ from satchel.cli.application import run
 from satchel.cli.commands.hook import EVENTS
 from satchel.cli.main import hook_event
 from satchel.errors import ConfigError
-from satchel.hooks.events import Event
-from satchel.hooks.switch import switch
+from satchel.hooks.hosts import Event
+from satchel.hooks.toggle import toggle
 from satchel.hooks.worker import log_failure
 from tests.hooks.conftest import Host
 
@@ -23,11 +23,11 @@ def log(host: Host, name: str, **changed: object) -> None:
     """An event that is answered and logged, as the worker does it."""
     from satchel.hooks import hosts, worker
 
-    event = hosts.event_of(Event(name.partition("/")[2]))
-    assert event is not None
-    happening = hosts.read(host.payload(name, **changed), event)
-    answer, text = worker.answered(happening, None, {"SATCHEL_HOME": str(host.home), "HOME": str(host.home)})
-    assert worker._log(happening, answer, len(text), 0.0) == ""
+    kind = hosts.event_of(Event(name.partition("/")[2]))
+    assert kind is not None
+    event = hosts.read(host.payload(name, **changed), kind)
+    answer, text = worker.answered(event, None, {"SATCHEL_HOME": str(host.home), "HOME": str(host.home)})
+    assert worker._log(event, answer, len(text), 0.0) == ""
 
 
 def test_the_log_shows_what_was_injected_and_what_it_cost(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,12 +79,12 @@ def test_the_switch_keeps_everything_else_in_the_file(tmp_path: Path) -> None:
     real.write_text("# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\n")
     real.chmod(0o640)
     link.symlink_to(real)
-    switch(link, is_on=False)
+    toggle(link, is_on=False)
     text = "# mine\n[budget]\nmax_tokens = 900 # few\n\n[hooks]\nprompt_tokens=5\nenabled = false\n"
     assert real.read_text() == text
     assert real.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
-    switch(link, is_on=False)
+    toggle(link, is_on=False)
     assert real.read_text() == text
     assert [path.name for path in tmp_path.iterdir() if path.is_file()].count("real.toml") == 1
 
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: st
     path = tmp_path / "satchel.toml"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"satchel\.toml"):
-        switch(path, is_on=True)
+        toggle(path, is_on=True)
     assert path.read_bytes() == text.encode("latin-1")
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from satchel import hook_log
+from satchel.state_files import locked
 
 
 def test_entries_come_back_in_their_order_and_broken_lines_are_left_out(tmp_path: Path) -> None:
@@ -42,19 +41,13 @@ def test_many_at_once_lose_nothing(tmp_path: Path) -> None:
     assert sorted(entry["number"] for entry in hook_log.entries(tmp_path)) == [*range(100)]
 
 
-@pytest.mark.parametrize("is_posix", [True, False])
 def test_a_lock_that_is_held_delays_an_entry_but_does_not_lose_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_posix: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hook_log, "LOCK_SECONDS", 0.02)
     hook_log.record(tmp_path, {"number": 0})
-    if not is_posix:
-        monkeypatch.setattr(hook_log, "fcntl", None)
-    folder = hook_log.log_file(tmp_path).parent
-    descriptor = os.open(folder, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    hook_log.record(tmp_path, {"number": 1})
-    os.close(descriptor)
+    with locked(hook_log.log_file(tmp_path).parent):
+        hook_log.record(tmp_path, {"number": 1})
     assert len(hook_log.entries(tmp_path)) == 2
 
 

@@ -10,26 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from satchel.hooks import hosts
-from satchel.hooks.events import TEXT_CHARACTERS, Event, Happening, has_failed, output_of
+from satchel.hooks.hosts import TEXT_CHARACTERS, Event, HookEvent, has_failed, output_of
 from tests.hooks.recorded import RECORDED, event_word, recorded
 
 ROOT = "/home/me/shop"
 
 
-def read(name: str, **changed: Any) -> Happening:
+def read(name: str, **changed: Any) -> HookEvent:
     """A recorded event in our words."""
-    event = hosts.event_of(event_word(name))
-    assert event is not None
-    return hosts.read(recorded(name, **changed), event)
+    kind = hosts.event_of(event_word(name))
+    assert kind is not None
+    return hosts.read(recorded(name, **changed), kind)
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_recorded_event_says_which_host_session_and_folder_it_is_about(name: str) -> None:
-    happening = read(name)
-    assert happening.host == name.partition("/")[0]
-    assert happening.folder == ROOT
-    assert happening.session.startswith(("7b0f3c1e", "019a2b3c", "conv-91"))
-    assert happening.event == event_word(name)
+    event = read(name)
+    assert event.host == name.partition("/")[0]
+    assert event.folder == ROOT
+    assert event.session.startswith(("7b0f3c1e", "019a2b3c", "conv-91"))
+    assert event.kind == event_word(name)
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if "/prompt" in name])
@@ -49,9 +49,9 @@ def test_a_prompt_is_read_under_each_of_its_names(name: str) -> None:
     ],
 )
 def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, failed: bool | None, said: str) -> None:
-    happening = read(name)
-    assert (happening.command, happening.failed) == (command, failed)
-    assert said in happening.output
+    event = read(name)
+    assert (event.command, event.failed) == (command, failed)
+    assert said in event.output
 
 
 @pytest.mark.parametrize(
@@ -63,10 +63,10 @@ def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, 
     ],
 )
 def test_an_edit_names_its_files(name: str, files: tuple[str, ...]) -> None:
-    happening = read(name)
-    assert happening.files == files
-    assert happening.tool
-    assert not happening.command
+    event = read(name)
+    assert event.files == files
+    assert event.tool
+    assert not event.command
 
 
 def test_files_attached_to_a_prompt_are_known() -> None:
@@ -75,11 +75,11 @@ def test_files_attached_to_a_prompt_are_known() -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_an_answer_has_the_shape_of_its_host_and_the_name_of_its_event(name: str) -> None:
-    happening = read(name)
-    told = hosts.answer(happening, "context" if happening.injects else "", "")
-    if not happening.injects:
+    event = read(name)
+    told = hosts.answer(event, "context" if event.injects else "", "")
+    if not event.injects:
         assert told == {}
-    elif happening.host == "cursor":
+    elif event.host == "cursor":
         assert told == {"additional_context": "context"}
     else:
         named = recorded(name).get("hook_event_name") or recorded(name)["hookEventName"]
@@ -147,10 +147,10 @@ FIELDS = sorted({key for name in RECORDED for key in recorded(name)})
     some.dictionaries(some.sampled_from(FIELDS) | some.text(), JSON, max_size=8),
     some.sampled_from(Event),
 )
-def test_whatever_is_sent_is_read_as_texts_and_answered_as_json(sent: dict[str, Any], event: Event) -> None:
-    happening = hosts.read(sent, event)
-    for value in (happening.session, happening.folder, happening.prompt, happening.command, happening.output):
+def test_whatever_is_sent_is_read_as_texts_and_answered_as_json(sent: dict[str, Any], kind: Event) -> None:
+    event = hosts.read(sent, kind)
+    for value in (event.session, event.folder, event.prompt, event.command, event.output):
         assert isinstance(value, str)
         assert len(value) <= 3 * TEXT_CHARACTERS
-    assert all(isinstance(path, str) and "\0" not in path for path in happening.files)
-    json.dumps(hosts.answer(happening, "context", "notice"))
+    assert all(isinstance(path, str) and "\0" not in path for path in event.files)
+    json.dumps(hosts.answer(event, "context", "notice"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from satchel.hooks import desk as desk_module
-from satchel.hooks.desk import MOST_CHARACTERS, Answer, Desk, written
-from satchel.hooks.events import Event, Happening
+from satchel.hooks import event_context
+from satchel.hooks.event_context import MOST_CHARACTERS, Answer, EventContext, written
+from satchel.hooks.hosts import Event, HookEvent
 from tests.hooks.conftest import Host
 
 TEXTS = some.text(alphabet=some.sampled_from('a \n"\\\x01é😀`-'), max_size=60)
@@ -30,12 +30,12 @@ class FakePacker:
 
 @given(TEXTS, some.integers(0, 400), some.integers(1, 4_000), some.sampled_from(["claude-code", "codex", "cursor"]))
 def test_an_answer_is_packed_smaller_until_it_fits(unit: str, times: int, tokens: int, host: str) -> None:
-    happening = Happening(Event.SESSION_START, host, "SessionStart", injects=True)
-    desk = Desk.__new__(Desk)
-    desk.happening = happening
+    event = HookEvent(Event.SESSION_START, host, "SessionStart", injects=True)
+    hook = EventContext.__new__(EventContext)
+    hook.event = event
     packer = FakePacker(unit, times)
-    answer = desk.packed(packer, tokens)
-    text = written(happening, answer)
+    answer = hook.packed(packer, tokens)
+    text = written(event, answer)
     assert len(text) <= MOST_CHARACTERS
     assert packer.asked == sorted(packer.asked, reverse=True)
     if text:
@@ -60,8 +60,8 @@ def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest
     config.write_text("[hooks]\nprompt_tokens = 100000\nmin_relevance = 0.0\n")
     question = "where is an order sent again when the connection drops?"
     whole = host.ask(question, session_id="another")
-    monkeypatch.setattr(desk_module, "MOST_CHARACTERS", 700)
-    monkeypatch.setattr(desk_module, "SHRINK", 0.002)
+    monkeypatch.setattr(event_context, "MOST_CHARACTERS", 700)
+    monkeypatch.setattr(event_context, "SHRINK", 0.002)
     answer, told = host.told("claude-code/prompt", prompt=question)
     assert answer.tokens <= 200
     assert len(json.dumps(told, ensure_ascii=False)) <= 700

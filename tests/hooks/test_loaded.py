@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.hooks.loaded import excluded, mentioned, without_mentions
+from satchel.hooks.prompt import excluded, mentioned, without_mentions
 
 ROOT = Path("/home/me/shop")
 

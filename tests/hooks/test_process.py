@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel import Satchel, hook_log
-from satchel.hooks.desk import MOST_CHARACTERS
+from satchel.hooks.event_context import MOST_CHARACTERS
 from tests.e2e.sample import sample_repository
 from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded
@@ -131,7 +131,13 @@ def test_the_command_answers_as_its_parts_do(place: tuple[Path, dict[str, str]])
 
 def test_a_prompt_loads_only_what_answers_it(place: tuple[Path, dict[str, str]]) -> None:
     root, environ = place
-    unasked = UNASKED | {"satchel.cli", "satchel.hooks.commands", "satchel.index.build", "satchel.index.walk", "click"}
+    unasked = UNASKED | {
+        "satchel.cli",
+        "satchel.hooks.after_tool",
+        "satchel.index.build",
+        "satchel.index.walk",
+        "click",
+    }
     program = (
         "import sys, time\nfrom satchel.hooks.worker import work\n"
         "said, answer = work(['prompt'], time.monotonic() + 60)\n"

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from satchel.hooks import receive
-from satchel.hooks.receive import parse
+from satchel.hooks import worker as receive
+from satchel.hooks.worker import parse
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from satchel.hooks import session_state
 from satchel.hooks.session_state import BusyError, SessionState, session_mark
+from satchel.state_files import locked
 
 
 @pytest.fixture
@@ -81,14 +81,5 @@ def test_a_session_that_is_held_too_long_is_busy(
 ) -> None:
     monkeypatch.setattr(session_state, "LOCK_SECONDS", 0.02)
     state.claim("brief")
-    with path_of(tmp_path).with_suffix(".lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(BusyError):
-            state.claim("other")
-
-
-def test_without_locks_it_works_alone(state: SessionState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_state, "fcntl", None)
-    assert state.claim("brief")
-    assert not state.claim("brief")
-    state.prune()
+    with locked(path_of(tmp_path).with_suffix(".lock")), pytest.raises(BusyError):
+        state.claim("other")

@@ -14,7 +14,7 @@ import pytest
 from satchel import hook_log
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
-from satchel.hooks.events import Event
+from satchel.hooks.hosts import Event
 from tests.hooks.conftest import Host
 
 QUESTION = "where is an order sent again when the connection drops?"

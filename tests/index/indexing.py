@@ -15,8 +15,8 @@ from satchel.index.options import BuildOptions, ReadingOptions
 from satchel.index.report import IndexReport, Quiet
 from satchel.index.walk import WalkOptions
 from satchel.store.sqlite.connection import open_connection
-from satchel.store.sqlite.soundness import contents, faults
 from satchel.store.sqlite.store import SqliteStore
+from tests.soundness import contents, faults
 
 KEY = b"k" * 32
 

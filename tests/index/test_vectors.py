@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel import Satchel
-from satchel.assemble.stream import MEMORY_KINDS
+from satchel import Satchel, vocabulary
+from satchel.assemble.gather import MEMORY_KINDS
 from satchel.index import vectors as module
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
@@ -128,7 +128,7 @@ def test_an_embedder_that_was_configured_and_cannot_be_had_is_a_failure(root: Pa
 
 
 def test_memories_of_all_kinds_lie_in_the_memory_file() -> None:
-    assert frozenset(module.MEMORY_KINDS) == MEMORY_KINDS
+    assert frozenset(vocabulary.MEMORY_KINDS) == MEMORY_KINDS
 
 
 def exchanges(session: str, count: int) -> list[Exchange]:

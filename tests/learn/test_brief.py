@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.failure import MOST_ERRORS, names, own_files, reported, wanted
+from satchel.assemble.plans import MOST_ERRORS, own_files, question_of_failure, reported_errors, written_names
 from satchel.errors import UsageError
 from satchel.search.query import analyse
 from satchel.types import Format
@@ -146,12 +146,12 @@ def test_secrets_of_a_failure_are_in_no_answer(engine: Satchel) -> None:
 )
 def test_a_log_names_its_errors_and_its_own_files(log: str, errors: list[str], files: list[str]) -> None:
     query = analyse(log)
-    assert reported(query)[: len(errors)] == errors or set(errors) <= set(reported(query))
-    assert len(reported(query)) <= MOST_ERRORS
+    assert reported_errors(query)[: len(errors)] == errors or set(errors) <= set(reported_errors(query))
+    assert len(reported_errors(query)) <= MOST_ERRORS
     assert own_files(query)[: len(files)] == files
 
 
 def test_a_log_without_error_and_names_is_searched_as_it_is() -> None:
     query = analyse("it stopped and nobody knows")
-    assert (reported(query), names(query)) == ([], [])
-    assert wanted(query) == query.text
+    assert (reported_errors(query), written_names(query)) == ([], [])
+    assert question_of_failure(query) == query.text

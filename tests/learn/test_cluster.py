@@ -6,7 +6,7 @@ import pytest
 from satchel.embed.protocol import normalised
 from satchel.errors import MissingExtraError
 from satchel.learn.cluster import LEAST_ENTRIES, SPREAD, centre, group, named, parameters, validate
-from satchel.learn.lessons import Cluster
+from satchel.learn.entries import Cluster
 
 
 def cloud(count: int, groups: int, *, spread: float = 0.15, dimension: int = 48, seed: int = 7) -> np.ndarray:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.errors import UsageError
-from satchel.learn.conversations import Conversations
+from satchel.learn.memories import Conversations
 from satchel.learn.scope import Notebook
 from satchel.learn.transcripts import put_exchanges
 from satchel.sources.conversations import Exchange

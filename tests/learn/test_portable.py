@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import StoreError, UsageError
-from satchel.learn.entries import ImportReport
+from satchel.learn.entries import ImportReport, experience_from, memory_from
 from satchel.learn.journal import Journal
-from satchel.learn.lines import experience_from, memory_from
 from satchel.learn.memories import Memories
 from satchel.learn.portable import export_lines, import_lines
 from satchel.learn.scope import EVERYWHERE, Notebook

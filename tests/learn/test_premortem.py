@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Context, ContextAssembler, Satchel
-from satchel.assemble.render.parse import parse
 from satchel.errors import UsageError
+from satchel.testing import parse
 from satchel.types import Format
 from satchel.vocabulary import Domain, Strategy
 from tests.e2e.sample import sample_repository

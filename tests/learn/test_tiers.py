@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.learn.tiers import is_poor, tier_of, tier_weight
-from satchel.vocabulary import OutcomeStatus
+from satchel.learn.entries import is_poor, tier_of
+from satchel.vocabulary import OutcomeStatus, tier_weight
 
 GOAL = "Fix the flaky session test"
 

@@ -12,9 +12,8 @@ import pytest
 from satchel import Satchel
 from satchel.embed.protocol import fingerprint
 from satchel.errors import UsageError
-from satchel.learn.cluster import SPREAD
-from satchel.learn.lessons import Grouping
-from satchel.learn.space import WORDS_LABEL, make_space
+from satchel.learn.cluster import SPREAD, WORDS_LABEL, make_space
+from satchel.learn.entries import Grouping
 from satchel.learn.values import VALUE_LENGTH, Values
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import EdgeType, Kind

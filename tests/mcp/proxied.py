@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.engine import Satchel
-from satchel.mcp.proxy import Pipes, run_proxy
-from satchel.mcp.proxy_context import ProxyContexts
+from satchel.mcp.proxy import Pipes, ProxyContexts, run_proxy
 
 SERVER = (sys.executable, str(Path(__file__).with_name("odd_server.py")))
 PATIENCE = 30.0

@@ -108,7 +108,7 @@ def test_large_lines_pass_in_both_directions(engine: Satchel) -> None:
 
 
 def test_lines_too_long_to_be_looked_at_pass_too(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.mcp.proxy_lines.LONGEST_LINE", 100_000)
+    monkeypatch.setattr("satchel.mcp.proxy_pipes.LONGEST_LINE", 100_000)
     with proxy(lambda: engine) as client:
         client.write(request("echo", 1, text="y" * 300_000))
         client.write({"jsonrpc": "2.0", "id": 2, "method": "next"})
@@ -146,18 +146,18 @@ def test_a_slow_assembly_holds_one_result_up_and_no_other(monkeypatch: pytest.Mo
         go.wait(60)
         return missing()
 
-    monkeypatch.setattr("satchel.mcp.proxy_context.ProxyContexts.deadline_seconds", lambda _: 0.05)
+    monkeypatch.setattr("satchel.mcp.proxy.ProxyContexts.deadline_seconds", lambda _: 0.05)
     with proxy(slow) as client:
         assert len(client.call("echo", 1)["result"]["content"]) == 1
         assert client.note() == "satchel proxy: no context: not assembled within 0.05 s (the setting tools.deadline_s)"
-        monkeypatch.setattr("satchel.mcp.proxy_context.ProxyContexts.deadline_seconds", lambda _: 60.0)
+        monkeypatch.setattr("satchel.mcp.proxy.ProxyContexts.deadline_seconds", lambda _: 60.0)
         assert len(client.call("echo", 2)["result"]["content"]) == 1
         go.set()
 
 
 def test_other_messages_overtake_a_result_that_waits(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    enriched = "satchel.mcp.proxy_context.ProxyContexts.enriched"
+    enriched = "satchel.mcp.proxy.ProxyContexts.enriched"
     monkeypatch.setattr(enriched, lambda _self, _request, line: (go.wait(60), line)[1])
     with proxy(lambda: engine, tools=["echo"]) as client:
         client.write(request("echo", 1))
@@ -169,7 +169,7 @@ def test_other_messages_overtake_a_result_that_waits(engine: Satchel, monkeypatc
 
 def test_a_result_that_waits_at_the_end_is_not_lost(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
-    enriched = "satchel.mcp.proxy_context.ProxyContexts.enriched"
+    enriched = "satchel.mcp.proxy.ProxyContexts.enriched"
     monkeypatch.setattr(enriched, lambda _self, _request, line: (go.wait(60), line)[1])
     monkeypatch.setattr("satchel.mcp.proxy.END_SECONDS", 0.3)
     with proxy(lambda: engine) as client:
@@ -239,7 +239,7 @@ def test_a_server_that_stops_listening_and_lives_on_ends_with_the_client(engine:
 
 
 def test_a_command_that_is_none_is_refused(engine: Satchel) -> None:
-    from satchel.mcp.proxy_child import Child
+    from satchel.mcp.proxy_pipes import Child
 
     with pytest.raises(UsageError, match="cannot run 'no-such-server': No such file"):
         Child(["no-such-server"])

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.mcp import proxy_lines
-from satchel.mcp.proxy_lines import Output, lines
-from satchel.mcp.proxy_messages import (
+from satchel.mcp import proxy_pipes
+from satchel.mcp.proxy_pipes import Output, lines
+from satchel.mcp.relay import (
+    Relay,
     Request,
     answered_keys,
     cancelled_key,
@@ -23,7 +24,6 @@ from satchel.mcp.proxy_messages import (
     tool_names,
     with_context,
 )
-from satchel.mcp.proxy_relay import Relay
 
 ITEM = {"type": "text", "text": "added \u00e9"}
 USED = {"items": [], "tokens": 1}
@@ -140,8 +140,8 @@ def test_a_list_of_tools_is_compared_only_where_it_is_whole() -> None:
 def test_lines_put_together_are_what_was_read(given_lines: list[bytes], last: bytes) -> None:
     raw = b"".join(line + b"\n" for line in given_lines) + last.replace(b"\n", b"")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proxy_lines, "CHUNK_BYTES", 7)
-        patch.setattr(proxy_lines, "LONGEST_LINE", 20)
+        patch.setattr(proxy_pipes, "CHUNK_BYTES", 7)
+        patch.setattr(proxy_pipes, "LONGEST_LINE", 20)
         assert list(map(joined, lines(piped(raw)))) == raw.splitlines(keepends=True) or raw.count(b"\r")
         assert b"".join(map(joined, lines(piped(raw)))) == raw
 
@@ -238,7 +238,7 @@ def test_answers_of_a_batch_pass_as_they_are() -> None:
 
 
 def test_the_oldest_requests_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.mcp.proxy_relay.MOST_REQUESTS", 2)
+    monkeypatch.setattr("satchel.mcp.relay.MOST_REQUESTS", 2)
     relayed = Relayed()
     for identity in (1, 2, 3):
         relayed.relay.sees(call(identity))

@@ -15,15 +15,15 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.assemble import pack, stream
+from satchel.assemble import pack, pipeline
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.packer import BUDGET, CLEARLY_LESS
 from satchel.assemble.render import RenderRequest, render_with_usage
-from satchel.assemble.render.parse import parse
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
 from satchel.clean import clean_text
 from satchel.redact import redact
+from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
 from tests.oracle import cl100k, o200k
@@ -80,7 +80,7 @@ def assemble(satchel: Satchel, question: str, **options: Any) -> Assembly:
         frames[text] = rendering
         return text, used
 
-    with mock.patch.object(stream, "fit", spy), mock.patch.object(pack, "render_with_usage", written):
+    with mock.patch.object(pipeline, "fit", spy), mock.patch.object(pack, "render_with_usage", written):
         caught.context = satchel.answer(request)
     caught.rendering = frames.get(caught.context.text, caught.rendering)
     return caught

@@ -21,13 +21,13 @@ from markdown_it import MarkdownIt
 
 from satchel import Satchel
 from satchel.assemble import dedupe
-from satchel.assemble.render import RenderRequest, render, sections
-from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.parse import parse
-from satchel.assemble.render.records import heading, heading_name, kind_label, record_body, record_name
-from satchel.learn.lessons import Value, value_bundle
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render.entities import sections
+from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
+from satchel.learn.entries import Value
+from satchel.learn.records import value_bundle
 from satchel.sources.conversations import Exchange
-from satchel.testing import TinyRepository
+from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View
 from tests.evaluation import data_file
 

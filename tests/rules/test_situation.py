@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.render.parse import parse
 from satchel.errors import UsageError
 from satchel.rules.injection import KeyRequest, Supplied
 from satchel.rules.situation import make_situation
+from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import Context, Format, Trust
 from tests.rules import golden

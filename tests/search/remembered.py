@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.learn.bundles import experience_bundle, memory_bundle
 from satchel.learn.entries import Experience, Lesson, Memory, Outcome, RootCause
+from satchel.learn.records import experience_bundle, memory_bundle
 from satchel.learn.scope import Notebook
 from satchel.learn.transcripts import put_exchanges
 from satchel.search.filters import make_filters

@@ -12,11 +12,10 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.call_sites import call_site_lines
-from satchel.assemble.render.parse import parse
 from satchel.search.change_relations import Impact, impact_of_question, speaks_of_impact, with_impact
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
-from satchel.testing import TinyRepository
+from satchel.testing import TinyRepository, parse
 from satchel.tokens import counter
 from satchel.types import Format, Kind
 

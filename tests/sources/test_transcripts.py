@@ -84,7 +84,7 @@ def test_lines_of_unknown_types_and_of_the_program_are_passed_over_and_counted()
 
 def test_broken_lines_are_named_by_number_and_the_rest_is_read() -> None:
     transcript = read(b"{half", b"[1]", b"  ", b"x" * (LINE_BYTES + 1), line("user", "Hello"))
-    assert [(row.number, row.message.split(":")[0]) for row in transcript.broken] == [
+    assert [(number, message.split(":")[0]) for number, message in transcript.broken] == [
         (1, "not JSON"),
         (2, "not a JSON object but list"),
         (4, "the line has 100,001 bytes"),

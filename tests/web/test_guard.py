@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from satchel.engine import Satchel
 from satchel.web.access import Access
 from satchel.web.application import routes
-from satchel.web.guard import SAFE_HEADERS
+from satchel.web.middleware import SAFE_HEADERS
 from tests.web.asking import ADDRESS, PORT, TOKEN, client_of, nothing
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE")

@@ -15,7 +15,7 @@ from satchel.calls.operation import Operation
 from satchel.calls.registry import OPERATIONS
 from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError
-from satchel.web.faults import refusal_of
+from satchel.web.error_responses import refusal_of
 from tests.e2e.command import Satchel as Command
 from tests.web.asking import client_of
 

@@ -14,12 +14,11 @@ from satchel.engine import Satchel
 from satchel.errors import StoreError
 from satchel.index.lock import holder
 from satchel.testing import TinyRepository
-from satchel.web.access import Access
+from satchel.web.access import Access, own_origins
 from satchel.web.application import application
-from satchel.web.origins import own_origins
-from satchel.web.refusals import BUSY, STOPPING
-from satchel.web.served import Served, served
-from satchel.web.turns import ClientGoneError, RefusedError, ShouldStop, Turns
+from satchel.web.error_responses import BUSY, STOPPING
+from satchel.web.request_queue import ClientGoneError, RefusedError, RequestQueue, ShouldStop
+from satchel.web.state import ServerState, server_state
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
 PATIENCE_SECONDS = 60
@@ -55,7 +54,7 @@ async def happened(event: threading.Event) -> None:
 
 def test_work_runs_in_a_thread_and_its_result_comes_back() -> None:
     async def test() -> None:
-        turns = Turns(1, 0, "test")
+        turns = RequestQueue(1, 0, "test")
         here = threading.get_ident()
         assert await turns.run(lambda _: threading.get_ident(), Client().receive) != here
         with pytest.raises(ZeroDivisionError):
@@ -66,7 +65,7 @@ def test_work_runs_in_a_thread_and_its_result_comes_back() -> None:
 
 
 def test_there_are_so_many_places_and_no_more() -> None:
-    turns = Turns(2, 1, "test")
+    turns = RequestQueue(2, 1, "test")
     with turns.admitted(), turns.admitted(), turns.admitted():
         with pytest.raises(RefusedError) as refused, turns.admitted():
             pass
@@ -84,7 +83,7 @@ def test_there_are_so_many_places_and_no_more() -> None:
 def test_a_full_queue_tells_the_next_one_to_come_again(repository: TinyRepository, tmp_path: Path, path: str) -> None:
     limits = {"serve.threads": 1, "serve.waiting": 0}
     with Satchel.open(root=repository.root, environ=environment(tmp_path), settings=limits) as engine:
-        shared = served(engine)
+        shared = server_state(engine)
         with client_of(engine, shared=shared) as client, shared.asking.admitted():
             answer = client.post(path, json={"question": "function"})
             assert answer.status_code == 503
@@ -95,7 +94,7 @@ def test_a_full_queue_tells_the_next_one_to_come_again(repository: TinyRepositor
 
 def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
     async def test() -> None:
-        turns = Turns(1, 5, "test")
+        turns = RequestQueue(1, 5, "test")
         begun, ended, never = threading.Event(), threading.Event(), threading.Event()
 
         def until_stopped(should_stop: ShouldStop) -> None:
@@ -124,7 +123,7 @@ def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
 
 def test_work_waits_for_what_has_to_come_first() -> None:
     async def test() -> None:
-        turns = Turns(1, 0, "test")
+        turns = RequestQueue(1, 0, "test")
         first = asyncio.get_running_loop().create_future()
         done = threading.Event()
         waits = asyncio.ensure_future(turns.run(lambda _: done.set(), Client().receive, first))
@@ -144,7 +143,7 @@ def test_work_waits_for_what_has_to_come_first() -> None:
 
 def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
     async def test() -> None:
-        turns = Turns(1, 1, "test")
+        turns = RequestQueue(1, 1, "test")
         first = asyncio.get_running_loop().create_future()
         waits = asyncio.ensure_future(turns.run(lambda _: None, Client().receive, first))
         await asyncio.wait({waits}, timeout=0)
@@ -159,7 +158,7 @@ def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
 
 def test_work_that_does_not_stop_is_told_to_whoever_closes() -> None:
     async def test() -> None:
-        turns = Turns(1, 0, "test")
+        turns = RequestQueue(1, 0, "test")
         begun, release = threading.Event(), threading.Event()
 
         def deaf(_: ShouldStop) -> None:
@@ -197,7 +196,7 @@ def scope_of(path: str) -> dict[str, object]:
 class Watched:
     """Stands in for the progress of a server: holds the index run up until it is released."""
 
-    def __init__(self, shared: Served) -> None:
+    def __init__(self, shared: ServerState) -> None:
         self.begun, self.released = threading.Event(), threading.Event()
         self._advance = shared.indexing.advance
         shared.indexing.advance = self.advance  # type: ignore[method-assign]
@@ -214,7 +213,7 @@ def test_a_client_that_drops_its_question_stops_the_index_run_and_frees_the_lock
 ) -> None:
     async def test() -> None:
         with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
-            shared = served(engine)
+            shared = server_state(engine)
             watched = Watched(shared)
             app = application(shared, own_origins("127.0.0.1", PORT), Access(TOKEN, PORT))
             dropped, body = Client(), iter([b'{"question": "function"}'])
@@ -247,7 +246,7 @@ def test_a_question_waits_for_the_first_index_while_the_state_is_shown(
     repository: TinyRepository, tmp_path: Path
 ) -> None:
     with Satchel.open(root=repository.root, environ=environment(tmp_path)) as engine:
-        shared = served(engine)
+        shared = server_state(engine)
         watched = Watched(shared)
         with client_of(engine, shared=shared) as client:
             assert watched.begun.wait(PATIENCE_SECONDS)
@@ -281,7 +280,7 @@ def test_a_first_index_that_fails_is_told_and_ends_the_waiting(
             raise StoreError("the disk is full")
 
         monkeypatch.setattr(engine, "refresh", full)
-        shared = served(engine)
+        shared = server_state(engine)
         with client_of(engine, shared=shared) as client:
             answer = client.post("/api/search", json={"question": "function"})
             assert answer.status_code == 500

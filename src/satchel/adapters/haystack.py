@@ -21,8 +21,8 @@ except ImportError as error:
 class SatchelRetriever:
     """The items of one packed context as documents, most relevant first, together within `max_tokens`.
 
-    `root` is any folder of the project, unless an `engine` (an open `Satchel`) is given, which is not written to a
-    pipeline. `top_k` bounds the documents; None takes all that fit. `options` are those of `Satchel.assemble`.
+    `root` is any folder of the project; an `engine` (an open `Satchel`) replaces it and is not written to a pipeline.
+    `top_k` bounds the documents, None means all that fit. `options` are those of `Satchel.assemble`.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class SatchelRetriever:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SatchelRetriever:
         """The component that `to_dict` wrote."""
-        made: SatchelRetriever = default_from_dict(cls, data)
-        return made
+        retriever: SatchelRetriever = default_from_dict(cls, data)
+        return retriever
 
 
 def _document(item: PackedItem) -> Document:

@@ -23,8 +23,8 @@ except ImportError as error:
 class SatchelRetriever(BaseRetriever):
     """The items of one packed context as documents, most relevant first, together within `max_tokens`.
 
-    `root` is any folder of the project, unless an `engine` (an open `Satchel`) is given. `top_k` bounds the documents;
-    None takes all that fit. `options` are those of `Satchel.assemble`: `types`, `session`, `min_score` ...
+    `root` is any folder of the project; an `engine` (an open `Satchel`) replaces it. `top_k` bounds the documents, None
+    means all that fit. `options` are those of `Satchel.assemble`: `types`, `session`, `min_score` ...
     """
 
     root: str = "."

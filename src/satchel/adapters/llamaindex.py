@@ -24,8 +24,8 @@ _UNSHOWN = ["id", "score", "tokens", "handle"]
 class SatchelRetriever(BaseRetriever):
     """The items of one packed context as nodes, most relevant first, their texts together within `max_tokens`.
 
-    `root` is any folder of the project, unless an `engine` (an open `Satchel`) is given. `top_k` bounds the nodes; None
-    takes all that fit. `options` are those of `Satchel.assemble`; what else there is goes to LlamaIndex.
+    `root` is any folder of the project; an `engine` (an open `Satchel`) replaces it. `top_k` bounds the nodes, None
+    means all that fit. `options` are those of `Satchel.assemble`; LlamaIndex gets all other arguments.
     """
 
     def __init__(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from satchel.engine import Satchel
 from satchel.errors import MissingExtraError, UsageError
-from satchel.types import Context
+from satchel.types import Context, ContextItem
 
 
-@dataclass(frozen=True, slots=True)
-class PackedItem:
+class PackedItem(NamedTuple):
     """One file or record: what is shown of it, how relevant it is (0 to 1), and where it comes from.
 
     `metadata` has `id`, `kind`, `path` and `lines` (`10-40,60-71`; both empty for a record), `title`, `score`,
@@ -38,15 +36,15 @@ class Packer:
         self._options = {**(options or {}), "max_tokens": max_tokens}
 
     def ask(self, query: str, top_k: int | None = None) -> list[PackedItem]:
-        """The items that answer a query, most relevant first: all that fit into the budget, at most `top_k`.
+        """The items that answer a query, most relevant first: as many as fit into the budget, at most `top_k`.
 
         Raises UsageError for an empty query or impossible options.
         """
-        return packed_items(self._opened().assemble(query, **self._asked(top_k)))
+        return _packed_items(self._opened().assemble(query, **self._limited(top_k)))
 
     async def aask(self, query: str, top_k: int | None = None) -> list[PackedItem]:
         """`ask` as a coroutine."""
-        return packed_items(await self._opened().aassemble(query, **self._asked(top_k)))
+        return _packed_items(await self._opened().aassemble(query, **self._limited(top_k)))
 
     def close(self) -> None:
         """Close the engine if it was opened here; the next question opens it again."""
@@ -54,7 +52,7 @@ class Packer:
             self._engine.close()
             self._engine, self._own = None, False
 
-    def _asked(self, top_k: int | None) -> dict[str, Any]:
+    def _limited(self, top_k: int | None) -> dict[str, Any]:
         if top_k is None:
             return dict(self._options)
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
@@ -67,27 +65,24 @@ class Packer:
         return self._engine
 
 
-def packed_items(context: Context) -> list[PackedItem]:
-    """The items of a context by their relevance, which all kinds measure alike; equal ones as the context has them."""
-    return [
-        PackedItem(
-            item.id,
-            item.content,
-            item.relevance,
-            {
-                "id": item.id,
-                "kind": item.source,
-                "path": item.location.path if item.location is not None else "",
-                "lines": ",".join(f"{start}-{end}" for start, end in item.spans),
-                "title": item.title,
-                "score": item.relevance,
-                "tokens": item.tokens,
-                "handle": item.handle,
-                "trust": item.trust.value,
-            },
-        )
-        for item in sorted(context.items, key=lambda item: -item.relevance)
-    ]
+def _packed_items(context: Context) -> list[PackedItem]:
+    """The items of a context by their relevance, which all kinds measure alike; equal ones keep their order."""
+    return [_packed_item(item) for item in sorted(context.items, key=lambda item: -item.relevance)]
+
+
+def _packed_item(item: ContextItem) -> PackedItem:
+    metadata = {
+        "id": item.id,
+        "kind": item.source,
+        "path": item.location.path if item.location is not None else "",
+        "lines": ",".join(f"{start}-{end}" for start, end in item.spans),
+        "title": item.title,
+        "score": item.relevance,
+        "tokens": item.tokens,
+        "handle": item.handle,
+        "trust": item.trust.value,
+    }
+    return PackedItem(item.id, item.content, item.relevance, metadata)
 
 
 def missing(extra: str, package: str) -> MissingExtraError:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.passages import best_run, excerpt, matches
-from satchel.assemble.read import Lines, around
-from satchel.assemble.strategies import Remark, Source, Strategy, shortenings
+from satchel.assemble.source_lines import Lines, around
+from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
 from satchel.types import Detail, Document, Hit, Kind, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6

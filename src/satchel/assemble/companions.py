@@ -8,21 +8,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from satchel.assemble.candidates import (
     CHARACTERS_PER_TOKEN,
     Candidate,
     Step,
     cut_note,
+    declaration_steps,
     lines_size,
     within_blanks,
     without_trailers,
 )
 from satchel.assemble.imports import binding
-from satchel.assemble.passages import excerpt
-from satchel.assemble.read import Lines
-from satchel.assemble.shown import Group, subtract
+from satchel.assemble.section import Group, subtract
+from satchel.assemble.source_lines import Lines
+from satchel.assemble.truncation import excerpt
 from satchel.types import Detail, Document, Freshness, Import, Kind, Outline
+
+if TYPE_CHECKING:
+    from satchel.sources.change import Change
+
 
 IMPORT_VALUE = 0.3
 """Share of the value of the code that its import lines have. Of 0.02, 0.1, 0.3, 0.5 and 1 the best on 296 issues:
@@ -132,3 +138,32 @@ def followers(imports: Imports | None, asked: AbstractSet[str]) -> Follow:
         return rest if imports is None or candidate.hit.partial else [*imports(candidate, step), *rest]
 
     return follow
+
+
+SIGNATURE_CHARACTERS = 80
+"""Of a signature with its frame, for ordering only."""
+
+
+def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
+    """The candidates; those that the change touches as one signature a definition, without one not at all."""
+    from satchel.search.change_impact import is_changed  # here, because few questions are about a change
+
+    kept: list[Candidate] = []
+    signed: set[str] = set()
+    for candidate in candidates:
+        ranges = candidate.steps[0].ranges
+        if not ranges or not is_changed(change, candidate.hit, *ranges[-1]):
+            kept.append(candidate)
+            continue
+        declared = declaration_steps(candidate.document, lines)
+        if declared and candidate.document.id not in signed:
+            signed.add(candidate.document.id)
+            kept.append(_signature(candidate, declared[0]))
+    return kept
+
+
+def _signature(candidate: Candidate, step: Step) -> Candidate:
+    size = SIGNATURE_CHARACTERS / CHARACTERS_PER_TOKEN
+    made = Candidate(candidate.hit, candidate.value, size, step.ranges[0][0], lambda: (step,))
+    made.group = candidate.group
+    return made

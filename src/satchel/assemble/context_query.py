@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from satchel.assemble.plan import ROLE_KINDS
+from satchel.assemble.plans import ROLE_KINDS
 from satchel.assemble.views import BlockEntity, BlockSummary, as_blocks
 from satchel.errors import UsageError
 from satchel.types import CONTEXT_TYPES, Context, Failure, Location, Role

@@ -1,24 +1,98 @@
-"""Asking every section at once, each with a deadline. What fails or is late becomes a note; the others still answer."""
+"""Search: every section of a plan is asked at once, each with a deadline. What fails or is late becomes a note."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from satchel import logs
-from satchel.assemble.plan import PlannedSection
+from satchel import logs, outside
+from satchel.assemble.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError
-from satchel.search.searcher import SearchResult
-from satchel.types import Failure
+from satchel.search.absent import absent_words
+from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
+from satchel.search.dense import Meaning, scores
+from satchel.search.query import Query, analyse
+from satchel.search.retrievers import silent
+from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
+from satchel.search.strength import answer_strength
+from satchel.search.votes import Votes
+from satchel.store.protocol import Store
+from satchel.types import Failure, Hit, Kind
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
-Ask = Callable[[PlannedSection], SearchResult]
+    from satchel.assemble.freshness import ListChanged
+    from satchel.assemble.items import CountLines
+    from satchel.assemble.receipts.session import Account
+    from satchel.assemble.request import AssembleRequest
+    from satchel.assemble.source_lines import FileLines
+    from satchel.embed.protocol import Embedder
+
+MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
+"""Kinds stored in the durable memory file; all others are derived and stored in the index."""
+
+SMALL_BUDGET_TOKENS = 10
+FEWEST_WINDOWS = 100
+"""Below 4,000 tokens there are fewer candidates, one for each ten tokens: each is read, cleaned and compared before
+it turns out not to fit, and a window that is worth its place has thirty tokens or more."""
+
+SMALL_CANDIDATE_TOKENS = 20
+"""A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
+
+MOST_SECTIONS_ALIKE = 3
+"""Sections of a plan that may match the same records: each gets enough of them to have its own ones left."""
+
+SPARE_RECORDS = 4
+"""Records that a section gets beyond those it may show: some turn out too large, or say what another one says. Each
+costs a third of a millisecond to prepare."""
+
 OpenExecutor = Callable[[], "Executor"]
-"""Gives the executor to ask in; called only where there is something to ask beside something else."""
+"""Gives the executor to search in; called only where several sections are searched at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """What the pipeline works with; everything else is in the request. `memory` is None while nothing is remembered.
+
+    `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
+    `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
+    `embedder` turns the question into a vector, to be compared with those of records; without it words answer alone.
+    `account` knows what the session has received already; without it everything is new.
+    """
+
+    store: Store
+    lines: FileLines
+    key: bytes
+    open_executor: OpenExecutor | None = None
+    allow: tuple[str, ...] = ()
+    memory: Store | None = None
+    count_lines: CountLines | None = None
+    changed_files: ListChanged | None = None
+    embedder: Embedder | None = None
+    account: Account | None = None
+
+    def store_of(self, kind: Kind) -> Store:
+        """The store of a kind: what cannot be derived again is in the memory file."""
+        return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
+
+    def kinds(self) -> dict[Kind, int]:
+        """How many documents there are of each kind."""
+        counts = dict(self.store.kinds())
+        if self.memory is not None:
+            counts |= {kind: count for kind, count in self.memory.kinds().items() if kind in MEMORY_KINDS}
+        return counts
+
+    @property
+    def revision(self) -> str:
+        """A value that changes with every published write to either store."""
+        return self.store.revision if self.memory is None else f"{self.store.revision}+{self.memory.revision}"
+
+    def meaning(self, question: str) -> Meaning | None:
+        """The question as a vector, worked out when first needed; None without an embedder."""
+        return Meaning(self.embedder, question) if self.embedder is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,37 +103,149 @@ class Gathered:
     result: SearchResult
 
 
-def gather(
-    plan: Sequence[PlannedSection], ask: Ask, open_executor: OpenExecutor | None, deadline_seconds: float
-) -> tuple[list[Gathered], list[Failure]]:
-    """Results in the order of the plan, and a failure for every section without one.
+Search = Callable[[PlannedSection], SearchResult]
 
-    Without an executor, or for a single section, the sections are asked one after the other in this thread.
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the search for a question came to. `embedder_failures` are those of turning it into a vector."""
+
+    query: Query
+    plan: Plan
+    impact: Impact | None
+    rows: Sequence[Gathered]
+    failures: Sequence[Failure]
+    embedder_failures: Sequence[Failure]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The stemmed terms of the question."""
+        return frozenset(term.term for term in self.query.terms)
+
+    @property
+    def vector_counts(self) -> dict[str, str]:
+        """How many records of each type took part with a vector: `{"memories": "12/40"}`."""
+        return {
+            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.documents}"
+            for row in self.rows
+            if row.result.with_vectors is not None
+        }
+
+    def missing_words(self, bench: Workbench) -> tuple[str, ...]:
+        """The telling words of the question that occur nowhere in what was searched for it."""
+        kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
+        if len(kinds) > 1:  # what only a commit message mentions is not here
+            kinds.pop(Kind.COMMIT, None)
+        missing = absent_words(self.query, (bench.store_of(kind).lexicon(kind) for kind in kinds))
+        is_sure = self.impact is not None and self.impact.is_sure
+        return tuple(word for word in missing if not is_act(word)) if is_sure else missing
+
+
+def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Findings:
+    """Search for everything that the plan of a request asks for.
+
+    `with_impact` adds what depends on the change, or on the definition that the question names.
     """
-    if open_executor is None or len(plan) < 2:
-        return _collect(plan, [_caller(ask, section) for section in plan], deadline_seconds)
-    executor = open_executor()
-    futures = [executor.submit(ask, section) for section in plan]
-    return _collect(plan, [_awaiter(future) for future in futures], deadline_seconds)
+    question = outside.text(request.query, bench.allow)
+    query, impact = analyse(question), None
+    if request.change is not None and with_impact:
+        from satchel.search.change_impact import (  # here, because few questions are about a change
+            blended,
+            impact_of_change,
+        )
+
+        query = blended(query, request.change)
+        impact = impact_of_change(request.change, bench.store)
+    elif with_impact:
+        impact = impact_of_question(query, bench.store)
+    plan = plan_of(request, bench.kinds())
+    meaning = bench.meaning(question)
+    search = _section_search(request, bench, query, meaning, impact)
+    rows, failures = gather(plan.sections, search, bench.open_executor, request.deadline_seconds)
+    embedder_failures = [meaning.failure] if meaning is not None and meaning.failure is not None else []
+    return Findings(query, plan, impact, round_robin(rows) if plan.unique else rows, failures, embedder_failures)
 
 
-def _caller(ask: Ask, section: PlannedSection) -> Callable[[float], SearchResult]:
-    return lambda _seconds: ask(section)
+def _section_search(
+    request: AssembleRequest, bench: Workbench, query: Query, meaning: Meaning | None, impact: Impact | None
+) -> Search:
+    votes = Votes(query, bench.store)
+    candidates = candidate_count(request.max_tokens)
+    off = silent(request.searches)
+
+    def search(section: PlannedSection) -> SearchResult:
+        store = bench.store_of(section.kind)
+        filters = request.filters if section.filters is None else section.filters
+        if section.ranked_by is not None:
+            most = request.limit * MOST_SECTIONS_ALIKE
+            from satchel.search.rank_without_query import known_records
+
+            return known_records(store, section.kind, section.ranked_by, most=most, filters=filters, now=request.now)
+        own = (analyse(section.question), None) if section.question else (query, votes)
+        result = search_kind(
+            store, section.kind, own[0], votes=own[1], candidates=candidates, silent=off, filters=filters,
+            likeness=scores(store, section.kind, meaning), now=request.now, weights=request.file_weights,
+        )  # fmt: skip
+        return _with_related(result, section.kind, request, store, impact)
+
+    return search
 
 
-def _awaiter(future: Future[SearchResult]) -> Callable[[float], SearchResult]:
-    return lambda seconds: future.result(timeout=seconds)
+def _with_related(
+    result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
+) -> SearchResult:
+    """The result with what depends on the change or the definition that is asked about, or with the callers."""
+    if impact is None:
+        if not request.callers or kind is not Kind.CODE:
+            return result
+        from satchel.search.change_relations import with_callers
+
+        return with_callers(result, store)
+    if request.change is not None:
+        from satchel.search.change_impact import with_change
+
+        return with_change(result, request.change, store, kind, impact)
+    if kind is Kind.CODE:
+        return with_impact(result, impact, store)
+    return beside_impact(result) if impact.is_sure and kind in (Kind.DOC, Kind.COMMIT) else result
 
 
-def _collect(
-    plan: Sequence[PlannedSection], waits: Sequence[Callable[[float], SearchResult]], deadline_seconds: float
+def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
+    """Searches one kind after the other for one question, by words and, where there are vectors, by meaning.
+
+    `options` (candidates, filters, now) are those of `search_kind`.
+    """
+    meaning = bench.meaning(query.text)
+
+    def search(kind: Kind) -> SearchResult:
+        store = bench.store_of(kind)
+        return search_kind(store, kind, query, likeness=scores(store, kind, meaning), **options)
+
+    return search
+
+
+def candidate_count(max_tokens: int) -> int:
+    """How many windows are looked at for a budget."""
+    few = min(CANDIDATE_WINDOWS, max_tokens // SMALL_BUDGET_TOKENS)
+    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_WINDOWS)
+
+
+def gather(
+    sections: Sequence[PlannedSection], search: Search, open_executor: OpenExecutor | None, deadline_seconds: float
 ) -> tuple[list[Gathered], list[Failure]]:
+    """Results in the order of the sections, and a failure for every section without one.
+
+    Without an executor, or for a single section, the sections are searched one after the other in this thread.
+    """
     started = time.monotonic()
+    executor = open_executor() if open_executor is not None and len(sections) > 1 else None
+    futures = [executor.submit(search, section) for section in sections] if executor is not None else []
     gathered, failures = [], []
-    for section, wait in zip(plan, waits, strict=True):
+    for index, section in enumerate(sections):
         result = SearchResult(())
         try:
-            result = wait(max(deadline_seconds - (time.monotonic() - started), 0.0))
+            left = max(deadline_seconds - (time.monotonic() - started), 0.0)
+            result = futures[index].result(timeout=left) if futures else search(section)
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
@@ -68,3 +254,46 @@ def _collect(
             failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
         gathered.append(Gathered(section, result))
     return gathered, failures
+
+
+def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
+    """The sections with each record in one of them.
+
+    The sections choose in turn, in their order, each the best that is left of its result: so every section gets its
+    best, and a record alone goes to the first section that it fits. Files stay where they are.
+    """
+    waiting = [list(reversed(row.result.hits)) for row in rows]
+    chosen: list[list[Hit]] = [[] for _ in rows]
+    taken: set[tuple[str, int]] = set()
+    while any(waiting):
+        for row, hits, own in zip(rows, waiting, chosen, strict=True):
+            if len(own) == row.section.limit + SPARE_RECORDS and own[0].document.location is None:
+                hits.clear()
+            while hits:
+                hit = hits.pop()
+                if hit.document.location is not None:
+                    own.append(hit)
+                    break
+                identity = (hit.document.kind.value, int(hit.document.fields["bundle"]))  # equal for all of its sides
+                if identity not in taken:
+                    own.append(hit)
+                    taken.add(identity)
+                    break
+    return [replace(row, result=replace(row.result, hits=tuple(own))) for row, own in zip(rows, chosen, strict=True)]
+
+
+def balance(rows: Sequence[Gathered]) -> list[Gathered]:
+    """The rows with code and prose on one scale, where both were searched for the question itself."""
+    searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
+    results = balanced(searched)
+    return [
+        replace(row, result=results[row.section.kind])
+        if row.section.is_searched and row.result is searched[row.section.kind]
+        else row
+        for row in rows
+    ]
+
+
+def strength_of(rows: Sequence[Gathered]) -> float:
+    """How well the question is answered by all that was searched for it."""
+    return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from satchel.assemble.read import Range
-from satchel.assemble.shown import subtract
+from satchel.assemble.section import subtract
+from satchel.assemble.source_lines import Range
 from satchel.types import Import, Outline, Role
 
 SHORTEST_STEM = 3

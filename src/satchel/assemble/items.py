@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from satchel.assemble.candidates import Candidate, Range, within_blanks
-from satchel.assemble.fresh import freshness_of, gravest
-from satchel.assemble.links import also_at, merged_with
-from satchel.assemble.section import Section
-from satchel.assemble.shown import Group, subtract
+from satchel.assemble.freshness import freshness_of, gravest
+from satchel.assemble.section import Group, Section, subtract
 from satchel.keys import handle, nonce
 from satchel.search.documents import ALSO
-from satchel.types import ContextItem, Cut, Detail, Freshness, Location, Piece, Role
+from satchel.sources.line_counts import Counted
+from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)
 
@@ -249,3 +248,101 @@ def record_metadata(identity: str, fields: Mapping[str, Any], created: float) ->
     if identity.startswith("commit:"):
         shown |= {"sha": identity.partition(":")[2], "files_changed": shown.pop("files", [])}
     return {"id": identity.partition(":")[2], "timestamp": created, **shown}
+
+
+_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+
+
+def shortened(items: Sequence[ContextItem]) -> int:
+    """How many items are not shown in full."""
+    return sum(bool(item.cuts) or (not item.spans and item.detail is not Detail.FULL) for item in items)
+
+
+def linked(items: Sequence[ContextItem]) -> tuple[ContextItem, ...]:
+    """The items, with `touches` (the shown paths) in the metadata of commits, `rests_on` (ids) in that of values."""
+    paths = {item.location.path for item in items if item.location is not None}
+    experiences = {own_id(item.id) for item in items if item.source == Kind.EXPERIENCE}
+    return tuple(_linked(item, paths, experiences) for item in items)
+
+
+def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> ContextItem:
+    if item.source == Kind.COMMIT:
+        name, targets = "touches", [path for path in item.metadata.get("files_changed", ()) if path in paths]
+    elif item.source == Kind.VALUE:
+        name, targets = "rests_on", [one for one in item.metadata.get("member_ids", ()) if one in experiences]
+    else:
+        return item
+    return replace(item, metadata={**item.metadata, name: targets}) if targets else item
+
+
+def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
+    """The other places of code that is shown: whole definitions of several lines.
+
+    An equal import line says nothing, and neither does `ordinal: n => n`. `of_line` is the first line, in the shown
+    file, of what stands there as well.
+    """
+    places: dict[str, dict[str, Any]] = {}
+    for candidate in candidates:
+        own = candidate.document.location
+        for twin in candidate.twins:
+            location = twin.document.location
+            if own is not None and location is not None and location.path != own.path and _is_worth_telling(twin):
+                places[twin.document.id] = {
+                    "id": twin.document.id,
+                    "path": location.path,
+                    "start_line": location.start_line,
+                    "end_line": location.end_line,
+                    "of_line": own.start_line,
+                }
+    return list(places.values())
+
+
+def merged_with(candidate: Candidate) -> list[dict[str, str]]:
+    """The records that a shown record stands for, because their bodies are equal."""
+    records = [twin.document for twin in candidate.twins if twin.document.location is None]
+    return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.document.id]
+
+
+def own_id(identity: str) -> str:
+    """The id of a record without its kind and without the side of it that was found."""
+    return identity.partition("::")[0].partition(":")[2]
+
+
+def _is_worth_telling(twin: Candidate) -> bool:
+    location = twin.document.location
+    return twin.document.role in _DECLARED and location is not None and location.end_line > location.start_line
+
+
+CountLines = Callable[[Iterable[str]], Counted]
+"""Commit ids -> their counts."""
+
+_PREFIX = f"{Kind.COMMIT}:"
+
+
+def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tuple[ContextItem, ...], list[Failure]]:
+    """The items, commits with `insertions` and `deletions` (None where unknown), and what could not be counted."""
+    counted = _counted((item.id for item in items), count)
+    shown = tuple(replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) for item in items)
+    return shown, list(counted.failures)
+
+
+def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:
+    """The hits, commits with `insertions` and `deletions` among their fields, and what could not be counted."""
+    counted = _counted((hit.document.id for hit in hits), count)
+    found = []
+    for hit in hits:
+        fields = {**hit.document.fields, **_fields(counted, hit.document.id)}
+        found.append(replace(hit, document=replace(hit.document, fields=fields)))
+    return found, list(counted.failures)
+
+
+def _counted(ids: Iterable[str], count: CountLines) -> Counted:
+    shas = [identity.removeprefix(_PREFIX) for identity in ids if identity.startswith(_PREFIX)]
+    return count(shas) if shas else Counted({})
+
+
+def _fields(counted: Counted, identity: str) -> dict[str, int | None]:
+    if not identity.startswith(_PREFIX):
+        return {}
+    insertions, deletions = counted.lines.get(identity.removeprefix(_PREFIX)) or (None, None)
+    return {"insertions": insertions, "deletions": deletions}

@@ -1,72 +1,30 @@
-"""The second half of the stream, for candidates from anywhere: fit, render, receipt."""
+"""The end of the pipeline, for candidates from anywhere: choose what fits, write it, and list what was left out."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Protocol
 
 from satchel import outside
-from satchel.assemble.items import build_items
-from satchel.assemble.links import linked
-from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, SMALLEST_PIECE, VALUE, Packer
-from satchel.assemble.plan import PLAIN, Plan
-from satchel.assemble.question import safe_question
-from satchel.assemble.receipt import omissions
-from satchel.assemble.references import references_alone, with_references
+from satchel.assemble.candidates import Candidate
+from satchel.assemble.items import build_items, linked, shortened
+from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
+from satchel.assemble.plans import Plan
 from satchel.assemble.render import RenderRequest, Stop, render, render_with_usage
-from satchel.assemble.render.opening import LIST_SHARE
+from satchel.assemble.render.frame import LIST_SHARE, shown_before_entry
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.section import Section
-from satchel.assemble.summary import LONGEST_SUMMARY, footer_name, summarised
+from satchel.assemble.section import Section, priority
+from satchel.assemble.thresholds import FILL, FillPolicy
+from satchel.keys import handle
 from satchel.redact import marks
 from satchel.tokens import TokenCounter, counter
-from satchel.types import Context, ContextItem, Failure, Kind, ShownBefore, Trust, Usage, View
+from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
 """Share of the budget of a kind that one document takes at most where several kinds were named."""
-
-REFILLS = 2
-"""How often the room that the exact count leaves is filled again; estimates are mostly too high by 2 to 5 %."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """The outcome of fitting: the text, its tokens and its items; all empty when not even the frame fits.
-
-    `stopped` says why nothing more is shown: "budget", "value", "limit", or empty where nothing more was found.
-    """
-
-    text: str
-    used: int
-    items: tuple[ContextItem, ...]
-    stopped: str = ""
-
-
-EMPTY = Fitted("", 0, ())
-
-
-@dataclass(frozen=True, slots=True)
-class Filling:
-    """How far the budget is filled.
-
-    Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget where an answer is to be kept short, 0 for the budget itself. `not_found` are telling words of the
-    question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out what is clearly weaker than something that did not
-    fit. `call_sites` are the lines that list who calls what the question asks about.
-    """
-
-    value_range: float = math.inf
-    limit: int = 0
-    not_found: tuple[str, ...] = ()
-    is_weak: bool = False
-    most_items: int = 1_000_000
-    shares: bool = False
-    is_strict: bool = True
-    call_sites: tuple[str, ...] = ()
-
 
 LEAST_NOTED = 300
 """Tokens of a budget from which the footer says how much of it was used."""
@@ -75,16 +33,28 @@ LEAST_NAMED = 1_000
 """Tokens of a budget from which the best of what was left out is named."""
 
 NOTE_TOKENS = 50
-"""What the footer takes: what was used, and the best of what was left out with its handles."""
+"""Tokens of the footer: what was used, and the best of what was left out with its handles."""
+
+LINES_SHARE = 0.1
+"""Share of the budget for lines about what a session has already: some twenty of them in 4,000 tokens; the new comes
+first."""
+
+LINE_TOKENS = 6
+"""`Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer."""
+
+LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
+"""Replaces the summary while the budget is filled: the numbers are only available afterwards, and no larger."""
+
+MOST_OMISSIONS = 20
+"""How many of the best candidates that are not shown are listed for each kind."""
 
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
-FILL = Filling()
-"""Everything that fits."""
+UNPLANNED = Plan(())
 
 
 class Marking(Protocol):
-    """What the frame of an answer needs: the key of its nonces, and the secrets that are none."""
+    """What the frame of an answer needs: the key of its nonces, and the texts that look like secrets but are not."""
 
     @property
     def key(self) -> bytes:
@@ -92,141 +62,102 @@ class Marking(Protocol):
 
     @property
     def allow(self) -> tuple[str, ...]:
-        """Patterns of texts that look like secrets and are none."""
+        """Patterns of texts that look like secrets but are not."""
 
 
 def pack(
     request: AssembleRequest,
     sections: Sequence[Section],
     marking: Marking,
-    problems: Sequence[Failure],
+    failures: Sequence[Failure],
     meta: Mapping[str, Any],
-    known: Sequence[ShownBefore] = (),
-    filling: Filling = FILL,
+    sent: Sequence[ShownBefore] = (),
+    policy: FillPolicy = FILL,
 ) -> Context:
-    """The second half of the stream, for candidates from anywhere: fit, render, receipt.
-
-    `known` is what the session has already and is only named.
-    """
-    token_counter = counter(request.tokenizer)
-    fitted = fit(request, marking, sections, token_counter, problems, known=known, filling=filling)
-    return answer(request, sections, fitted, token_counter, problems, meta, known)
+    """The context of these sections. `sent` is what the session has already and is only named."""
+    fitted = fit(request, marking, sections, failures, sent=sent, policy=policy)
+    return answer(request, sections, fitted, failures, meta, sent)
 
 
 def fit(
     request: AssembleRequest,
-    bench: Marking,
+    marking: Marking,
     sections: Sequence[Section],
-    token_counter: TokenCounter,
-    problems: Sequence[Failure],
-    plan: Plan = PLAIN,
-    known: Sequence[ShownBefore] = (),
-    filling: Filling = FILL,
+    failures: Sequence[Failure],
+    plan: Plan = UNPLANNED,
+    sent: Sequence[ShownBefore] = (),
+    policy: FillPolicy = FILL,
 ) -> Fitted:
-    """Choose what is shown and write it; the text is counted exactly and never over the limit.
+    """Choose what is shown and write it; the text is counted exactly and never over the limit."""
+    tokens = counter(request.tokenizer)
+    alone = _frame(request, marking, sections, failures, plan, policy)
+    frame = with_references(alone, sent, tokens, request.max_tokens) if sent else alone
 
-    Candidates are chosen by estimates in one pass. The written text is counted; what room is left is filled once more,
-    and while the text is over the limit the last candidates are taken back.
-    """
-    rendering = _frame(request, bench, sections, token_counter, problems, plan, filling)
-    alone = rendering
-    if known:
-        rendering = with_references(rendering, known, token_counter, request.max_tokens)
-    if not sections:
-        return _without_items(request, alone, known, token_counter)
-
-    def written() -> Fitted:
-        items = build_items(sections, bench.key)
+    def write() -> Fitted:
+        items = build_items(sections, marking.key)
         if not items:
-            return EMPTY
-        shown = summarised(rendering, items, sections) if request.show_meta else rendering
+            return Fitted()
+        stopped = _why_stopped(sections)
+        shown = summarised(frame, items, sections) if request.show_meta else frame
         if request.max_tokens >= LEAST_NOTED:
-            stop = STOPS.get(_why_stopped(sections), Stop.COMPLETE)
             overflow = omissions(sections, 0) if request.max_tokens >= LEAST_NAMED else ()
+            stop = STOPS.get(stopped, Stop.COMPLETE)
             shown = replace(shown, limit=request.max_tokens, stopped=stop, overflow=overflow)
-        text, used = render_with_usage(shown, items, request.format, token_counter.count)
-        return Fitted(text, used, tuple(items), _why_stopped(sections))
+        text, used = render_with_usage(shown, items, request.format, tokens.count)
+        return Fitted(text, used, tuple(items), stopped)
 
-    packer = _packer(request, sections, token_counter, filling)
-    limit = filling.limit or request.max_tokens
-    frame = token_counter.count(render(rendering, (), format=request.format))
-    noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
-    room = limit - frame - noted
-    fitted = _filled(packer, room, limit, written)
-    if not fitted.items or fitted.used > request.max_tokens:
-        return replace(_without_items(request, alone, known, token_counter), stopped=_why_stopped(sections))
-    return fitted
-
-
-def _filled(packer: Packer, room: int, limit: int, written: Callable[[], Fitted]) -> Fitted:
-    """The answer of at most `limit` tokens; `room` is what its items may take by estimate."""
-    packer.fill(room)
-    fitted = written()
-    for _ in range(REFILLS):
-        if not packer.is_full or limit - fitted.used < SMALLEST_PIECE or not packer.refill(limit - fitted.used):
-            break
-        fitted = written()
-    fitted = _taken_back(packer, fitted, limit, written)
-    for _ in range(REFILLS):  # what came out larger than estimated: the best of it in less room
-        if fitted.items or room < SMALLEST_PIECE:
-            break
-        room //= 2
-        packer.refill(room)
-        fitted = _taken_back(packer, written(), limit, written)
-    return fitted
+    if sections:
+        limit = policy.limit or request.max_tokens
+        noted = NOTE_TOKENS + int(request.max_tokens * LIST_SHARE) if request.max_tokens >= LEAST_NAMED else 0
+        room = limit - tokens.count(render(frame, (), format=request.format)) - noted
+        fitted = _packer(request, sections, tokens, policy).fit(room, limit, write)
+        if fitted.items and fitted.used <= request.max_tokens:
+            return fitted
+    text, used = _without_items(alone, sent, tokens, request.max_tokens, request.format)
+    return Fitted(text, used, (), _why_stopped(sections))
 
 
-def _packer(
-    request: AssembleRequest, sections: Sequence[Section], token_counter: TokenCounter, filling: Filling
-) -> Packer:
+def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: TokenCounter, policy: FillPolicy) -> Packer:
     return Packer(
         sections,
-        token_counter,
+        tokens,
         FRAMES[request.format],
-        value_range=filling.value_range,
-        most_items=filling.most_items,
-        shares=filling.shares,
-        document_share=ITEM_SHARE if filling.shares else 1.0,
+        value_range=policy.value_range,
+        most_items=policy.most_items,
+        shares=policy.shares,
+        document_share=ITEM_SHARE if policy.shares else 1.0,
         document_tokens=request.whole_item_tokens,
         shows_lines=request.show_code,
-        is_strict=filling.is_strict,
+        is_strict=policy.is_strict,
     )
 
 
-def _taken_back(packer: Packer, fitted: Fitted, limit: int, written: Callable[[], Fitted]) -> Fitted:
-    """What is left within the limit after the last admissions are taken back."""
-    while fitted.used > limit and packer.take_back(fitted.used - limit):
-        fitted = written()
-    return fitted
-
-
 def _why_stopped(sections: Sequence[Section]) -> str:
-    """Why nothing more is shown: no room, not worth its tokens, or nothing more was found (empty)."""
+    """Why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
     reasons = {reason for section in sections for reason in section.left.values()}
     return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
 
 
 def _frame(
     request: AssembleRequest,
-    bench: Marking,
+    marking: Marking,
     sections: Sequence[Section],
-    token_counter: TokenCounter,
-    problems: Sequence[Failure],
+    failures: Sequence[Failure],
     plan: Plan,
-    filling: Filling,
+    policy: FillPolicy,
 ) -> RenderRequest:
     """What the text says besides its items."""
     return RenderRequest(
-        not_found=filling.not_found,
-        weak=filling.is_weak,
-        call_sites=filling.call_sites,
-        query=safe_question(request.query, bench.allow),
+        not_found=policy.not_found,
+        weak=policy.is_weak,
+        call_sites=policy.call_sites,
+        query=outside.text(request.query, marking.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
-        failures=outside.failures(problems, bench.allow),
-        tokenizer=footer_name(token_counter) if request.show_meta else "",
+        failures=outside.failures(failures, marking.allow),
+        tokenizer=footer_name(counter(request.tokenizer)) if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
@@ -238,42 +169,143 @@ def _frame(
 
 
 def _without_items(
-    request: AssembleRequest, rendering: RenderRequest, known: Sequence[ShownBefore], token_counter: TokenCounter
-) -> Fitted:
+    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[str, int]:
     """The answer without items: it names what the session has already and what occurs nowhere, if there is room."""
-    summary = replace(rendering, truncated=False, summary="", weak=False)
-    if known:
-        return Fitted(*references_alone(summary, known, token_counter, request.max_tokens, request.format), ())
-    if not rendering.not_found:
-        return EMPTY
-    text = render(summary, (), format=request.format)
-    used = token_counter.count(text)
-    return Fitted(text, used, ()) if used <= request.max_tokens else EMPTY
+    summary = replace(frame, truncated=False, summary="", weak=False)
+    if sent:
+        return references_alone(summary, sent, tokens, max_tokens, layout)
+    if not frame.not_found:
+        return "", 0
+    text = render(summary, (), format=layout)
+    used = tokens.count(text)
+    return (text, used) if used <= max_tokens else ("", 0)
 
 
 def answer(
     request: AssembleRequest,
     sections: Sequence[Section],
     fitted: Fitted,
-    token_counter: TokenCounter,
-    problems: Sequence[Failure],
+    failures: Sequence[Failure],
     meta: Mapping[str, Any],
-    known: Sequence[ShownBefore] = (),
+    sent: Sequence[ShownBefore] = (),
 ) -> Context:
-    """The context of what was fitted, with what stayed out, what the session has already, and what failed."""
-    used_by_kind: dict[str, int] = {}
-    for item in fitted.items:
-        plural = Kind(item.source).plural
-        used_by_kind[plural] = used_by_kind.get(plural, 0) + 1
+    """The context of what was fitted, with what was left out, what the session has already, and what failed."""
+    tokens = counter(request.tokenizer)
+    redacted = marks(fitted.text)
     return Context(
-        query=safe_question(request.query),
+        query=outside.text(request.query),
         text=fitted.text,
         format=request.format,
         items=linked(fitted.items),
-        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact, fitted.stopped),
+        usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
         overflow=omissions(sections, fitted.used),
-        sources_used=used_by_kind,
-        failures=outside.failures(problems),
-        meta={**meta} | ({"redacted": redacted} if (redacted := marks(fitted.text)) else {}),
-        shown_before=tuple(known),
+        sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
+        failures=outside.failures(failures),
+        meta={**meta, "redacted": redacted} if redacted else {**meta},
+        shown_before=tuple(sent),
     )
+
+
+def footer_name(tokens: TokenCounter) -> str:
+    """What counted the tokens, and whether that is exact."""
+    return f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}"
+
+
+def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
+    """The frame with the numbers of this answer in it."""
+    short, left = shortened(items), left_out(sections)
+    parts = [_numbered(short, "item", "shortened"), _numbered(left, "candidate", "left out")]
+    return replace(frame, truncated=bool(short or left), summary=", ".join(filter(None, parts)))
+
+
+def left_out(sections: Sequence[Section]) -> int:
+    """How many documents of these sections are not shown at all."""
+    shown = {candidate.document.id for section in sections for candidate in section.shown}
+    return len({c.document.id for section in sections for c in section.remaining()} - shown)
+
+
+def _numbered(number: int, noun: str, what: str) -> str:
+    return f"{number:,} {noun if number == 1 else noun + 's'} {what}" if number else ""
+
+
+def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
+    """The best candidates that are not shown, section by section, best first.
+
+    `budget` is an estimate: what is used now, and what this candidate and everything tried before it would add. It is
+    0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.
+    """
+    waiting = [(s, c) for s in sections for c in s.remaining() if s.left[c] == BUDGET]
+    waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].document.id, row[1].place))
+    budgets: dict[Candidate, int] = {}
+    needed = float(used)
+    frame = FRAMES[Format.MARKDOWN]
+    for _, candidate in waiting:
+        needed += candidate.size + frame.range + frame.item
+        budgets[candidate] = int(needed)
+    return tuple(
+        _omission(candidate, section.left[candidate], budgets.get(candidate, 0))
+        for section in sections
+        for candidate in islice(_best_first(section), MOST_OMISSIONS)
+    )
+
+
+def _best_first(section: Section) -> list[Candidate]:
+    return sorted(section.remaining(), key=lambda one: (-priority(one), one.document.id, one.place))
+
+
+def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
+    document = candidate.document
+    location = document.location
+    ranges = candidate.steps[0].ranges if candidate.steps else ()
+    content_hash = location.content_hash if location is not None else ""
+    return Omission(
+        id=document.id,
+        source=candidate.kind.value,
+        title=document.title,
+        relevance=candidate.hit.relevance,
+        reason=reason,
+        budget=budget,
+        path=location.path if location is not None else "",
+        start=ranges[-1][0] if ranges else 0,
+        end=ranges[-1][1] if ranges else 0,
+        handle=handle(document.id, content_hash, ranges[-1:]),
+        content_hash=content_hash,
+    )
+
+
+def with_references(
+    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int
+) -> RenderRequest:
+    """The frame with as many references as have room beside items, the first ones first; the others are a number."""
+    return _referring(frame, sent, len(within_room(sent, tokens, max_tokens * LINES_SHARE)))
+
+
+def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
+    """As many of the first references as fit into about `room` tokens."""
+    for count, one in enumerate(sent):
+        room -= tokens.count(shown_before_entry(one)) + LINE_TOKENS
+        if room < 0:
+            return sent[:count]
+    return sent
+
+
+def references_alone(
+    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[str, int]:
+    """The text of an answer that has nothing new, and its tokens: as many references as fit; empty if none does."""
+    best, used = "", 0
+    least, most = 0, len(sent)
+    while least < most:
+        middle = (least + most + 1) // 2
+        text = render(_referring(frame, sent, middle), (), format=layout)
+        size = tokens.count(text)
+        if size <= max_tokens:
+            least, best, used = middle, text, size
+        else:
+            most = middle - 1
+    return best, used
+
+
+def _referring(frame: RenderRequest, sent: Sequence[ShownBefore], count: int) -> RenderRequest:
+    return replace(frame, shown_before=tuple(sent[:count]), shown_before_more=len(sent) - count)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from satchel import files
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.read import FileLines, Lines, Unreadable
 from satchel.assemble.section import Section
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.store.protocol import Store

@@ -1,42 +1,149 @@
-"""The plans by name, and the requests of those that need no question.
+"""The plan of a request: the kinds that are asked, each with its weight. A request names its plan: it can be replayed.
 
-A request names its plan, so that it can be saved and asked again.
+Without a name every kind is asked about the question. Three plans have sections of their own:
+
+- `premortem`: what failed before in this kind of work. Records are selected by domain, strategy and outcome, and ranked
+  by tier, age, and how well their words match domain and strategy.
+- `brief`: what to know when a session starts, before any question.
+- `failure`: what failed like this log before, and where in the code. A log is mostly noise, so past attempts are
+  searched for its errors, names and files; code is searched for the whole text, because its frames lead to lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from satchel.assemble.plan import Plan, make_plan
-from satchel.assemble.question import safe_question
-from satchel.assemble.request import AssembleRequest, make_request
+from satchel import outside
+from satchel.assemble.render.frame import DEFAULT_TITLE
+from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest, make_request
 from satchel.errors import UsageError
-from satchel.search.filters import make_filters
+from satchel.search.filters import NO_FILTERS, Filters, make_filters
+from satchel.search.query import FORM_WEIGHTS, Query, analyse
+from satchel.search.trace import is_vendored
 from satchel.settings import Settings
-from satchel.types import Kind
+from satchel.types import CONTEXT_TYPES, Kind, Role
+from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus
+
+if TYPE_CHECKING:
+    from satchel.search.rank_without_query import Standing
+
+CHANGE_FACTOR = 3.0
+"""Code weighs this much more where a change is asked about: callers and tests are what one looks for then. With an even
+share commits and docs took two thirds, and callers of a changed function were left out. Read on five changes of flask.
+"""
+
+ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
+    Role.FUNCTION: (Kind.CODE,),
+    Role.METHOD: (Kind.CODE,),
+    Role.CLASS: (Kind.CODE,),
+    Role.SECTION: (Kind.DOC, Kind.NOTE),
+}
+"""The kinds that have documents of a role that can be asked for."""
+
+PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
+
+PREMORTEM_TOKENS, PREMORTEM_LIMIT = 1500, 10
+"""Default budget and items per section, as the first specification has them."""
+
+BRIEF_TOKENS, BRIEF_LIMIT = 1000, 8
+"""Every session pays for the brief, whether it is needed or not: two thirds of a premortem."""
+
+FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
+
+MOST_VALUES = 5
+
+MOST_COMMITS = 5
+"""They say what the work was about lately; more of them would be the history, which can be asked for."""
+
+PREMORTEM_WEIGHTS = {"tier": 0.4, "recency": 0.3, "match": 0.3}
+"""How far to rely on it comes first; recency and match order what is equally reliable."""
+
+STRATEGY_WEIGHTS = {"failed": 0.3, "tier": 0.3, "recency": 0.2, "match": 0.2}
+"""How a strategy went is worth knowing either way, but a premortem is about what failed."""
+
+PRINCIPLE_WEIGHTS = {"domain": 0.5, "strategy": 0.2, "support": 0.2, "recency": 0.1}
+"""A principle counts as far as the experiences under it are of this kind of work."""
+
+FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (
+    "Common Failures",
+    "Strategy Performance",
+    "Unexpected Outcomes",
+    "Root Causes to Watch",
+    "Relevant Principles",
+)
+
+PREMORTEM_QUESTIONS = {
+    FAILURES: "failures and issues in {domain}",
+    PERFORMANCE: "outcomes using {strategy} strategy",
+    SURPRISES: "unexpected outcomes in {domain}",
+    CAUSES: "why hypotheses fail in {domain}",
+    PRINCIPLES: "principles for {domain}",
+}
+"""Questions for a foreign searcher that needs one, as the first specification has them."""
+
+VALUES, EVENTS, MEMORIES, COMMITS = "Top Values", "Recent Events", "Key Memories", "Recent Commits"
+
+VALUE_WEIGHTS = {"support": 0.7, "recency": 0.3}
+EVENT_WEIGHTS = {"recency": 0.8, "importance": 0.2, "tier": 0.2}
+MEMORY_WEIGHTS = {"importance": 0.65, "recency": 0.35}
+COMMIT_WEIGHTS = {"recency": 1.0}
+"""An event counts by its age; a memory by its importance, and a little by its age."""
+
+ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
+
+ATTEMPT_FLOOR = 0.06
+"""Below the floor of other questions: a log names a dozen things, and an attempt that shares its error and one file
+with it is worth reading."""
+
+FAILURE_CHARACTERS = 20_000
+"""Characters read of a log, from its end, where it says what failed."""
+
+MOST_ERRORS = 3
+MOST_NAMES = 12
+MOST_FILES = 6
+"""The telling errors, the best written names, and the files that a log is reduced to."""
 
 
-def _premortem(request: AssembleRequest) -> Plan:
-    from satchel.assemble import premortem  # here, as the others: most requests name no plan
+@dataclass(frozen=True, slots=True)
+class PlannedSection:
+    """One kind to ask, its share of the budget by weight, and how many items it may give.
 
-    return premortem.plan(request)
+    `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
+    filters of the request. With `ranked_by` nothing is searched: records are ranked by their own fields. `question` is
+    asked in place of the one of the request. `floor` is the least relevance, None for the calibrated one. With a
+    `side`, experiences show that side of themselves, or in less space why they failed.
+    """
+
+    kind: Kind
+    weight: float
+    limit: int
+    title: str = ""
+    filters: Filters | None = None
+    ranked_by: Standing | None = None
+    question: str = ""
+    floor: float | None = None
+    side: Axis | None = None
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether it answers the question of the request itself."""
+        return self.ranked_by is None and not self.question
 
 
-def _brief(request: AssembleRequest) -> Plan:
-    from satchel.assemble import brief
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to ask for, and the title of the answer.
 
-    return brief.plan(request)
+    With `unique`, a record that several sections match is in one of them only. With `based_on` the footer counts only
+    the items of that kind.
+    """
 
-
-def _failure(request: AssembleRequest) -> Plan:
-    from satchel.assemble import failure
-
-    return failure.plan(request)
-
-
-PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {"premortem": _premortem, "brief": _brief, "failure": _failure}
-"""Name -> the plan of a request. The plan without a name asks every kind about the question."""
+    sections: tuple[PlannedSection, ...]
+    title: str = DEFAULT_TITLE
+    unique: bool = False
+    based_on: Kind | None = None
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
@@ -48,24 +155,134 @@ def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
     return PLANS[request.plan](request)
 
 
-def premortem_request(settings: Settings, domain: str, strategy: str | None, **options: Any) -> AssembleRequest:
-    """The checked request of a premortem. Raises UsageError for an unknown domain or strategy; it lists all."""
-    from satchel.assemble import premortem
+def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
+    """Sections in the order of the context: the kinds asked for, else every kind that has documents.
 
-    defaults = {"max_tokens": premortem.MAX_TOKENS, "limit": premortem.LIMIT}
+    Each may give all items of the answer. A kind without weight is not asked.
+    """
+    asked = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+    weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in asked}
+    if request.change is not None and Kind.CODE in weights:
+        weights[Kind.CODE] *= CHANGE_FACTOR
+    return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
+
+
+def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
+    """Whether documents of a role are wanted: roles select among the documents of their own kinds, not of others."""
+    relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
+    return not relevant or role in relevant
+
+
+def premortem_plan(request: AssembleRequest) -> Plan:
+    """The sections of a premortem for the domain, and the strategy if there is one, in the filters of the request."""
+    from satchel.search.rank_without_query import Standing  # here, as below: most requests name no plan
+
+    domain, strategy = request.filters.domain or "", request.filters.strategy or ""
+    words = f"{domain} {strategy}".strip()
+    by_match = Standing(PREMORTEM_WEIGHTS, words)
+
+    def experiences(title: str, weight: float, filters: Filters, ranked_by: Standing = by_match) -> PlannedSection:
+        side = Axis(filters.axis or Axis.FULL)
+        return PlannedSection(Kind.EXPERIENCE, weight, request.limit, title, filters, ranked_by, side=side)
+
+    sections = [experiences(FAILURES, 3.0, Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
+    if strategy:
+        of_strategy = Filters(strategy=strategy, axis=Axis.STRATEGY)
+        sections.append(experiences(PERFORMANCE, 2.0, of_strategy, Standing(STRATEGY_WEIGHTS, words)))
+    sections.append(experiences(SURPRISES, 2.0, Filters(domain=domain, axis=Axis.SURPRISE)))
+    sections.append(experiences(CAUSES, 2.0, Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
+    by_kind_of_work = Standing(PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
+    limit = min(request.limit, MOST_VALUES)
+    sections.append(PlannedSection(Kind.VALUE, 1.0, limit, PRINCIPLES, Filters(domain=domain), by_kind_of_work))
+    title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
+    return Plan(tuple(sections), title, unique=True, based_on=Kind.EXPERIENCE)
+
+
+def brief_plan(request: AssembleRequest) -> Plan:
+    """Top values, recent events (memories of that category, and experiences), key memories, and the last commits."""
+    from satchel.search.rank_without_query import Standing
+
+    limit = request.limit
+    events = Standing(EVENT_WEIGHTS)
+    commits = Standing(COMMIT_WEIGHTS, last=True)
+    return Plan(
+        (
+            PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, Standing(VALUE_WEIGHTS)),
+            PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
+            PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),
+            PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, Standing(MEMORY_WEIGHTS)),
+            PlannedSection(Kind.COMMIT, 1.0, min(limit, MOST_COMMITS), COMMITS, NO_FILTERS, commits),
+        ),
+        "Brief",
+        unique=True,
+    )
+
+
+def failure_plan(request: AssembleRequest) -> Plan:
+    """Falsified attempts and remembered errors for what the failure names, and the code for all of its text."""
+    query = analyse(request.query)
+    question = question_of_failure(query)
+    falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
+    # A log is long, so a file that its trace leads to may contain a small share of its words.
+    floor = 0.0 if query.trace.places or query.paths else None
+    limit = request.limit
+    attempts = PlannedSection(
+        Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, floor=ATTEMPT_FLOOR, side=Axis.FULL
+    )
+    memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question, floor=ATTEMPT_FLOOR)
+    # The first line of a question counts most, and the first line of a log says nothing.
+    text = "\n".join((*reported_errors(query)[:1], request.query))
+    places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text, floor=floor)
+    return Plan((attempts, memories, places), "Brief after a failure", unique=True)
+
+
+def question_of_failure(query: Query) -> str:
+    """What past attempts are searched for: errors first, then names and files; the whole text where it names none."""
+    lines = [" ".join(part) for part in (reported_errors(query), written_names(query), own_files(query))]
+    return "\n".join(filter(None, lines)) or query.text
+
+
+def reported_errors(query: Query) -> list[str]:
+    """The errors that a log reports, the telling one first."""
+    return list(query.trace.errors[:MOST_ERRORS])
+
+
+def written_names(query: Query) -> list[str]:
+    """The names that are written as names, the most telling form first, in the order of the text."""
+    telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
+    telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
+    return list(dict.fromkeys(mention.text for mention in telling))[:MOST_NAMES]
+
+
+def own_files(query: Query) -> list[str]:
+    """The file names of the trace without those of other people's packages, the innermost frame first."""
+    paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
+    own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
+    return list(dict.fromkeys(own))[:MOST_FILES]
+
+
+PLANS: Mapping[str, Callable[[AssembleRequest], Plan]] = {
+    PREMORTEM: premortem_plan,
+    BRIEF: brief_plan,
+    FAILURE: failure_plan,
+}
+"""Name -> the plan of a request."""
+
+
+def premortem_request(settings: Settings, domain: str, strategy: str | None, **options: Any) -> AssembleRequest:
+    """Return the checked request of a premortem. Raises UsageError for an unknown domain or strategy; it lists all."""
+    defaults = {"max_tokens": PREMORTEM_TOKENS, "limit": PREMORTEM_LIMIT}
     filters = make_filters(domain=domain, strategy=strategy)
-    return make_request("", settings, {**defaults, **options, "filters": filters, "plan": premortem.PLAN})
+    return make_request("", settings, {**defaults, **options, "filters": filters, "plan": PREMORTEM})
 
 
 def brief_request(settings: Settings, after_failure: str | None, **options: Any) -> AssembleRequest:
-    """The checked request of a brief. Raises UsageError for an empty failure."""
-    from satchel.assemble import brief, failure
-
+    """Return the checked request of a brief. Raises UsageError for an empty failure."""
     if after_failure is None:
-        defaults = {"max_tokens": brief.MAX_TOKENS, "limit": brief.LIMIT}
-        return make_request("", settings, {**defaults, **options, "plan": brief.PLAN})
+        defaults = {"max_tokens": BRIEF_TOKENS, "limit": BRIEF_LIMIT}
+        return make_request("", settings, {**defaults, **options, "plan": BRIEF})
     if not after_failure.strip():
         raise UsageError("the failure is empty: give the output of the command that failed")
-    text = safe_question(after_failure, settings.redact_allow)[-failure.FAILURE_CHARACTERS :]
-    defaults = {"max_tokens": failure.MAX_TOKENS, "limit": failure.LIMIT}
-    return make_request(text, settings, {**defaults, **options, "plan": failure.PLAN})
+    text = outside.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
+    defaults = {"max_tokens": FAILURE_TOKENS, "limit": FAILURE_LIMIT}
+    return make_request(text, settings, {**defaults, **options, "plan": FAILURE})

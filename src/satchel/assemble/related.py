@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.search.documents import identity_of
 from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import Definition

@@ -1,18 +1,23 @@
-"""What is asked of the assembler, checked once so that the stream can trust it."""
+"""A request: one question with everything that shapes its answer, checked once so that the pipeline can trust it.
+
+Each field defines how its option is checked, which setting replaces a missing option, and how the value is saved.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from satchel import outside
 from satchel.assemble.pins import Pin, parse_pin
-from satchel.assemble.strategies import LADDER
-from satchel.assemble.strategies import strategy as find_strategy
+from satchel.assemble.truncation import LADDER
+from satchel.assemble.truncation import strategy as find_strategy
 from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
-from satchel.search.filters import NO_FILTERS, Filters, parse_filters
+from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filters
 from satchel.search.retrievers import FILE_WEIGHTS, FileWeights, SearchStrategy, parse_strategies
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
@@ -34,12 +39,12 @@ DEFAULT_WEIGHTS: Mapping[Kind, float] = {
 """How the budget is shared between kinds: rich records get more than one-line ones."""
 
 WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
-"""A function up to this size is shown whole. Finding wants many places, editing wants whole functions."""
+"""A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
 
 LARGEST_BUDGET = 10_000_000
 
 TOKENS_PER_ITEM = 200
-"""A large budget has room for more items than the usual limit where nobody gave one: one for so many tokens."""
+"""A large budget has room for more items than the usual limit where no limit is set: one for so many tokens."""
 
 SECONDS_A_DAY = 86_400
 
@@ -47,109 +52,10 @@ MOST_CONTEXT_LINES = 100
 """Lines around a shown range; whoever wants more wants the file, which a pin shows."""
 
 LONGEST_SESSION = 500
-"""Characters of a session id: hosts give 36, and no honest one is near this."""
+"""Characters of a session id: hosts use 36, and no honest one is near this."""
 
 STALE_CHOICES = ("mark", "withhold")
-"""What becomes of text that its file has no more: it is shown and marked, or left out with a note."""
-
-
-@dataclass(frozen=True, slots=True)
-class AssembleRequest:
-    """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
-
-    `kinds` is empty for "every kind that has documents". `min_score` is absolute (0 to 1); None takes the calibrated
-    floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
-    `STALE_CHOICES`. With `fill` the budget is spent to its end, also on what is hardly worth it.
-    `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
-    `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
-    definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
-    what it concerns, and of the change itself only signatures. `filters` say which records may answer.
-    `searches` are the ways of searching (all if empty), `roles` the roles of documents (any if empty), `entity_limit`
-    the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
-    `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
-    `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
-    `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's
-    ledger to answer from, empty for the latest. With `callers` the functions that answer bring the lines that call
-    them. `file_weights` are those signals of files whose weight is another one.
-    """
-
-    query: str
-    kinds: tuple[Kind, ...] = ()
-    max_tokens: int = 4000
-    limit: int = 20
-    format: Format = Format.MARKDOWN
-    tokenizer: str = "o200k_base"
-    whole_item_tokens: int = WHOLE_ITEM_TOKENS["find"]
-    min_score: float | None = None
-    weights: Mapping[Kind, float] = field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
-    searches: tuple[SearchStrategy, ...] = ()
-    roles: tuple[Role, ...] = ()
-    entity_limit: int | None = None
-    strategy: str = LADDER
-    view: View = View.SECTIONS
-    show_meta: bool = False
-    show_sources: bool = False
-    show_code: bool = True
-    group_by_type: bool = False
-    exclude: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    deadline_seconds: float = 5.0
-    now: float = 0.0
-    stale: str = "mark"
-    related: bool = False
-    fill: bool = False
-    context_lines: int = 0
-    imports: bool = True
-    reserves: Mapping[Kind, int] = field(default_factory=dict)
-    pins: tuple[Pin, ...] = ()
-    change: Change | None = None
-    show_handles: bool = False
-    filters: Filters = NO_FILTERS
-    lead: Kind | None = None
-    plan: str = ""
-    session: str = ""
-    ledger: str = ""
-    callers: bool = False
-    file_weights: FileWeights = ()
-
-
-def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
-    """A checked request: options by name, and the settings for what no option says. Raises UsageError."""
-    given = dict(options)
-    purpose = given.pop("purpose", "find")
-    if purpose not in WHOLE_ITEM_TOKENS:
-        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
-    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
-    budget = check_budget(given.pop("max_tokens", settings.budget_max_tokens))
-    request = AssembleRequest(
-        query=question,
-        kinds=parse_kinds(given.pop("types", ())),
-        max_tokens=budget,
-        view=parse_view(given.pop("view", View.SECTIONS)),
-        searches=parse_strategies(given.pop("searches", ())),
-        strategy=check_strategy(given.pop("strategy", LADDER)),
-        format=parse_format(given.pop("format", settings.context_format)),
-        limit=given.pop("limit", max(settings.context_limit, budget // TOKENS_PER_ITEM)),
-        tokenizer=given.pop("tokenizer", settings.budget_tokenizer),
-        min_score=check_score(given.pop("min_score", settings.context_min_score)),
-        whole_item_tokens=whole[purpose],
-        callers=purpose == "edit",
-        show_sources=given.pop("show_sources", settings.context_sources),
-        exclude=(*settings.context_exclude, *given.pop("exclude", ())),
-        pins=tuple(map(parse_pin, (*settings.context_include, *given.pop("include", ())))),
-        context_lines=check_context_lines(given.pop("context_lines", 0)),
-        reserves=parse_reserves(given.pop("reserves", {})),
-        now=given.pop("now", None) or start_of_day(),
-        filters=parse_filters(given.pop("filters", {})),
-        deadline_seconds=settings.context_gather_deadline_s,
-        weights=settings.context_weights,
-        file_weights=check_file_weights(settings.search_weights.items()),
-        stale=check_stale(given.pop("stale", settings.context_stale)),
-        session=check_session(given.pop("session", "")),
-    )
-    if request.limit < 1:
-        raise UsageError(f"limit is {request.limit}: give at least 1")
-    return replace(request, **given)
+"""What becomes of text that its file no longer contains: it is shown and marked, or left out with a note."""
 
 
 def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
@@ -169,6 +75,18 @@ def parse_format(name: str) -> Format:
         raise UsageError(f"unknown format {name!r}: choose from {', '.join(Format)}") from None
 
 
+def parse_view(name: str) -> View:
+    """A layout by name. Raises UsageError that lists all."""
+    try:
+        return View(name)
+    except ValueError:
+        raise UsageError(f"unknown view {name!r}: choose from {', '.join(View)}") from None
+
+
+def _parse_pins(texts: Iterable[str]) -> tuple[Pin, ...]:
+    return tuple(map(parse_pin, texts))
+
+
 def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
     """Tokens by context type as tokens by kind. Raises UsageError for an unknown type or an impossible number."""
     for name, tokens in reserves.items():
@@ -182,19 +100,6 @@ def check_context_lines(count: int) -> int:
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
         raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines")
     return count
-
-
-def start_of_day() -> float:
-    """Now, cut to the day (UTC): equal questions of one day get equal answers."""
-    return time.time() // SECONDS_A_DAY * SECONDS_A_DAY
-
-
-def parse_view(name: str) -> View:
-    """A layout by name. Raises UsageError that lists all."""
-    try:
-        return View(name)
-    except ValueError:
-        raise UsageError(f"unknown view {name!r}: choose from {', '.join(View)}") from None
 
 
 def check_strategy(name: str) -> str:
@@ -213,7 +118,7 @@ def check_budget(max_tokens: int) -> int:
 
 
 def check_stale(choice: str) -> str:
-    """What becomes of text that its file has no more. Raises UsageError that lists the choices."""
+    """What becomes of text that its file no longer contains. Raises UsageError that lists the choices."""
     if choice not in STALE_CHOICES:
         raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}")
     return choice
@@ -232,14 +137,12 @@ def check_session(session: str) -> str:
 
 
 def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
-    """The weights of signals that differ from the usual ones. Raises ValueError for a signal that there is none of."""
-    given = {str(name): float(weight) for name, weight in weights}
-    unknown = given.keys() - FILE_WEIGHTS.keys()
+    """The weights of signals that differ from the usual ones. Raises ValueError for an unknown signal."""
+    chosen = {str(name): float(weight) for name, weight in weights}
+    unknown = chosen.keys() - FILE_WEIGHTS.keys()
     if unknown:
         raise ValueError(f"there is no signal {', '.join(sorted(unknown))}")
-    return tuple(
-        (name, given[name]) for name in FILE_WEIGHTS if given.get(name, FILE_WEIGHTS[name]) != FILE_WEIGHTS[name]
-    )
+    return tuple((name, chosen[name]) for name, usual in FILE_WEIGHTS.items() if chosen.get(name, usual) != usual)
 
 
 def check_score(min_score: float | None) -> float | None:
@@ -247,3 +150,208 @@ def check_score(min_score: float | None) -> float | None:
     if min_score is not None and not 0 <= min_score <= 1:
         raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1")
     return min_score
+
+
+def start_of_day() -> float:
+    """Now, cut to the day (UTC): equal questions of one day get equal answers."""
+    return time.time() // SECONDS_A_DAY * SECONDS_A_DAY
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists and enums as their names, so that the data is equal to itself after a round through JSON."""
+    if isinstance(value, Enum):
+        return value.value
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+def _by_type(amounts: Mapping[Kind, float]) -> dict[str, float]:
+    return {kind.plural: amount for kind, amount in amounts.items()}
+
+
+def _by_kind(amounts: Mapping[str, float]) -> dict[Kind, float]:
+    return {CONTEXT_TYPES[plural]: amount for plural, amount in amounts.items()}
+
+
+def _lead_from(name: str | None) -> Kind | None:
+    return Kind(name) if name is not None else None
+
+
+def _session_data(session: str) -> str:
+    return outside.line(session, len(session) + 1) if session else ""
+
+
+def _change_data(change: Change | None) -> dict[str, Any] | None:
+    from satchel.sources.change import change_data  # here, because what reads changes is large, and few answers do
+
+    return change_data(change) if change is not None else None
+
+
+def _change_from(data: Any) -> Change | None:
+    from satchel.sources.change import change_from
+
+    return change_from(data) if data is not None else None
+
+
+def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str, Any]:
+    """How an option sets a field.
+
+    `check` makes the value from that of the option, whose `name` is only needed where it is not the field's. A missing
+    option has the value of a `setting`; with `adds` the option adds to the setting. `dump` and `load` convert the value
+    to plain JSON and back; without `load` it must have the type of the default.
+    """
+    return {"check": check, **rest}
+
+
+@dataclass(frozen=True, slots=True)
+class AssembleRequest:
+    """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
+
+    `kinds` is empty for "every kind that has documents". `min_score` is absolute (0 to 1); None takes the calibrated
+    floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
+    `STALE_CHOICES`. With `fill` the budget is spent to its end, also on what is hardly worth it.
+    `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
+    `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
+    definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
+    what it concerns, and of the change itself only signatures. `filters` say which records may answer.
+    `searches` are the ways of searching (all if empty), `roles` the roles of documents (any if empty), `entity_limit`
+    the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
+    `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
+    `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
+    `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's
+    ledger to answer from, empty for the latest. With `callers` the functions that answer bring the lines that call
+    them. `file_weights` are the signals of files whose weight is not the usual one.
+    """
+
+    query: str
+    kinds: tuple[Kind, ...] = field(
+        default=(),
+        metadata=_option(
+            parse_kinds, name="types", dump=lambda kinds: [kind.plural for kind in kinds], load=parse_kinds
+        ),
+    )
+    max_tokens: int = field(
+        default=4000, metadata=_option(check_budget, setting="budget_max_tokens", load=check_budget)
+    )
+    limit: int = 20
+    format: Format = field(default=Format.MARKDOWN, metadata=_option(parse_format, setting="context_format"))
+    tokenizer: str = field(default="o200k_base", metadata=_option(setting="budget_tokenizer"))
+    whole_item_tokens: int = WHOLE_ITEM_TOKENS["find"]
+    min_score: float | None = field(
+        default=None, metadata=_option(check_score, setting="context_min_score", load=check_score)
+    )
+    weights: Mapping[Kind, float] = field(
+        default_factory=lambda: dict(DEFAULT_WEIGHTS),
+        metadata=_option(setting="context_weights", dump=_by_type, load=_by_kind),
+    )
+    searches: tuple[SearchStrategy, ...] = field(default=(), metadata=_option(parse_strategies))
+    roles: tuple[Role, ...] = ()
+    entity_limit: int | None = None
+    strategy: str = field(default=LADDER, metadata=_option(check_strategy))
+    view: View = field(default=View.SECTIONS, metadata=_option(parse_view))
+    show_meta: bool = False
+    show_sources: bool = field(default=False, metadata=_option(setting="context_sources"))
+    show_code: bool = True
+    group_by_type: bool = False
+    exclude: tuple[str, ...] = field(default=(), metadata=_option(setting="context_exclude", adds=True))
+    paths: tuple[str, ...] = ()
+    deadline_seconds: float = field(default=5.0, metadata=_option(setting="context_gather_deadline_s"))
+    now: float = field(default=0.0, metadata=_option(lambda now: now or start_of_day()))
+    stale: str = field(default=STALE_CHOICES[0], metadata=_option(check_stale, setting="context_stale"))
+    related: bool = False
+    fill: bool = False
+    context_lines: int = field(default=0, metadata=_option(check_context_lines))
+    imports: bool = True
+    reserves: Mapping[Kind, int] = field(
+        default_factory=dict, metadata=_option(parse_reserves, dump=_by_type, load=_by_kind)
+    )
+    pins: tuple[Pin, ...] = field(
+        default=(),
+        metadata=_option(
+            _parse_pins,
+            name="include",
+            setting="context_include",
+            adds=True,
+            dump=lambda pins: [str(pin) for pin in pins],
+            load=_parse_pins,
+        ),
+    )
+    change: Change | None = field(default=None, metadata=_option(dump=_change_data, load=_change_from))
+    show_handles: bool = False
+    filters: Filters = field(default=NO_FILTERS, metadata=_option(parse_filters, dump=filters_data, load=parse_filters))
+    lead: Kind | None = field(
+        default=None, metadata=_option(load=lambda name: Kind(name) if name is not None else None)
+    )
+    plan: str = ""
+    session: str = field(default="", metadata=_option(check_session, dump=_session_data))
+    ledger: str = ""
+    callers: bool = False
+    file_weights: FileWeights = field(default=(), metadata=_option(load=check_file_weights))
+
+
+def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
+    """A checked request: options by name, and the settings for what no option says. Raises UsageError."""
+    left = dict(options)
+    purpose = left.pop("purpose", "find")
+    if purpose not in WHOLE_ITEM_TOKENS:
+        raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
+    whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
+    values: dict[str, Any] = {
+        "query": question,
+        "whole_item_tokens": whole[purpose],
+        "callers": purpose == "edit",
+        "file_weights": check_file_weights(settings.search_weights.items()),
+        "now": start_of_day(),
+    }
+    for row in fields(AssembleRequest):
+        option = row.metadata
+        name, check, usual = option.get("name", row.name), option.get("check"), ()
+        if "setting" in option:
+            usual = getattr(settings, option["setting"])
+        elif name not in left:
+            continue
+        value = left.pop(name, () if "adds" in option else usual)
+        value = (*usual, *value) if "adds" in option else value
+        values[row.name] = check(value) if check is not None else value
+    values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
+    if values["limit"] < 1:
+        raise UsageError(f"limit is {values['limit']}: give at least 1")
+    return AssembleRequest(**values | left)
+
+
+def request_data(request: AssembleRequest) -> dict[str, Any]:
+    """Every field of a request as plain JSON values, named as the options that give them."""
+    return {
+        row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(request, row.name))
+        for row in fields(request)
+    }
+
+
+def request_from(data: Mapping[str, Any]) -> AssembleRequest:
+    """The request that `request_data` described. Raises UsageError for what this version cannot ask."""
+    rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
+    if data.get("soft"):
+        raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
+    unknown = sorted(data.keys() - rows.keys() - {"soft"})
+    if unknown:
+        raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
+    try:
+        if not isinstance(data["query"], str):
+            raise TypeError("query is no text")
+        named = {"types": data["types"], **data}
+        return AssembleRequest(**{row.name: _loaded(row, named[name]) for name, row in rows.items() if name in named})
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"the saved request is damaged ({error}): save it again with `satchel context --json`"
+        ) from None
+
+
+def _loaded(row: Field[Any], value: Any) -> Any:
+    if "load" in row.metadata:
+        return row.metadata["load"](value)
+    if isinstance(value, list):
+        return tuple(value)
+    if isinstance(row.default, Enum):
+        return type(row.default)(value)
+    if isinstance(row.default, bool | int | str) and type(value) is not type(row.default):
+        raise TypeError(f"{row.name} is {value!r}")
+    return value

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.gather import Workbench
 from satchel.assemble.pack import pack
 from satchel.assemble.packer import FRAMES
 from satchel.assemble.pins import find_pins, with_pins
+from satchel.assemble.pipeline import hit_candidates, searched_sections
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
-from satchel.assemble.stream import Workbench, found_sections, hit_candidates
 from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Format, Hit, Kind, Signal, Trust
 
@@ -71,7 +72,7 @@ def situation_context(
     Files that rules inject are pins of the request.
     """
     account = bench.account
-    history, failures = found_sections(request, bench) if request.query.strip() else ([], [])
+    history, failures = searched_sections(request, bench) if request.query.strip() else ([], [])
     injected, unread = hit_candidates(hits, bench, request)
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
     if account is not None:

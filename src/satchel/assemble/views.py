@@ -1,45 +1,20 @@
-"""A context in the result shapes of the specifications that satchel serves; the text itself is the context's own.
-
-A `Context` already is a `FormattedContext`. `as_blocks` and `as_sources` are views of one: nothing is assembled again,
-and the numbers are those of the counted text.
-"""
+"""A context in the result shapes of other specifications: nothing is assembled again, the text is the context's own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.records import record_body
-from satchel.assemble.render.views.markdown import GAP_LINE
-from satchel.assemble.summary import shortened
+from satchel.assemble.items import shortened
+from satchel.assemble.render.labels import file_path, record_body
+from satchel.assemble.render.markdown import GAP_LINE
 from satchel.types import Context, ContextItem, Detail, Location, Piece
-
-
-class FormattedContext(Protocol):
-    """What the first specification asks of an answer; `Context` has it."""
-
-    @property
-    def markdown(self) -> str:
-        """The rendered text."""
-
-    @property
-    def items(self) -> tuple[ContextItem, ...]:
-        """What is in it."""
-
-    @property
-    def token_count(self) -> int:
-        """Tokens of the text."""
-
-    @property
-    def sources_used(self) -> Mapping[str, int]:
-        """Items by context type."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEntity:
-    """Who a block is about."""
+    """The entity of a block."""
 
     id: str
     name: str
@@ -49,9 +24,9 @@ class BlockEntity:
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """What stands around a block: lines of its file that belong to no entity (its imports), and names of neighbours.
+    """The surroundings of a block: lines of its file that belong to no entity (its imports), and names of neighbours.
 
-    Neighbours come with their places, and only where they were asked for.
+    Neighbours come with their places, and only on request.
     """
 
     imports: str = ""
@@ -130,16 +105,16 @@ def as_sources(context: Context) -> Attributed:
     """The context with the source of each entity that it shows."""
     sources = tuple(_source(item, row) for item in context.items for row in _rows(item))
     short, out = shortened(context.items), _excluded(context)
-    told = [f"{count} {what}" for count, what in ((short, "shortened"), (out, "left out")) if count]
-    return Attributed(context.text, sources, context.token_count, bool(told), ", ".join(told) or None)
+    parts = [f"{count} {what}" for count, what in ((short, "shortened"), (out, "left out")) if count]
+    return Attributed(context.text, sources, context.token_count, bool(parts), ", ".join(parts) or None)
 
 
 def _excluded(context: Context) -> int:
-    """Entities that are not shown: of all that were given, else of those that the receipt lists."""
+    """How many entities are not shown, of those of the results, else of those that the receipt lists."""
     shown = {row["id"] for item in context.items for row in _rows(item)}
-    given = context.meta.get("given")
-    if given is not None:
-        return int(given["entities"]) - len(shown)
+    results = context.meta.get("given")
+    if results is not None:
+        return int(results["entities"]) - len(shown)
     return len({omission.id for omission in context.overflow} - shown)
 
 
@@ -161,24 +136,25 @@ def _blocks(item: ContextItem) -> list[Block]:
     path = file_path(item)
     rows = _rows(item)
     if not path:
-        row = rows[0]
-        entity = BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
-        return [Block(entity, row["score"], None, record_body(item), BlockContext())]
+        return [Block(_block_entity(rows[0]), rows[0]["score"], None, record_body(item), BlockContext())]
     lines = _shown_lines(item.pieces)
     spans = [(row["start_line"], row["end_line"]) for row in rows]
     reached = {number for span in spans for number in _reach(span, lines, spans)}
     imports = _joined({number: text for number, text in lines.items() if number not in reached})
-    made = []
+    blocks = []
     for row, span in zip(rows, spans, strict=True):
         code = _joined({number: lines[number] for number in _reach(span, lines, spans)})
-        entity = BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
         context = BlockContext(imports, _related(item, row["qualified_name"]))
-        made.append(Block(entity, row["score"], Location(path, *span), code, context))
-    return made
+        blocks.append(Block(_block_entity(row), row["score"], Location(path, *span), code, context))
+    return blocks
+
+
+def _block_entity(row: Mapping[str, Any]) -> BlockEntity:
+    return BlockEntity(row["id"], row["name"], row["type"], row["qualified_name"])
 
 
 def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
-    """Line number -> text; a remark stands at the first line that it stands for."""
+    """Line number -> text; a remark is at the first of the lines that it replaces."""
     lines: dict[int, str] = {}
     for piece in pieces:
         texts = piece.text.split("\n")
@@ -190,7 +166,7 @@ def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
 
 
 def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
-    """The shown lines of an entity, and those right before and behind it that belong to no other."""
+    """The shown lines of an entity, and those next to it that belong to no other."""
     start, end = span
     others = [other for other in spans if other != span]
 
@@ -220,6 +196,6 @@ def _related(item: ContextItem, name: str) -> tuple[str, ...]:
     relations = item.metadata.get("related", {}).get(name, {})
     return tuple(
         f"{relation}: {one['name']} ({one['path']}:{one['line']})"
-        for relation, found in relations.items()
-        for one in found
+        for relation, neighbours in relations.items()
+        for one in neighbours
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from satchel.assemble.context_query import ENTITY_TYPES, types_of
 from satchel.assemble.request import MOST_CONTEXT_LINES, STALE_CHOICES, WHOLE_ITEM_TOKENS
-from satchel.assemble.strategies import strategy_names
+from satchel.assemble.truncation import strategy_names
 from satchel.calls import shapes
 from satchel.calls.empty import no_answer
 from satchel.calls.lines import hit_line

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.calls.records import minute, safe
 
 if TYPE_CHECKING:
-    from satchel.learn.lessons import Grouping, Member, Proposal, Validation, Value
+    from satchel.learn.entries import Grouping, Member, Proposal, Validation, Value
 
 
 def grouping_json(grouping: Grouping) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
 
 def change_data(change: FileChange) -> dict[str, Any]:
     """One file as plain JSON values."""
-    from satchel.clients.show import diff
+    from satchel.clients.edits import diff
 
     file = str(change.target.file)
     return {"file": file, "action": change.action, "diff": diff(file, change.before, change.after)}
@@ -61,8 +61,7 @@ def change_data(change: FileChange) -> dict[str, Any]:
 
 def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
     """The diff of each file on standard output, what was done with it on standard error."""
-    from satchel.clients.content import display
-    from satchel.clients.show import diff
+    from satchel.clients.edits import diff, display
 
     for change in changes:
         name = display(change.target.file)

@@ -1,28 +1,38 @@
-"""One settings file of somebody else: read whole, written whole or not at all.
+"""Settings files of other programs, which are written as a whole or not at all, and the receipts for what was written.
 
-A link is followed, the mode is kept, and what changed between reading and writing is noticed.
+A link is followed, the mode is kept, and a change between reading and writing is noticed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
-import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
+from satchel import state_files
+from satchel.clients.targets import Target
 from satchel.errors import ClientFileError
 
 MAX_BYTES = 50_000_000
-"""The largest such file seen, with the history of all projects, has a tenth of it."""
+"""Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""
 
 _NEW_MODE = 0o666
-"""Of a file that is made, less what the user's mask takes away: others of a project read it too."""
+"""Mode of a new file before the user's mask: others of a project read it too."""
+
+FOLDER = "clients"
+"""Folder of receipts below the state folder."""
+
+_DIGEST_BYTES = 16
 
 
 def read(path: Path) -> bytes | None:
-    """The bytes of the file, None where there is none. Raises ClientFileError for anything but a regular file."""
+    """Return the bytes of the file, None if there is none. Raises ClientFileError for anything but a regular file."""
     try:
         target = path.resolve(strict=True)
     except FileNotFoundError:
@@ -41,7 +51,7 @@ def read(path: Path) -> bytes | None:
 
 
 def text_of(path: Path, raw: bytes) -> str:
-    """The text of the file, its byte order mark and line ends as they are. Raises ClientFileError."""
+    """Decode the text of the file, with its byte order mark and line ends. Raises ClientFileError."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -62,23 +72,11 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
         mode = stat.S_IMODE(target.stat().st_mode)
         if not mode & stat.S_IWUSR:
             raise ClientFileError(f"{path} is read-only: allow writing (chmod u+w) and try again")
+    check_unchanged(path, before)
     try:
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        state_files.replace(target, after, mode=_new_mode() if mode is None else mode, durable=True)
     except OSError as error:
         raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
-    unfinished = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(after)
-            stream.flush()
-            os.fsync(stream.fileno())
-        unfinished.chmod(_new_mode() if mode is None else mode)
-        check_unchanged(path, before)
-        unfinished.replace(target)
-    except OSError as error:
-        raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def remove(path: Path, before: bytes) -> None:
@@ -91,7 +89,7 @@ def remove(path: Path, before: bytes) -> None:
 
 
 def make_folders(path: Path) -> list[Path]:
-    """Make the folders above the file; those that are new, outermost first."""
+    """Create the folders above the file; returns those that are new, outermost first."""
     missing = [folder for folder in reversed(path.parents) if not folder.exists()]
     try:
         for folder in missing:
@@ -102,20 +100,20 @@ def make_folders(path: Path) -> list[Path]:
 
 
 def remove_empty(folders: Sequence[Path]) -> None:
-    """Delete these folders, the deepest first, as far as nothing else is in them."""
+    """Delete these folders, the deepest first, if they are empty."""
     for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
 def check_unchanged(path: Path, before: bytes | None) -> None:
-    """Raises ClientFileError where the file is not as it was read."""
+    """Raise ClientFileError if the file is not as it was read."""
     if read(path) != before:
         raise ClientFileError(f"{path} was changed by another program meanwhile and left as that wrote it: try again")
 
 
 def _target(path: Path) -> Path:
-    """Where the bytes lie: a link leads there also when it leads to nothing yet."""
+    """Follow a link, also one that leads to nothing yet."""
     try:
         return path.resolve()
     except (OSError, RuntimeError) as error:
@@ -126,3 +124,65 @@ def _new_mode() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return _NEW_MODE & ~mask
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What set-up wrote into a file: never other contents of the file, which may be secret.
+
+    `wrote` are the values by their path, `created` the mappings and lists that were created for them, `added` the lines
+    that were appended to TOML. `folders` were created for the file, outermost first; `is_new` says that there was none.
+    """
+
+    wrote: tuple[tuple[tuple[str, ...], Any], ...]
+    created: tuple[tuple[str, ...], ...]
+    folders: tuple[str, ...]
+    is_new: bool
+    added: str = ""
+
+
+NO_RECEIPT = Receipt((), (), (), is_new=False)
+
+
+def load_receipt(target: Target, state: Path) -> Receipt | None:
+    """Return the receipt for a target, None where there is none that can be read."""
+    try:
+        data = json.loads(_receipt_file(target, state).read_bytes())
+        return Receipt(
+            wrote=tuple((tuple(path), value) for path, value in data["wrote"]),
+            created=tuple(tuple(path) for path in data["created"]),
+            folders=tuple(data["folders"]),
+            is_new=bool(data["is_new"]),
+            added=str(data.get("added", "")),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def save_receipt(target: Target, state: Path, receipt: Receipt) -> None:
+    """Keep a receipt, readable for the user alone. Raises OSError."""
+    file = _receipt_file(target, state)
+    state_files.make_folder(file.parent)
+    data = {"file": str(target.file), "name": target.name, **asdict(receipt)}
+    state_files.replace(file, json.dumps(data).encode())
+
+
+def forget_receipt(target: Target, state: Path) -> None:
+    """Delete the receipt, if there is one."""
+    _receipt_file(target, state).unlink(missing_ok=True)
+
+
+def files_set_up(state: Path) -> list[Path]:
+    """Return the existing files that set-up wrote into and from which satchel was not removed yet."""
+    files = set()
+    for receipt in sorted((state / FOLDER).glob("*.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            file = Path(json.loads(receipt.read_bytes())["file"])
+            if file.exists():
+                files.add(file)
+    return sorted(files)
+
+
+def _receipt_file(target: Target, state: Path) -> Path:
+    identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
+    return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"

@@ -1,28 +1,29 @@
-"""Set satchel up in a client: what each file has to become, decided before anything is written."""
+"""Set satchel up in a client or remove it: what each file has to become is decided before anything is written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from satchel import files
-from satchel.clients import json_edits, receipts, settings_file, toml_edits
-from satchel.clients.content import (
+from satchel.clients import settings_file
+from satchel.clients.edits import (
     MISSING,
-    checked,
     data_of,
     encoded,
-    guarded,
+    entry_text,
+    is_editable,
+    is_own_server,
     own_elements,
-    put,
+    put_json,
+    take_json,
+    toml_table,
     value_at,
-    with_wants,
+    without_toml_table,
 )
-from satchel.clients.json_edits import Edited, undo
-from satchel.clients.receipts import Receipt
-from satchel.clients.show import entry_text
+from satchel.clients.settings_file import NO_RECEIPT, Receipt
 from satchel.clients.targets import Target, Want
 from satchel.errors import ClientFileError
 
@@ -31,7 +32,7 @@ from satchel.errors import ClientFileError
 class FileChange:
     """What one file becomes: `after` is None where it is deleted, and equal to `before` where nothing has to be done.
 
-    `action` is added, updated, unchanged, removed or absent. `receipt` is kept once it is written, None for nothing.
+    `action` is added, updated, unchanged, removed or absent. `receipt` is kept once the file is written.
     """
 
     target: Target
@@ -42,94 +43,162 @@ class FileChange:
 
     @property
     def is_change(self) -> bool:
-        """Whether there is anything to write."""
+        """True if there is anything to write."""
         return self.before != self.after
 
 
-def planned(target: Target, state: Path, key: bytes, *, force: bool) -> FileChange:
-    """What set-up makes of one file. Raises ClientFileError, also for an entry of this name that is not ours."""
+def planned(target: Target, state: Path, *, force: bool) -> FileChange:
+    """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
     raw = settings_file.read(target.file)
     text = "" if raw is None else settings_file.text_of(target.file, raw)
-    known = receipts.load(target, state)
+    receipt = settings_file.load_receipt(target, state) or NO_RECEIPT
     data = data_of(target, text)
-    states = [_state(want, data, known) for want in target.wants]
-    if "foreign" in states and not force:
-        raise _foreign(
-            target, next(want for want, found in zip(target.wants, states, strict=True) if found == "foreign"), data
+    states = [(want, _state(want, data, receipt)) for want in target.wants]
+    words = {state for _, state in states}
+    foreign = next((want for want, state in states if state == "foreign"), None)
+    if foreign is not None and not force:
+        raise ClientFileError(
+            f"{target.file} has an entry {'.'.join(foreign.path)} that set-up did not write:\n"
+            f"{entry_text(value_at(data, foreign.path))}\nnothing was written; --force replaces it"
         )
-    if all(found in {"present", "kept"} for found in states):
+    if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    action = "added" if all(found in {"missing", "kept"} for found in states) else "updated"
-    base = restored(known, raw, text, key)
-    if base is not None:
-        text, data = base, data_of(target, base)
-        states = [_state(want, data, None) for want in target.wants]
-    made = Edited(text)
-    for want, found in zip(target.wants, states, strict=True):
-        made = made.then(_edit(target, made.text, want, found))
-    after = encoded(target, checked(target, made.text, with_wants(data, target)))
-    is_exact = all(found in {"missing", "kept"} for found in states)
-    was_new = known is not None and known.is_new
-    receipt = Receipt(
-        wrote=tuple(
-            (want.path, want.value) for want, found in zip(target.wants, states, strict=True) if found != "kept"
-        ),
-        created=tuple(dict.fromkeys([*made.created, *(known.created if known is not None else ())])),
-        folders=known.folders if known is not None and was_new else (),
-        is_new=raw is None or was_new,
-        after=files.content_hash(after, key),
-        undo=made.edits if is_exact else None,
+    after, created, added = _with_entries(target, text, states, receipt)
+    new = Receipt(
+        wrote=tuple((want.path, want.value) for want, state in states if state != "kept"),
+        created=tuple(dict.fromkeys([*created, *receipt.created])),
+        folders=receipt.folders if receipt.is_new else (),
+        is_new=raw is None or receipt.is_new,
+        added=added,
     )
-    return FileChange(target, raw, after, action, receipt)
+    action = "added" if words <= {"missing", "kept"} else "updated"
+    return FileChange(target, raw, encoded(target, after), action, new)
 
 
-def _state(want: Want, data: Any, known: Receipt | None) -> str:
-    """missing, present, ours (to be replaced), kept (an optional value of somebody else) or foreign."""
-    found = value_at(data, want.path)
-    if found is MISSING:
+def _state(want: Want, data: Any, receipt: Receipt) -> str:
+    """Classify a value: missing, present, ours (to be replaced), kept (optional, and not ours) or foreign."""
+    value = value_at(data, want.path)
+    if value is MISSING:
         return "missing"
     if want.is_element:
-        if isinstance(found, list) and want.value in found:
+        if isinstance(value, list) and want.value in value:
             return "present"
-        return "ours" if own_elements(found, want) else "missing"
-    is_written = known is not None and known.has_written(want.path, found)
+        return "ours" if own_elements(value, want) else "missing"
+    is_written = (want.path, value) in receipt.wrote
     if want.is_optional:
         return "present" if is_written else "kept"
-    if found == want.value:
+    if value == want.value:
         return "present"
     return "ours" if is_written else "foreign"
 
 
-def restored(known: Receipt | None, raw: bytes | None, text: str, key: bytes) -> str | None:
-    """The text of before the last set-up, where nothing has changed since; an update then starts from there."""
-    if known is None or known.undo is None or raw is None or files.content_hash(raw, key) != known.after:
-        return None
-    return undo(text, known.undo)
-
-
-def _edit(target: Target, text: str, want: Want, found: str) -> Edited:
-    if found in {"present", "kept"}:
-        return Edited(text)
-    if found == "missing":
-        return put(target, text, want)
+def _with_entries(
+    target: Target, text: str, states: Sequence[tuple[Want, str]], receipt: Receipt
+) -> tuple[str, tuple[tuple[str, ...], ...], str]:
+    """Return the text after set-up, the paths that were created in JSON, and the lines that were added to TOML."""
+    wants = [want for want, state in states if state not in {"present", "kept"}]
     if target.is_toml:
-        return put(target, toml_edits.take(text, want.path), want)
-    path: list[str | int] = [*want.path]
+        for want, state in states:
+            if state in {"ours", "foreign"}:
+                text = without_toml_table(text, want.path, receipt.added)
+        added = "".join(toml_table(target, text, want) for want in wants)
+        return text + added, (), added
+    snippet, _ = _put_all(target, "", wants)
+    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
+    return *_put_all(target, text, wants), ""
+
+
+def _put_all(target: Target, text: str, wants: Sequence[Want]) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    created: tuple[tuple[str, ...], ...] = ()
+    for want in wants:
+        text, containers = put_json(target, text, want)
+        created += containers
+    return text, created
+
+
+def _check_editable(target: Target, text: str, advice: str) -> None:
+    if not is_editable(target, text):
+        raise ClientFileError(
+            f"{target.file} has comments, trailing commas or a key that occurs twice, which would be lost; "
+            f"nothing was written; {advice.rstrip()}"
+        )
+
+
+def removals(targets: Iterable[Target], state: Path, *, force: bool) -> list[FileChange]:
+    """Plan the removal from these files, in this order: several targets may share a file.
+
+    Raises ClientFileError, also for an entry of our name that is not ours.
+    """
+    contents: dict[str, bytes | None] = {}
+    changes = []
+    for target in targets:
+        place = os.path.realpath(target.file)
+        raw = contents[place] if place in contents else settings_file.read(target.file)
+        changes.append(_removal(target, raw, state, force=force))
+        contents[place] = changes[-1].after
+    return changes
+
+
+def _removal(target: Target, raw: bytes | None, state: Path, *, force: bool) -> FileChange:
+    if raw is None:
+        return FileChange(target, raw, raw, "absent")
+    text = settings_file.text_of(target.file, raw)
+    receipt = settings_file.load_receipt(target, state)
+    data = data_of(target, text)
+    own = [want for want in target.wants if _is_ours(target, want, data, receipt or NO_RECEIPT, force=force)]
+    if all(want.is_optional for want in own):
+        return FileChange(target, raw, raw, "absent")
+    if target.is_toml:
+        for want in own:
+            text = without_toml_table(text, want.path, receipt.added if receipt else "")
+    else:
+        names = ", ".join(dict.fromkeys(".".join(want.path) for want in own))
+        _check_editable(target, text, f"remove the entries of satchel from it yourself: {names}")
+        text = _without_entries(target, text, own, receipt)
+    if receipt is not None and receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
+        return FileChange(target, raw, None, "removed")
+    return FileChange(target, raw, encoded(target, text), "removed")
+
+
+def _is_ours(target: Target, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
+    """Tell whether a value came from set-up. Raises ClientFileError where something else has our name."""
+    value = value_at(data, want.path)
+    if value is MISSING:
+        return False
     if want.is_element:
-        path.append(own_elements(value_at(data_of(target, text), want.path), want)[0])
-    return guarded(target, lambda: json_edits.change(text, path, want.value))
+        return bool(own_elements(value, want))
+    is_written = (want.path, value) in receipt.wrote
+    if want.is_optional:
+        return is_written
+    if not (is_written or is_own_server(value) or force):
+        raise ClientFileError(
+            f"{target.file} has an entry {'.'.join(want.path)} that does not start satchel:\n{entry_text(value)}\n"
+            "nothing was written; --force removes it"
+        )
+    return True
 
 
-def _foreign(target: Target, want: Want, data: Any) -> ClientFileError:
-    shown = entry_text(value_at(data, want.path))
-    return ClientFileError(
-        f"{target.file} has an entry {'.'.join(want.path)} that set-up did not write:\n{shown}\n"
-        "nothing was written; --force replaces it"
-    )
+def _without_entries(target: Target, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
+    """Remove values, and the mappings and lists that were created for them, if they are empty then."""
+    for want in sorted(own, key=lambda want: want.is_frame):
+        data = data_of(target, text)
+        if want.is_frame and len(data) > 1:
+            continue
+        if want.is_element:
+            for position in reversed(own_elements(value_at(data, want.path), want)):
+                text = take_json(text, [*want.path, position])
+        else:
+            text = take_json(text, want.path)
+        for end in range(len(want.path) - (not want.is_element), 0, -1):
+            is_created = receipt is None or want.path[:end] in receipt.created
+            if not is_created or value_at(data_of(target, text), want.path[:end]):
+                break
+            text = take_json(text, want.path[:end])
+    return text
 
 
 def apply(changes: Sequence[FileChange], state: Path) -> None:
-    """Write what was planned, file by file, each as a whole. Raises ClientFileError, OSError."""
+    """Write what was planned, file by file. Raises ClientFileError, OSError."""
     emptied: list[Path] = []
     try:
         for change in changes:
@@ -140,22 +209,19 @@ def apply(changes: Sequence[FileChange], state: Path) -> None:
 
 
 def _applied(change: FileChange, state: Path) -> list[Path]:
-    """Write one file and its receipt; the folders that were made for it and that it needs no more."""
-    settings_file.check_unchanged(change.target.file, change.before)
+    """Write one file and its receipt; returns the folders that were created for it and are no longer needed."""
+    target = change.target
+    settings_file.check_unchanged(target.file, change.before)
+    folders: list[Path] = []
     if change.after is not None:
-        folders = settings_file.make_folders(change.target.file)
-        settings_file.write(change.target.file, change.before, change.after)
-        _keep(change, folders, state)
+        folders = settings_file.make_folders(target.file)
+        settings_file.write(target.file, change.before, change.after)
     elif change.before is not None:
-        settings_file.remove(change.target.file, change.before)
+        settings_file.remove(target.file, change.before)
     if change.receipt is not None:
+        receipt = replace(change.receipt, folders=(*change.receipt.folders, *map(str, folders)))
+        settings_file.save_receipt(target, state, receipt)
         return []
-    known = receipts.load(change.target, state)
-    receipts.forget(change.target, state)
-    return [*map(Path, known.folders)] if change.after is None and known is not None else []
-
-
-def _keep(change: FileChange, folders: Sequence[Path], state: Path) -> None:
-    if change.receipt is not None:
-        made = (*change.receipt.folders, *map(str, folders))
-        receipts.save(change.target, state, replace(change.receipt, folders=made))
+    receipt = settings_file.load_receipt(target, state) or NO_RECEIPT
+    settings_file.forget_receipt(target, state)
+    return [*map(Path, receipt.folders)] if change.after is None else []

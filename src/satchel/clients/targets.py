@@ -1,22 +1,31 @@
-"""Which files of which program hold what: one table for each client, written down in October 2026.
+"""What has to be in which file of which client (as of October 2026), and the words that start satchel there.
 
-Where these formats come from, and which of them could not be tried here, is said in docs/clients.md. Hook commands are
+docs/clients.md tells where these formats come from, and which of them could not be tried here. Hook commands are
 written as one quoted line, which every version of these programs understands: one that knew no list of arguments would
 start satchel without any, and take the usage error for a refusal of the prompt.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from satchel.clients.launch import PROGRAM, Launch
 from satchel.errors import UsageError
+
+PROGRAM = "satchel"
+
+UVX = ("uvx", "--from", "satchel[mcp]", PROGRAM)
+"""Without an installation: uv fetches it at the first start and keeps it."""
+
+_UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
+"""Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
 
 SCOPES: Mapping[str, tuple[str, ...]] = {
     "claude-code": ("local", "project", "user"),
@@ -30,7 +39,7 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
 CLIENTS = tuple(SCOPES)
 
 HOOK_SECONDS = 10
-"""What a host waits for a hook at most; the hook itself ends after 2 s."""
+"""Time that a host waits for a hook; the hook itself ends after 2 s."""
 
 CLAUDE_TOKENIZER = ("SATCHEL_BUDGET_TOKENIZER", "claude")
 """Budgets for Claude are counted with its own estimate: its tokens are not those that the default counts."""
@@ -64,11 +73,74 @@ _CURSOR_HOOKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
-    """A value that has to stand below these keys; with `is_element` as one element of the list there.
+class Launch:
+    """The words that start satchel, and notes about them for the user."""
 
-    Another value of an `is_optional` key stays as it is. An `is_frame` key belongs to the file rather than to satchel:
-    it goes only with everything else.
+    words: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def parse_command(text: str) -> Launch:
+    """Split the words of `--command` as a shell would. Raises UsageError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--command {text!r} cannot be split into words: {error}") from None
+    if not words:
+        raise UsageError("--command is empty: write it as in 'uvx --from satchel[mcp] satchel'")
+    return Launch(tuple(words), _missing_program(words))
+
+
+def find_launch(
+    *,
+    is_shared: bool,
+    started_as: str | None = None,
+    prefix: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Launch:
+    """Return the words that start this very satchel.
+
+    A file of the user alone gets the whole path, which works wherever the client was started from. A file that is
+    shared with others gets a name that means the same for all of them, where there is one. `started_as` is the script
+    that runs, `prefix` its environment.
+    """
+    notes = () if importlib.util.find_spec("mcp") else (_WITHOUT_SERVER,)
+    if _UVX_FOLDERS & set(Path(prefix or sys.prefix).parts):
+        return Launch(UVX, (*notes, *_missing_program(UVX, environ)))
+    script = Path(started_as if started_as is not None else sys.argv[0]).absolute()
+    if script.stem != PROGRAM or not script.is_file():
+        return Launch((sys.executable, "-m", PROGRAM), (*notes, *((_OWN_PATH,) if is_shared else ())))
+    on_path = shutil.which(PROGRAM, path=environ.get("PATH", os.defpath))
+    is_same = on_path is not None and Path(on_path).resolve() == script.resolve()
+    if is_shared and is_same:
+        return Launch((PROGRAM,), notes)
+    path = str(Path(on_path).absolute()) if is_same and on_path is not None else str(script)
+    return Launch((path,), (*notes, *((_OWN_PATH,) if is_shared else ())))
+
+
+_WITHOUT_SERVER = "the server needs an extra that is not installed here: pip install 'satchel[mcp]'"
+
+_OWN_PATH = "the file is shared, but the command is a path of this machine: --command names one that works for all"
+
+
+def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    if shutil.which(words[0], path=environ.get("PATH", os.defpath)) is None:
+        return (f"{words[0]} is not found on the PATH here",)
+    return ()
+
+
+def runs_satchel(words: Sequence[str], command: str) -> bool:
+    """Tell whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
+    names = [Path(word.replace("\\", "/")).name.removesuffix(".exe") for word in words]
+    return any(name == PROGRAM and words[at + 1] == command for at, name in enumerate(names[:-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A value that has to be below these keys; with `is_element` as one element of the list there.
+
+    Another value of an `is_optional` key is left alone. An `is_frame` key belongs to the file rather than to satchel:
+    it is removed only with everything else.
     """
 
     path: tuple[str, ...]
@@ -80,7 +152,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One file and what it has to hold. `name` tells apart what satchel keeps in the same file for several folders."""
+    """One file and its wanted values. `name` tells apart entries for several folders in the same file."""
 
     file: Path
     name: str
@@ -90,7 +162,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where clients keep their settings: the home folder, the folder that is worked in, and what variables say."""
+    """Folders of settings: the home folder, the current project, and what variables of the environment say."""
 
     home: Path
     root: Path
@@ -98,7 +170,7 @@ class Places:
 
     @property
     def claude_state(self) -> Path:
-        """Claude Code's own file, which holds the servers of a user."""
+        """Claude Code's own file, with the servers of a user."""
         own = self.environ.get("CLAUDE_CONFIG_DIR")
         return (Path(own) if own else self.home) / ".claude.json"
 
@@ -125,7 +197,7 @@ class Places:
 
 
 def check_scope(client: str, scope: str | None) -> str:
-    """The scope, or the client's usual one. Raises UsageError for one that the client does not have."""
+    """Return the scope, or the usual one of the client. Raises UsageError for one that the client does not have."""
     if client not in SCOPES:
         raise UsageError(f"there is no client {client!r}: the clients are {', '.join(CLIENTS)}")
     if scope is not None and scope not in SCOPES[client]:
@@ -134,22 +206,22 @@ def check_scope(client: str, scope: str | None) -> str:
 
 
 def is_shared(scope: str) -> bool:
-    """Whether the files of this scope belong to everybody who works in the folder."""
+    """Tell whether the files of this scope belong to everybody who works in the folder."""
     return scope == "project"
 
 
 def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hooks: bool) -> tuple[Target, ...]:
-    """The files of a client and scope, that of the server first. Raises UsageError for hooks where there are none."""
+    """Return the files of a client and scope, the server first. Raises UsageError if the client has no hooks."""
     if with_hooks and client not in _HOOKS:
         raise UsageError(f"{client} has no hooks that satchel can use: leave --with-hooks out")
-    found = [_SERVERS[client](scope, places, launch.words)]
+    files = [_SERVERS[client](scope, places, launch.words)]
     if with_hooks:
-        found.append(_HOOKS[client](scope, places, launch.words))
-    return tuple(found)
+        files.append(_HOOKS[client](scope, places, launch.words))
+    return tuple(files)
 
 
 def all_targets(client: str, scope: str, places: Places) -> tuple[Target, ...]:
-    """Every file that set-up may have written, to look for what is ours."""
+    """Return every file that set-up may have written."""
     return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=client in _HOOKS)
 
 
@@ -244,7 +316,7 @@ def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -
 
 
 def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:
-    """What to type now, to see that it works."""
+    """Tell the user how to check that it works."""
     steps = {
         "claude-code": ("in a shell: claude mcp list", "in a new session of Claude Code: /mcp"),
         "cursor": ("in Cursor: Settings, MCP: satchel is listed with its tools",),

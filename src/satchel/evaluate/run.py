@@ -7,7 +7,6 @@ line of code.
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import closing, suppress
@@ -15,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from satchel import __version__
+from satchel import __version__, state_files
 from satchel.engine import Satchel
 from satchel.errors import NoIndexError
 from satchel.evaluate.fixes import Fix, Mined, mine
@@ -117,10 +116,7 @@ class Kept:
 
     def add(self, answer: Answer) -> None:
         """Keep one more. Raises OSError."""
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(answer)) + "\n")
+        state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
         self.answers[answer.sha] = answer
 
     def _read(self) -> list[Answer]:

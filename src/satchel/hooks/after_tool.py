@@ -1,12 +1,13 @@
-"""A tool has run: what was changed is indexed again, and what failed is met with what is known of such failures."""
+"""After a tool: files that it edited are indexed again, and a failed check is answered with similar failures."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from hashlib import blake2b
 
 from satchel import hook_log
-from satchel.hooks.commands import is_check, shows_failure, signature
-from satchel.hooks.desk import Answer, Desk, counted, nothing
+from satchel.hooks.event_context import Answer, EventContext, counted, nothing
 from satchel.vocabulary import Domain
 
 EDITING = frozenset({
@@ -16,63 +17,101 @@ EDITING = frozenset({
 """Tools of hosts that change files, in lower case."""
 
 PREMORTEM_SHARE = 0.35
-"""Of the budget, at the first failure of a session: what went wrong before in such work. This failure gets the rest."""
+"""Share of the budget for a premortem at the first failure of a session. The failure itself gets the rest."""
 
 COMMAND_CHARACTERS = 120
 
+SIGNATURE_LINES = 12
+"""Number of telling lines that identify a failure: a test that fails alike fails once."""
 
-def answer(desk: Desk) -> Answer:
-    """Nothing after most tools; after a check that failed, what failed like it before."""
-    happening = desk.happening
-    if happening.files and happening.tool.lower() in EDITING:
-        return _edited(desk)
-    if not happening.command:
+_RUNNERS = (
+    r"(?:python[\d.]*\s+-m\s+)?(?:pytest|unittest|tox|nox|mypy|ruff|flake8|pylint|pyright|behave|nose2|build)",
+    r"(?:npm|pnpm|yarn|bun)\s+(?:run\s+|run-script\s+)?[\w:.-]*(?:test|build|check|lint|typecheck|compile|ci)[\w:.-]*",
+    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:jest|vitest|mocha|ava|tsc|eslint|playwright)",
+    r"(?:npx|pnpm|yarn|bunx|bun|deno)\s+(?:(?:exec|dlx|run|task)\s+)?(?:webpack|vite|rollup|esbuild|test|check|lint)",
+    r"(?:jest|vitest|mocha|tsc|eslint|playwright|cypress)",
+    r"cargo\s+(?:\+\S+\s+)?(?:t|test|nextest|b|build|c|check|clippy|bench|r|run)",
+    r"go\s+(?:test|build|vet|install|run)",
+    r"(?:g?make|ninja|just|task|rake|bazel(?:isk)?|buck2?|pants|meson|ctest|scons)",
+    r"cmake\s+--build",
+    r"(?:mvnw?|\./mvnw|gradlew?|\./gradlew|sbt|lein|ant)",
+    r"dotnet\s+(?:test|build|run|publish)",
+    r"(?:swift|xcodebuild|zig)\s+(?:test|build)?",
+    r"(?:phpunit|vendor/bin/phpunit|pest|composer\s+(?:run\s+)?test|rspec|bundle\s+exec\s+\S+|mix\s+(?:test|compile))",
+    r"(?:gcc|g\+\+|clang(?:\+\+)?|javac|kotlinc|rustc|ghc|stack|cabal)",
+    r"(?:uv|poetry|pipenv|hatch|pdm|rye)\s+run",
+    r"(?:(?:bash|sh|zsh)\s+)?[\w./-]*(?:test|build|check)[\w.-]*",
+)
+_BEFORE = r"(?:^|[;&|(]|\bdo\b|\bthen\b)\s*(?:(?:[A-Za-z_]\w*=\S*|sudo|env|time|nice|timeout\s+\S+|exec|command)\s+)*"
+_CHECKING = re.compile(_BEFORE + r"(?:\S*/)?(?:" + "|".join(_RUNNERS) + r")(?=$|[\s;&|)])")
+
+_TELLING = re.compile(
+    r"^E\s|\bFAILED\b|\b[Ff]ail(?:ed|ure)?\b|(?:Error|Exception|Panic|Warning)\b|\berror(?:\[|:)|panicked|\*\*\*|undefined"
+    r"|cannot find|not found|expected|assert",
+)
+_VARYING = re.compile(
+    r"0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|sec|seconds)\b|(?:/[\w.@+-]+)+/|\d+|\s+",
+    re.IGNORECASE,
+)
+_FAILED_COUNT = re.compile(
+    r"\b([1-9]\d*) (?:failed|failures?|errors?)\b|^(?:FAILED|FAIL)\b|^not ok \d|\bBUILD FAILED\b"
+    r"|^make(?:\[\d+\])?: \*\*\* .*Error \d+|^error(?:\[\w+\])?: (?:could not compile|aborting)|test result: FAILED",
+    re.MULTILINE,
+)
+
+
+def answer(hook: EventContext) -> Answer:
+    """Return what failed alike before if a check has failed, and nothing after other tools."""
+    event = hook.event
+    if event.files and event.tool.lower() in EDITING:
+        return _edited(hook)
+    if not event.command:
         return nothing("the tool neither edits nor runs a command")
-    if not is_check(happening.command):
+    if not is_check(event.command):
         return nothing("the command tests and builds nothing")
-    has_failed = happening.failed or shows_failure(happening.output)
-    if desk.session is not None:
-        command = desk.safe_line(happening.command, COMMAND_CHARACTERS)
-        desk.session.note_failure(command if has_failed else "")
+    has_failed = event.failed or shows_failure(event.output)
+    if hook.session is not None:
+        command = hook.safe_line(event.command, COMMAND_CHARACTERS)
+        hook.session.note_failure(command if has_failed else "")
     if not has_failed:
         return nothing("the command succeeded")
-    if not happening.injects:
+    if not event.injects:
         return nothing("the host takes no context after this tool")
-    if not happening.output.strip() or not desk.settings.hooks_failure_tokens:
+    if not event.output.strip() or not hook.settings.hooks_failure_tokens:
         return nothing(
-            "the command said nothing" if desk.settings.hooks_failure_tokens else "hooks.failure_tokens is 0"
+            "the command said nothing" if hook.settings.hooks_failure_tokens else "hooks.failure_tokens is 0"
         )
-    if not desk.claim(f"failure:{signature(happening.output)}"):
+    if not hook.claim(f"failure:{signature(event.output)}"):
         return nothing("the session knows this failure")
-    is_first = desk.claim("premortem")
-    return desk.packed(lambda tokens: _packed(desk, tokens, is_first=is_first), desk.settings.hooks_failure_tokens)
+    is_first = hook.claim("premortem")
+    return hook.packed(lambda tokens: _packed(hook, tokens, is_first=is_first), hook.settings.hooks_failure_tokens)
 
 
-def _edited(desk: Desk) -> Answer:
-    if desk.session is not None:
-        desk.session.note_files([desk.relative(path) for path in desk.happening.files])
-    if not desk.is_project:
+def _edited(hook: EventContext) -> Answer:
+    if hook.session is not None:
+        hook.session.note_files([hook.relative(path) for path in hook.event.files])
+    if not hook.is_project:
         return nothing("this folder is no project: nothing is indexed unasked")
-    desk.refresh()
+    hook.refresh()
     return Answer(hook_log.SAVED, "the index is brought up to date")
 
 
-def _packed(desk: Desk, tokens: int, *, is_first: bool) -> Answer:
-    """What failed like this before and where, and at the first failure what goes wrong in such work."""
-    engine, output = desk.engine, desk.happening.output
-    found = []
+def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
+    """Pack what failed like this before; at the first failure also what goes wrong in such work."""
+    engine, output = hook.engine, hook.event.output
+    answers = []
     if is_first:
-        active = desk.active
+        active = hook.active
         domain = active.domain if active is not None else Domain.DEBUGGING
         strategy = active.strategy if active is not None else None
         share = max(int(tokens * PREMORTEM_SHARE), 1)
-        premortem = engine.premortem_request(domain, strategy, **desk.options(max_tokens=share))
-        found.append((premortem, engine.unrecorded(premortem)))
-    rest = max(tokens - sum(context.usage.used for _, context in found if context.items), 1)
-    brief = engine.brief_request(output, **desk.options(max_tokens=rest))
-    found.append((brief, engine.unrecorded(brief)))
-    shown = [(request, context) for request, context in found if context.items]
-    if not shown and any(context.shown_before for _, context in found):
+        premortem = engine.premortem_request(domain, strategy, **hook.options(max_tokens=share))
+        answers.append((premortem, engine.unrecorded(premortem)))
+    rest = max(tokens - sum(context.usage.used for _, context in answers if context.items), 1)
+    brief = engine.brief_request(output, **hook.options(max_tokens=rest))
+    answers.append((brief, engine.unrecorded(brief)))
+    shown = [(request, context) for request, context in answers if context.items]
+    if not shown and any(context.shown_before for _, context in answers):
         return nothing("the session has what is known of it")
     if not shown:
         return nothing("nothing like it is known")
@@ -87,3 +126,25 @@ def _packed(desk: Desk, tokens: int, *, is_first: bool) -> Answer:
         contexts,
         tuple(partial(engine.deliver, request, context) for request, context in shown),
     )
+
+
+def is_check(command: str) -> bool:
+    """Tell whether a shell command tests, builds or checks something."""
+    return _CHECKING.search(command) is not None
+
+
+def shows_failure(output: str) -> bool:
+    """Tell whether an output says that tests failed or a build broke: a pipe hides the exit code, not the words."""
+    return _FAILED_COUNT.search(output) is not None
+
+
+def signature(output: str) -> str:
+    """Return 16 hexadecimal digits that are equal for equal failures.
+
+    They are a digest of the lines that tell what failed, without numbers, times, addresses and folders; of the last
+    lines if none tells.
+    """
+    lines = [line for line in output.splitlines() if _TELLING.search(line)] or output.splitlines()[-SIGNATURE_LINES:]
+    plain = dict.fromkeys(_VARYING.sub(" ", line).strip() for line in lines)
+    chosen = sorted(filter(None, plain))[:SIGNATURE_LINES]
+    return blake2b("\n".join(chosen).encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -1,21 +1,18 @@
-"""Work that a hook starts and does not wait for: bringing an index up to date, and keeping a conversation.
+"""Work that a hook starts and does not wait for: updating an index, and importing a conversation.
 
-It runs in a process of its own that survives the hook and holds nothing of the host's: no streams, no folder, no
-session. One at a time for each root; whoever comes meanwhile leaves a mark, and the one at work looks again.
+It runs in a process of its own that survives the hook and shares nothing with the host: no streams, no folder, no
+session. One process works for each root; others leave a mark, and the one at work looks again.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: the index lock alone keeps two runs apart
-    fcntl = None  # type: ignore[assignment]
+from satchel import hook_log, state_files
 
 REFRESH, CAPTURE = "refresh", "capture"
 
@@ -26,7 +23,7 @@ MOST_ROUNDS = 20
 """Runs of one process: each is due because something changed during the one before."""
 
 WAIT_SECONDS = 60.0
-"""For another process that builds the same index, such as a question that somebody asks."""
+"""Time to wait for another process that builds the same index."""
 
 
 def start(words: Sequence[str], state: Path) -> None:
@@ -36,7 +33,7 @@ def start(words: Sequence[str], state: Path) -> None:
     # Neither the current folder nor that of a script may bring in modules of its own: both belong to whoever wrote
     # the repository.
     command = [sys.executable, "-P", "-m", "satchel.hooks.background", *words]
-    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state_files.make_folder(state)
     subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -49,12 +46,12 @@ def start(words: Sequence[str], state: Path) -> None:
 
 
 def refresh(root: Path, state: Path, name: str) -> bool:
-    """Have the index of a root brought up to date behind our back; returns whether a process was started for it.
+    """Update the index of a root in the background; returns whether a process was started for it.
 
-    `name` is that of the index. Where one is at work already, it will look once more.
+    `name` is that of the index. If a process is at work already, it will look once more.
     """
     mark = _mark(state, name)
-    mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state_files.make_folder(mark.parent)
     mark.touch()
     with _alone(mark) as is_alone:
         if not is_alone:
@@ -64,7 +61,7 @@ def refresh(root: Path, state: Path, name: str) -> bool:
 
 
 def capture(root: Path, transcript: str, state: Path) -> None:
-    """Have a transcript remembered behind our back."""
+    """Import a transcript in the background."""
     start([CAPTURE, os.fspath(root), transcript], state)
 
 
@@ -72,25 +69,9 @@ def _mark(state: Path, name: str) -> Path:
     return state / "hooks" / "refresh" / name
 
 
-@contextlib.contextmanager
-def _alone(mark: Path) -> Iterator[bool]:
-    """Whether no other process works for this root; until the block ends, none begins."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(mark.with_name(f"{mark.name}.lock"), flags, 0o600)
-    try:
-        yield _is_taken(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _is_taken(descriptor: int) -> bool:
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _alone(mark: Path) -> AbstractContextManager[bool]:
+    """Tell whether no other process works for this root; until the block ends, none begins."""
+    return state_files.locked(mark.with_name(f"{mark.name}.lock"), 0.0)
 
 
 def run(words: Sequence[str]) -> int:
@@ -119,13 +100,12 @@ def run(words: Sequence[str]) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """`run`; what goes wrong stands in the hook log, since nobody looks at this process."""
+    """Run one task; errors are written to the hook log, since nobody looks at this process."""
     try:
         return run(words)
     except BaseException as error:  # noqa: BLE001 - the last stop of a process that nobody waits for
-        from satchel.hooks.worker import log_failure
-
-        log_failure(["background", *words[:1]], f"{type(error).__name__}: {error}", 0.0)
+        name = " ".join(["background", *words[:1]])
+        hook_log.record_event(name, hook_log.FAILED, f"{type(error).__name__}: {error}", 0.0)
         return 1
 
 

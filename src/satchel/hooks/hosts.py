@@ -1,38 +1,287 @@
-"""The hosts that speak to us, and which of them did. Each has one file of its own."""
+"""The hosts that report events: Claude Code, Codex and Cursor. Reads an event of any of them, and shapes the answer.
+
+Written against the hook references, schemas and change logs of November 2026. All hosts send one JSON object with
+nearly the same fields, some of them renamed on the way, so every field is read under all its names.
+
+* Claude Code (`settings.json`), and every host that took over its names: an answer with `hookSpecificOutput` is refused
+  at events other than those of `injecting`.
+* Codex (`.codex/hooks.json`): the shape of Claude Code. A patch is one tool call that names its files in its text, and
+  a failed command is told in the text of its output.
+* Cursor (`.cursor/hooks.json`, `"version": 1`): events have names of their own, and shell commands and edits come
+  without a tool. A prompt can only be let through or stopped, so nothing is injected there.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from types import ModuleType
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
 from typing import Any
 
-from satchel.hooks import claude_code, codex, cursor
-from satchel.hooks.events import Event, Happening
+TEXT_CHARACTERS = 60_000
+"""Length limit of one text that a host sends; the end of a longer one is kept."""
 
-HOSTS: Mapping[str, ModuleType] = {module.HOST: module for module in (cursor, codex, claude_code)}
-"""Host -> how it speaks; the last one is assumed where nothing tells them apart."""
+SESSION_CHARACTERS = 200
+"""Length limit of a session id: hosts use 36."""
+
+MOST_FILES = 50
+"""Number of files that are read from one tool call."""
+
+_CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_EXIT_CODE = re.compile(r"\b(?:exit(?:ed with)?(?: code| status)?|exit_code)[:= ]+(-?\d+)\b", re.IGNORECASE)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
+
+
+class Event(StrEnum):
+    """The events that `satchel hook` accepts."""
+
+    SESSION_START = "session-start"
+    PROMPT = "prompt"
+    AFTER_TOOL = "after-tool"
+    BEFORE_COMPACTION = "before-compaction"
+    SESSION_END = "session-end"
+
+
+class Start(StrEnum):
+    """Why a session starts: it is new, continues, was emptied, was shortened, or is a copy of another."""
+
+    STARTUP = "startup"
+    RESUME = "resume"
+    CLEAR = "clear"
+    COMPACT = "compact"
+    FORK = "fork"
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One event. `name` is the host's own word for it; texts are as they came, empty where there is none.
+
+    `session` is the host's id of the conversation, `folder` its working directory. `failed` says how a tool ended, None
+    where the host does not say. `injects` says whether the host takes context at this event.
+    """
+
+    kind: Event
+    host: str
+    name: str
+    session: str = ""
+    folder: str = ""
+    transcript: str = ""
+    prompt: str = ""
+    attached: tuple[str, ...] = ()
+    start: str = ""
+    tool: str = ""
+    command: str = ""
+    files: tuple[str, ...] = ()
+    output: str = ""
+    failed: bool | None = None
+    injects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What is particular to a host: its names of the events, those at which it takes context, and its session fields.
+
+    The first name of each event is assumed where the host does not say.
+    """
+
+    name: str
+    events: Mapping[str, Event]
+    injecting: frozenset[str]
+    session_fields: tuple[str, ...] = ("session_id", "id")
+
+
+CLAUDE_CODE = Host(
+    "claude-code",
+    {
+        "SessionStart": Event.SESSION_START,
+        "UserPromptSubmit": Event.PROMPT,
+        "PostToolUse": Event.AFTER_TOOL,
+        "PostToolUseFailure": Event.AFTER_TOOL,
+        "PreCompact": Event.BEFORE_COMPACTION,
+        "SessionEnd": Event.SESSION_END,
+    },
+    frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"}),
+)
+CODEX = Host(
+    "codex",
+    {name: event for name, event in CLAUDE_CODE.events.items() if not name.endswith("Failure")},
+    frozenset({"SessionStart", "UserPromptSubmit", "PostToolUse"}),
+)
+CURSOR = Host(
+    "cursor",
+    {
+        "sessionStart": Event.SESSION_START,
+        "beforeSubmitPrompt": Event.PROMPT,
+        "postToolUse": Event.AFTER_TOOL,
+        "postToolUseFailure": Event.AFTER_TOOL,
+        "afterShellExecution": Event.AFTER_TOOL,
+        "afterFileEdit": Event.AFTER_TOOL,
+        "preCompact": Event.BEFORE_COMPACTION,
+        "sessionEnd": Event.SESSION_END,
+    },
+    frozenset({"sessionStart", "postToolUse"}),
+    ("conversation_id", "session_id"),
+)
+HOSTS = (CURSOR, CODEX, CLAUDE_CODE)
+
+_TOOLS = {"afterShellExecution": "Shell", "afterFileEdit": "Edit"}
+"""Tools of events that name none."""
 
 
 def event_of(word: str) -> Event | None:
-    """The event that a word on the command line means, also a host's own word; None for an unknown one."""
+    """Return the event that a word on the command line means, also a host's own word; None for an unknown one."""
     try:
         return Event(word)
     except ValueError:
-        return next((host.NAMES[word] for host in HOSTS.values() if word in host.NAMES), None)
+        return next((host.events[word] for host in HOSTS if word in host.events), None)
 
 
-def host_of(given: Mapping[str, Any]) -> ModuleType:
-    """How the host that sent this speaks."""
-    return next((host for host in (cursor, codex) if host.is_mine(given)), claude_code)
+def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
+    """Read an event from the object that came on standard input, an empty mapping if nothing usable did."""
+    sent = _snake_case(payload)
+    host = _host_of(sent)
+    names = (name for name, kind in host.events.items() if kind == event)
+    name = _first_text(sent, "hook_event_name", "event") or next(names)
+    response_fields = ("tool_response", "tool_result", "tool_output", "result_json", "output")
+    response = next((sent[field] for field in response_fields if sent.get(field)), None)
+    error = _first_text(sent, "error", "error_message")
+    failed = has_failed(sent) if "exit_code" in sent else has_failed(response)
+    command, files = _tool_call(sent, is_codex=host is CODEX)
+    return HookEvent(
+        kind=event,
+        host=host.name,
+        name=name,
+        session=_session_of(_first_text(sent, *host.session_fields)),
+        folder=_first_text(sent, "cwd", "workspace", "project_dir") or next(iter(_texts(sent, "workspace_roots")), ""),
+        transcript=_first_text(sent, "transcript_path"),
+        prompt=_first_text(sent, "prompt", "user_prompt", "user_message"),
+        attached=_attachments(sent),
+        start=_first_text(sent, "source", "reason"),
+        tool=_first_text(sent, "tool_name", "tool") or _TOOLS.get(name, ""),
+        command=command,
+        files=files,
+        output="\n".join(filter(None, (error, output_of(response)))),
+        failed=True if name.endswith("Failure") or error else failed,
+        injects=name in host.injecting,
+    )
 
 
-def read(given: Mapping[str, Any], event: Event) -> Happening:
-    """What happened, in our words."""
-    happening: Happening = host_of(given).read(given, event)
-    return happening
+def answer(event: HookEvent, text: str, notice: str) -> dict[str, Any]:
+    """Return what the host accepts for this event: context for the model, a line for the person; empty for neither."""
+    if event.host == CURSOR.name:  # which has no line for the person at these events
+        return {"additional_context": text} if text else {}
+    output: dict[str, Any] = {"systemMessage": notice} if notice else {}
+    if text:
+        output["hookSpecificOutput"] = {"hookEventName": event.name, "additionalContext": text}
+    return output
 
 
-def answer(happening: Happening, text: str, notice: str) -> dict[str, Any]:
-    """What the host takes for this event: context for the model, a line for the person."""
-    told: dict[str, Any] = HOSTS[happening.host].answer(happening, text, notice)
-    return told
+def _host_of(sent: Mapping[str, Any]) -> Host:
+    """Tell which host sent this. Cursor also runs hooks of Claude Code, in their words: those are answered as such."""
+    is_cursor = any(field in sent for field in ("conversation_id", "workspace_roots", "cursor_version"))
+    if is_cursor and _first_text(sent, "hook_event_name") not in CLAUDE_CODE.events:
+        return CURSOR
+    path = sent.get("transcript_path")
+    is_codex = "turn_id" in sent or (isinstance(path, str) and "/.codex/" in path.replace("\\", "/"))
+    return CODEX if is_codex else CLAUDE_CODE
+
+
+def _tool_call(sent: Mapping[str, Any], *, is_codex: bool) -> tuple[str, tuple[str, ...]]:
+    """Return the shell command and the files of a tool call; the files of a patch are those that its text names."""
+    call = _mapping(sent.get("tool_input"))
+    command = _first_text(sent, "command") or _first_text(call, "command", "cmd") or " ".join(_texts(call, "command"))
+    files = _first_path(sent, "file_path") or _first_path(call, "file_path", "notebook_path", "path")
+    patch = command or _first_text(sent, "tool_input")
+    if is_codex and not files and "*** Begin Patch" in patch:
+        return "", tuple((added or moved).strip() for added, moved in _PATCHED.findall(patch))[:MOST_FILES]
+    return command, files
+
+
+def _attachments(sent: Mapping[str, Any]) -> tuple[str, ...]:
+    rows = sent.get("attachments")
+    mappings = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return tuple(path for row in mappings for path in _first_path(_snake_case(row), "file_path", "path"))
+
+
+def _snake_case(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping with `camelCase` keys as `snake_case`; a key that was written so wins."""
+    renamed = {_CAPITAL.sub(r"_\1", key).lower(): value for key, value in payload.items()}
+    return renamed | {key: value for key, value in payload.items() if key in renamed}
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    """Return a mapping, also one that was sent as JSON in a text; empty for anything else."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return {}
+    return _snake_case(value) if isinstance(value, Mapping) else {}
+
+
+def _encodable(text: str) -> str:
+    """Return a text that can be written: hosts cut between the halves of a character beyond the first 65,536."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _session_of(session: str) -> str:
+    """Return the id of a session, or a digest of a text that cannot be an id."""
+    if len(session) <= SESSION_CHARACTERS and session.isprintable():
+        return session
+    return blake2b(session.encode(), digest_size=16).hexdigest()
+
+
+def _first_text(payload: Mapping[str, Any], *fields: str) -> str:
+    """Return the first of these fields that is a text and not blank, at most its last `TEXT_CHARACTERS`."""
+    for field in fields:
+        value = payload.get(field)
+        if isinstance(value, str) and value.strip():
+            return _encodable(value[-TEXT_CHARACTERS:])
+    return ""
+
+
+def _first_path(payload: Mapping[str, Any], *fields: str) -> tuple[str, ...]:
+    """Return the first of these fields that is a path, as the only one."""
+    for field in fields:
+        value = payload.get(field)
+        if isinstance(value, str) and value and "\0" not in value:
+            return (_encodable(value),)
+    return ()
+
+
+def _texts(payload: Mapping[str, Any], field: str) -> list[str]:
+    rows = payload.get(field)
+    return [row for row in rows if isinstance(row, str)] if isinstance(rows, list) else []
+
+
+def output_of(response: object) -> str:
+    """Return the output of a tool: a text, or the texts of its streams in an object, in the order they are read."""
+    if isinstance(response, str):
+        inner = _mapping(response)
+        return output_of(inner) if inner else _encodable(response[-TEXT_CHARACTERS:])
+    if isinstance(response, list):
+        return "\n".join(filter(None, map(output_of, response)))[-TEXT_CHARACTERS:]
+    payload = _snake_case(response) if isinstance(response, Mapping) else {}
+    fields = ("stdout", "stderr", "output", "aggregated_output", "text", "error", "error_message", "content", "result")
+    texts = [output_of(payload[field]) for field in fields if isinstance(payload.get(field), str | list | Mapping)]
+    return "\n".join(filter(None, dict.fromkeys(texts)))[-TEXT_CHARACTERS:]
+
+
+def has_failed(response: object) -> bool | None:
+    """Tell from its response how a tool ended: None where the response does not say."""
+    payload = _mapping(response)
+    for field in ("exit_code", "return_code", "returncode", "code", "status_code"):
+        if isinstance(payload.get(field), int) and not isinstance(payload[field], bool):
+            return bool(payload[field] != 0)
+    for field in ("is_error", "failed"):
+        if isinstance(payload.get(field), bool):
+            return bool(payload[field])
+    if isinstance(payload.get("success"), bool):
+        return not payload["success"]
+    if isinstance(response, str):
+        exit_code = _EXIT_CODE.search(response[:200])
+        return exit_code[1] != "0" if exit_code else None
+    return None

@@ -1,23 +1,38 @@
-"""A prompt: the little that is relevant to it, or nothing."""
+"""Answers a prompt with the little that is relevant to it, without what the host has loaded itself, or with nothing."""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path, PurePosixPath
 
 from satchel import hook_log
-from satchel.hooks.desk import INDEX_NAME, Answer, Desk, nothing
-from satchel.hooks.loaded import excluded, mentioned, without_mentions
+from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, nothing
 from satchel.text import STOP_WORDS, WORD
 from satchel.types import Context
 
+HOST_FILES = (
+    "CLAUDE.md", "*/CLAUDE.md", "CLAUDE.local.md", "*/CLAUDE.local.md", ".claude/*", "*/.claude/*",
+    "AGENTS.md", "*/AGENTS.md", "AGENTS.override.md", ".codex/*", "*/.codex/*",
+    ".cursor/*", "*/.cursor/*", ".cursorrules", "*/.cursorrules", ".windsurf/*",
+    "GEMINI.md", "*/GEMINI.md", ".github/copilot-instructions.md", ".github/instructions/*",
+    "MEMORY.md", "*/MEMORY.md",
+)  # fmt: skip
+"""Globs of the instruction files that hosts read when a session starts or a folder is entered, and of their memory."""
+
+MOST_MENTIONS = 100
+
+_MENTION = re.compile(r"""(?:^|(?<=[\s(\["'`]))@(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'`()\[\],;]+))""")
+_LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
+
 PROMPT_CHARACTERS = 20_000
-"""Of a prompt so much is asked about, from its beginning: a pasted log repeats itself."""
+"""Length of the beginning of a prompt that is searched for: a pasted log repeats itself."""
 
 KEPT_CHARACTERS = 200
-"""Of the first line of a prompt, kept for after a compaction."""
+"""Length of the first line of a prompt that is kept for after a compaction."""
 
 DUPLICATE_SECONDS = 10.0
 
@@ -53,70 +68,70 @@ _COMMAND = re.compile(r"^(?:/[a-z][\w:-]*(?=\s|$)|[!#<])")
 """A prompt that is meant for the host: `/compact`, `!ls`, `#remember this`, or a message that it wrote itself."""
 
 
-def answer(desk: Desk) -> Answer:
-    """Context for the prompt, where there is some that is relevant enough."""
-    prompt = desk.happening.prompt.strip()
+def answer(hook: EventContext) -> Answer:
+    """Return context for the prompt if some is relevant enough."""
+    prompt = hook.event.prompt.strip()
     if not prompt:
         return nothing("the host sent no prompt")
     if _COMMAND.match(prompt):
         return nothing("the prompt is a command of the host")
-    if desk.session is not None:
-        desk.session.note_prompt(desk.safe_line(prompt, KEPT_CHARACTERS))
-    if not desk.happening.injects:
+    if hook.session is not None:
+        hook.session.note_prompt(hook.safe_line(prompt, KEPT_CHARACTERS))
+    if not hook.event.injects:
         return nothing("the host takes no context with a prompt")
     if not asks_something(prompt):
         return nothing("the prompt names nothing to look for")
-    if not desk.settings.hooks_prompt_tokens:
+    if not hook.settings.hooks_prompt_tokens:
         return nothing("hooks.prompt_tokens is 0")
-    if not desk.claim(f"prompt:{_digest(prompt)}", DUPLICATE_SECONDS):
+    if not hook.claim(f"prompt:{_digest(prompt)}", DUPLICATE_SECONDS):
         return nothing("the same prompt was answered a moment ago")
-    if not desk.has_index:
-        return _without_index(desk)
-    if is_stale(desk):
-        desk.refresh()
-    return desk.packed(lambda tokens: _packed(desk, prompt, tokens), desk.settings.hooks_prompt_tokens)
+    if not hook.has_index:
+        return _without_index(hook)
+    if is_stale(hook):
+        hook.refresh()
+    return hook.packed(lambda tokens: _packed(hook, prompt, tokens), hook.settings.hooks_prompt_tokens)
 
 
 def asks_something(prompt: str) -> bool:
-    """Whether a prompt names something, or has words enough to look for."""
+    """Tell whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
     return telling_words(prompt) >= FEWEST_WORDS - bool(_QUESTION.search(prompt))
 
 
 def telling_words(prompt: str) -> int:
-    """How many different words of a prompt say something."""
+    """Count the different words of a prompt that have a meaning of their own."""
     words = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
     return len({word for word in words if len(word) > 2} - CHATTER)
 
 
 def best_relevance(context: Context) -> float:
-    """The relevance that decides whether an answer is worth an interruption: what is beside its best may be less."""
+    """Return the relevance of the best item, which decides whether the answer is worth an interruption."""
     return max((item.relevance for item in context.items), default=0.0)
 
 
-def is_stale(desk: Desk) -> bool:
-    """Whether nobody has looked for changes lately."""
+def is_stale(hook: EventContext) -> bool:
+    """Tell whether the index was not updated lately."""
     try:
-        last = (desk.places.index / "index.lock").stat().st_mtime
+        last = (hook.places.index / "index.lock").stat().st_mtime
     except OSError:
         last = 0.0
-    return desk.is_project and not 0 <= time.time() - last < STALE_SECONDS
+    return hook.is_project and not 0 <= time.time() - last < STALE_SECONDS
 
 
-def _without_index(desk: Desk) -> Answer:
-    if not desk.is_project:
+def _without_index(hook: EventContext) -> Answer:
+    if not hook.is_project:
         return nothing("this folder is no project: it is indexed when somebody asks (satchel index)")
-    is_first = desk.refresh()
+    is_first = hook.refresh()
     notice = "satchel is indexing this folder; prompts get context as soon as it is done"
     return nothing(f"the index is being built ({INDEX_NAME} is not there yet)", notice if is_first else "")
 
 
-def _packed(desk: Desk, prompt: str, tokens: int) -> Answer:
-    attached = [*mentioned(prompt), *desk.happening.attached]
-    least = desk.settings.hooks_min_relevance
-    options = desk.options(max_tokens=max(tokens, 1), exclude=excluded(desk.places.root, desk.folder, attached))
-    engine = desk.engine
+def _packed(hook: EventContext, prompt: str, tokens: int) -> Answer:
+    attached = [*mentioned(prompt), *hook.event.attached]
+    least = hook.settings.hooks_min_relevance
+    options = hook.options(max_tokens=max(tokens, 1), exclude=excluded(hook.places.root, hook.folder, attached))
+    engine = hook.engine
     request = engine.request(without_mentions(prompt)[:PROMPT_CHARACTERS], **options)
     context = engine.unrecorded(request)
     if not context.items or best_relevance(context) < least:
@@ -135,3 +150,43 @@ def _packed(desk: Desk, prompt: str, tokens: int) -> Answer:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def mentioned(prompt: str) -> list[str]:
+    """Return the paths that a prompt attaches with `@`, as they are written, without line numbers."""
+    mentions = (double or single or plain for double, single, plain in _MENTION.findall(prompt))
+    stripped = (_LINES.sub("", path.rstrip(".:!?")) for path in mentions)
+    return list(dict.fromkeys(path for path in stripped if path))[:MOST_MENTIONS]
+
+
+def without_mentions(prompt: str) -> str:
+    """Return the prompt with each mention replaced by the name that it mentions."""
+    return _MENTION.sub(lambda match: next(filter(None, match.groups())), prompt)
+
+
+def excluded(root: Path, folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    """Return globs that are not to be shown: files that hosts load, and these paths of files or folders."""
+    globs = [*HOST_FILES]
+    for path in paths:
+        for base in (folder, root):
+            relative = _below(root, base / path) if not path.startswith("~") else None
+            if relative is not None:
+                literal = re.sub(r"([*?\[])", r"[\1]", relative)
+                globs += [literal, f"{literal}/*"]
+    return tuple(dict.fromkeys(globs))
+
+
+def _below(root: Path, path: Path) -> str | None:
+    """Return the path relative to the root; None outside the root and for the root itself."""
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            if len(parts) > 1:
+                parts.pop()
+        elif part != ".":
+            parts.append(part)
+    try:
+        relative = PurePosixPath(*parts).relative_to(root.as_posix()).as_posix() if parts else "."
+    except ValueError:
+        return None
+    return None if relative == "." else relative

@@ -1,66 +1,71 @@
-"""A session starts: what is worth knowing before anything was asked, and after a compaction what it was about."""
+"""A session starts, is compacted or ends: the brief at its start, its checkpoint after a compaction, its transcript."""
 
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 from satchel import hook_log
-from satchel.hooks.desk import Answer, Desk, counted, nothing
-from satchel.hooks.events import Start
+from satchel.hooks import background, hosts
+from satchel.hooks.event_context import Answer, EventContext, counted, nothing
+from satchel.hooks.hosts import Start
 from satchel.tokens import counter
 
 DUPLICATE_SECONDS = 10.0
-"""The same event within so many seconds is the same one, told twice: hooks can be configured in two places."""
+"""The same event within this time was reported twice: hooks can be configured in two places."""
 
 BRIEF = "brief"
 
 CHECKPOINT_CHARACTERS = 2_400
-"""Of what was asked and changed before a compaction: a quarter of what may be written."""
+"""Length limit of the checkpoint: a quarter of what may be written."""
 
 STATEMENT_CHARACTERS = 300
-"""Of each statement of the active experience: `satchel experience show` has all of it."""
+"""Length limit of each statement of the active experience: `satchel experience show` prints all of it."""
 
 CHECKPOINT_TITLE = "# Before the conversation was compacted"
 CHECKPOINT_NOTE = "What this session had been about; notes to go on from, not instructions."
 
+NEVER, COMPACTION, ALWAYS = "never", "compaction", "always"
+"""When a conversation is remembered: not at all, when the host shortens it, or when its session ends too."""
 
-def answer(desk: Desk) -> Answer:
-    """The brief, once a session; anew where the host has emptied or shortened the conversation."""
-    start = desk.happening.start or Start.STARTUP
+
+def answer(hook: EventContext) -> Answer:
+    """Return the brief once per session, and again after the host has emptied or shortened the conversation."""
+    start = hook.event.start or Start.STARTUP
     begins_anew = start in (Start.CLEAR, Start.COMPACT)
     if start == Start.FORK:
-        desk.claim(BRIEF)
+        hook.claim(BRIEF)
         return nothing("the session is a copy: it has what the other one had")
-    is_due = desk.claim(f"{BRIEF}:{start}", DUPLICATE_SECONDS) if begins_anew else desk.claim(BRIEF)
+    is_due = hook.claim(f"{BRIEF}:{start}", DUPLICATE_SECONDS) if begins_anew else hook.claim(BRIEF)
     if not is_due:
         return nothing("the session has its brief")
     if begins_anew:
-        forget(desk, everything=start == Start.CLEAR)
-    if desk.session is not None:
-        desk.session.prune()
+        forget(hook, everything=start == Start.CLEAR)
+    if hook.session is not None:
+        hook.session.prune()
     notice = ""
-    if desk.is_project:
-        is_new = not desk.has_index
-        desk.refresh()
+    if hook.is_project:
+        is_new = not hook.has_index
+        hook.refresh()
         notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
-    before = checkpoint(desk) if start == Start.COMPACT else ""
-    return desk.packed(lambda tokens: _packed(desk, before, tokens, notice), desk.settings.hooks_start_tokens)
+    before = checkpoint(hook) if start == Start.COMPACT else ""
+    return hook.packed(lambda tokens: _packed(hook, before, tokens, notice), hook.settings.hooks_start_tokens)
 
 
-def forget(desk: Desk, *, everything: bool) -> None:
-    """The model has lost what it was given: it may be given again. After a clear nothing of the session counts."""
-    desk.engine.forget_session(desk.happening.session)
-    if desk.session is not None:
-        desk.session.forget("failure:")
+def forget(hook: EventContext, *, everything: bool) -> None:
+    """Allow what the model has lost to be sent again. After a clear nothing of the session counts."""
+    hook.engine.forget_session(hook.event.session)
+    if hook.session is not None:
+        hook.session.forget("failure:")
         if everything:
-            desk.session.restart()
+            hook.session.restart()
 
 
-def checkpoint(desk: Desk) -> str:
-    """What was asked, which files were changed and which check failed last; empty where nothing is known."""
-    if desk.session is None:
+def checkpoint(hook: EventContext) -> str:
+    """List what was asked, which files were changed and which check failed last; empty if none of it is recorded."""
+    if hook.session is None:
         return ""
-    kept = desk.session.read()
+    kept = hook.session.read()
     lines = [f"- asked: {line}" for line in kept["prompts"]]
     if kept["files"]:
         lines.append(f"- changed: {', '.join(kept['files'])}")
@@ -77,26 +82,26 @@ def checkpoint(desk: Desk) -> str:
     return "\n".join([CHECKPOINT_TITLE, "", CHECKPOINT_NOTE, "", *reversed(chosen)]) if chosen else ""
 
 
-def active_experience(desk: Desk) -> str:
-    """What is being tried and not resolved yet, as a list; empty where there is nothing."""
-    active = desk.active
+def active_experience(hook: EventContext) -> str:
+    """List the statements of the active experience; empty if there is none."""
+    active = hook.active
     if active is None:
         return ""
-    told = {"goal": active.goal, "hypothesis": active.hypothesis, "action": active.action,
+    statements = {"goal": active.goal, "hypothesis": active.hypothesis, "action": active.action,
             "prediction": active.prediction}  # fmt: skip
-    lines = [f"- {name}: {desk.safe_line(text, STATEMENT_CHARACTERS)}" for name, text in told.items()]
+    lines = [f"- {name}: {hook.safe_line(text, STATEMENT_CHARACTERS)}" for name, text in statements.items()]
     head = f"## Active experience {active.id} ({active.domain}, {active.strategy})"
     return "\n".join([head, *lines, "- resolve it when its outcome is known (satchel experience resolve)"])
 
 
-def _packed(desk: Desk, before: str, tokens: int, notice: str) -> Answer:
+def _packed(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
     if tokens <= 0:
         return nothing("hooks.start_tokens is 0", notice)
-    active = active_experience(desk)
-    count = counter(desk.settings.budget_tokenizer).count
+    active = active_experience(hook)
+    count = counter(hook.settings.budget_tokenizer).count
     rest = max(tokens - count(before) - count(active), 1)
-    request = desk.engine.brief_request(**desk.options(max_tokens=rest))
-    context = desk.engine.unrecorded(request)
+    request = hook.engine.brief_request(**hook.options(max_tokens=rest))
+    context = hook.engine.unrecorded(request)
     brief = context.text if context.items else ""
     text = "\n\n".join(filter(None, (before, active, brief)))
     if not text:
@@ -107,5 +112,33 @@ def _packed(desk: Desk, before: str, tokens: int, notice: str) -> Answer:
     shown = ", ".join(filter(None, parts))
     notice = notice or f"satchel: {shown} (satchel hook log shows them)"
     return Answer(
-        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(desk.engine.deliver, request, context),)
+        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(hook.engine.deliver, request, context),)
     )
+
+
+def before_compaction(hook: EventContext) -> Answer:
+    """Keep the conversation. What was asked and changed lately is kept with every event, and shown after it."""
+    if not hook.claim("save", DUPLICATE_SECONDS):
+        return nothing("the conversation was saved a moment ago")
+    return _captured(hook, is_wanted=hook.settings.hooks_capture != NEVER)
+
+
+def end(hook: EventContext) -> Answer:
+    """Keep the conversation where that is wanted at the end of every session."""
+    if not hook.claim("end", DUPLICATE_SECONDS):
+        return nothing("the end of the session was told a moment ago")
+    return _captured(hook, is_wanted=hook.settings.hooks_capture == ALWAYS)
+
+
+def _captured(hook: EventContext, *, is_wanted: bool) -> Answer:
+    """Have the transcript remembered by another process: it may have megabytes, and is redacted line by line."""
+    if not is_wanted:
+        return nothing(f"hooks.capture is {hook.settings.hooks_capture}")
+    event = hook.event
+    if event.host != hosts.CLAUDE_CODE.name or not event.transcript:
+        return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
+    path = Path(event.transcript).expanduser()
+    if not path.is_file():
+        return nothing("the transcript is not there")
+    background.capture(hook.places.root, str(path.absolute()), hook.folders.state)
+    return Answer(hook_log.SAVED, "the conversation")

@@ -1,83 +1,99 @@
-"""Answering one event: read it, do what it asks for, write it down, and say nothing rather than something wrong."""
+"""Answers one event: reads it, does what it asks for, logs it, and says nothing rather than something wrong.
+
+Not every host closes its end of standard input, so a complete object is the end of an event.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from satchel import hook_log, outside
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import compaction, hosts, prompt, session_start
-from satchel.hooks.desk import Answer, Desk, nothing, written
-from satchel.hooks.events import Event, Happening
-from satchel.hooks.receive import parse, receive
+from satchel.hooks import hosts, prompt, session_start
+from satchel.hooks.event_context import Answer, EventContext, nothing, written
+from satchel.hooks.hosts import Event, HookEvent
+from satchel.hooks.session_state import session_mark
 from satchel.roots import locate
 
 
-def _after_tool(desk: Desk) -> Answer:
+def _after_tool(hook: EventContext) -> Answer:
     from satchel.hooks import after_tool  # here, because a prompt needs nothing that knows commands
 
-    return after_tool.answer(desk)
+    return after_tool.answer(hook)
 
 
-HANDLERS: Mapping[Event, Callable[[Desk], Answer]] = {
+HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
     Event.SESSION_START: session_start.answer,
     Event.PROMPT: prompt.answer,
     Event.AFTER_TOOL: _after_tool,
-    Event.BEFORE_COMPACTION: compaction.before,
-    Event.SESSION_END: compaction.end,
+    Event.BEFORE_COMPACTION: session_start.before_compaction,
+    Event.SESSION_END: session_start.end,
 }
 
-REASON_CHARACTERS = 300
+MOST_BYTES = 16_000_000
+"""Size limit of an event: a tool that wrote a large file sends all of it."""
+
+SILENCE_SECONDS = 0.3
+"""Time after which a silent host is taken to have finished."""
+
+PAUSE_SECONDS = 0.01
+"""Pause of the host after which the object may be complete and is checked."""
+
+_CHUNK = 1 << 20
 
 
 def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
     """Answer the event on standard input. Returns a line for standard error, and what to write for the host.
 
     `arguments` are the event, and options of the command line that the host may have been given. Never raises what
-    the machine can survive; what went wrong stands in the log.
+    the machine can survive; what went wrong is in the log.
     """
     began = time.monotonic()
     word, root = _words(arguments)
-    event = hosts.event_of(word)
-    if event is None:
-        said = f"unknown event {word!r}: give one of {', '.join(Event)}" if word else f"give one of {', '.join(Event)}"
-        return said, b""
-    happening = Happening(event, "", "")
+    kind = hosts.event_of(word)
+    if kind is None:
+        message = f"give one of {', '.join(Event)}"
+        return f"unknown event {word!r}: {message}" if word else message, b""
+    event = HookEvent(kind, "", "")
     try:
-        happening = hosts.read(parse(receive(0, deadline)), event)
-        answer, text = answered(happening, root, os.environ)
+        event = hosts.read(parse(receive(0, deadline)), kind)
+        answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - fail open: a prompt is never lost because of us; it is logged
-        return _broken(happening, error, began), b""
-    said = _log(happening, answer, len(text), began)
-    return said, text.encode("utf-8")
+        reason = outside.line(_description(error), hook_log.REASON_CHARACTERS)
+        _log(event, Answer(hook_log.FAILED, reason), 0, began)
+        return reason, b""
+    return _log(event, answer, len(text), began), text.encode("utf-8")
 
 
-def answered(happening: Happening, root: str | None, environ: Mapping[str, str]) -> tuple[Answer, str]:
-    """What comes of an event, and what the host is told."""
+def answered(event: HookEvent, root: str | None, environ: Mapping[str, str]) -> tuple[Answer, str]:
+    """Return what came of an event, and the text for the host."""
     folders = Folders.from_environment(environ)
-    folder = Path(happening.folder) if happening.folder else Path.cwd()
+    folder = Path(event.folder) if event.folder else Path.cwd()
     try:
         places = locate(folder, root, folders)
     except NoIndexError as error:
         return nothing(str(error)), ""
-    loaded = load_settings(places.root, environ, {}, folders)
+    # Answers compare words alone: a model would take longer to load than a prompt may wait.
+    loaded = load_settings(places.root, environ, {"embed.provider": "off"}, folders)
     if not loaded.settings.hooks_enabled:
         return nothing("hooks are switched off (satchel hook on)"), ""
-    desk = Desk(happening, folders, loaded, places, environ)
+    hook = EventContext(event, folders, loaded, places, environ)
     try:
-        answer = HANDLERS[happening.event](desk)
-        return answer, written(happening, answer)
+        answer = HANDLERS[event.kind](hook)
+        return answer, written(event, answer)
     finally:
-        desk.close()
+        hook.close()
 
 
 def _words(arguments: Sequence[str]) -> tuple[str, str | None]:
-    """The event, and the root if one is named: `prompt --root PATH`, `--root=PATH prompt`."""
+    """Return the event, and the root if one is named: `prompt --root PATH`, `--root=PATH prompt`."""
     word, root = "", None
     rest = iter(arguments)
     for argument in rest:
@@ -89,62 +105,75 @@ def _words(arguments: Sequence[str]) -> tuple[str, str | None]:
     return word, root
 
 
-def _broken(happening: Happening, error: Exception, began: float) -> str:
-    """Write down what went wrong, with the place where; returns it as a line."""
+def _description(error: Exception) -> str:
+    """Describe an error; one that nobody expected with the place where it was raised."""
     place = ""
     if not isinstance(error, SatchelError) and error.__traceback__ is not None:
         trace = error.__traceback__
         while trace.tb_next is not None:
             trace = trace.tb_next
         place = f" ({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})"
-    reason = outside.line(f"{type(error).__name__}: {error}{place}", REASON_CHARACTERS)
-    _log(happening, Answer(hook_log.FAILED, reason), 0, began)
-    return reason
+    return f"{type(error).__name__}: {error}{place}"
 
 
-def _log(happening: Happening, answer: Answer, characters: int, began: float) -> str:
-    """Write an entry; returns a line where that is not possible."""
-    entry = {
-        "at": _now(),
-        "event": str(happening.event),
-        "host": happening.host,
-        "session": _mark(happening.session),
-        "folder": outside.line(happening.folder),
-        "outcome": answer.outcome,
-        "reason": outside.line(answer.reason, REASON_CHARACTERS),
-        "tokens": answer.tokens,
-        "characters": characters,
-        "ms": round((time.monotonic() - began) * 1000),
-        "items": answer.items(),
-    }
-    return _recorded(entry)
+def _log(event: HookEvent, answer: Answer, characters: int, began: float) -> str:
+    return hook_log.record_event(
+        str(event.kind),
+        answer.outcome,
+        answer.reason,
+        (time.monotonic() - began) * 1000,
+        host=event.host,
+        session=session_mark(event.session)[:8] if event.session else "",
+        folder=event.folder,
+        tokens=answer.tokens,
+        characters=characters,
+        items=answer.items(),
+    )
 
 
 def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> None:
-    """An entry for an event whose worker could not write its own."""
+    """Add the entry of an event whose worker could not write its own."""
     event = hosts.event_of(_words(arguments)[0])
     name = str(event) if event is not None else " ".join(arguments)[:40]
-    _recorded({
-        "at": _now(), "event": outside.line(name), "host": "", "session": "", "folder": "", "outcome": hook_log.FAILED,
-        "reason": outside.line(reason, REASON_CHARACTERS), "tokens": 0, "characters": 0, "ms": round(milliseconds),
-        "items": [],
-    })  # fmt: skip
+    hook_log.record_event(name, hook_log.FAILED, reason, milliseconds)
 
 
-def _recorded(entry: hook_log.Entry) -> str:
+def receive(descriptor: int, deadline: float) -> bytes:
+    """Read up to the end, or to the end of a JSON object that nothing follows; at most `MOST_BYTES`.
+
+    Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is empty.
+    """
     try:
-        hook_log.record(Folders.from_environment().state, entry)
-    except (OSError, SatchelError) as error:
-        return f"the hook log cannot be written: {error}"
-    return ""
+        if os.isatty(descriptor):
+            return b""
+        return _received(descriptor, deadline)
+    except OSError:
+        return b""
 
 
-def _now() -> str:
-    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+def _received(descriptor: int, deadline: float) -> bytes:
+    received = bytearray()
+    quiet_since = time.monotonic()
+    while time.monotonic() < deadline and len(received) < MOST_BYTES:
+        if select.select([descriptor], [], [], PAUSE_SECONDS)[0]:
+            chunk = os.read(descriptor, _CHUNK)
+            if not chunk:
+                break
+            received += chunk
+            quiet_since = time.monotonic()
+        elif _is_object(received) or time.monotonic() - quiet_since > SILENCE_SECONDS:
+            break
+    return bytes(received)
 
 
-def _mark(session: str) -> str:
-    """A session as the log names it: enough to tell sessions apart."""
-    from satchel.hooks.session_state import session_mark
+def _is_object(received: bytearray) -> bool:
+    return received.rstrip().endswith(b"}") and bool(parse(bytes(received)))
 
-    return session_mark(session)[:8] if session else ""
+
+def parse(received: bytes) -> dict[str, Any]:
+    """Return the object that was sent; empty for anything else."""
+    try:
+        value = json.loads(received.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -11,12 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from satchel import state_files
 from satchel.errors import LockedError
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: SQLite's own lock still keeps the store whole
-    fcntl = None  # type: ignore[assignment]
 
 _POLL_SECONDS = 0.05
 
@@ -60,16 +56,13 @@ def last_run(path: Path) -> float | None:
 
 def holder(path: Path) -> str:
     """Who builds the index right now, as a sentence; empty if nobody does. Takes nothing and waits for nobody."""
-    if fcntl is None or not path.exists():
+    if not path.exists():
         return ""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _held_by(path)
+        return "" if state_files.try_lock(descriptor, is_shared=True) else _held_by(path)
     finally:
         os.close(descriptor)
-    return ""
 
 
 def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> int:
@@ -77,7 +70,7 @@ def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> in
     while True:
         descriptor = _open(path)
         try:
-            while not _is_locked_now(descriptor):
+            while not state_files.try_lock(descriptor):
                 if time.monotonic() >= deadline or should_stop():
                     raise LockedError(_held_by(path))
                 time.sleep(_POLL_SECONDS)
@@ -94,7 +87,7 @@ def _open(path: Path) -> int:
     """A descriptor of the lock file, made where it is missing, though a clean may remove its folder meanwhile."""
     for attempt in range(OPENING_ATTEMPTS):
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            state_files.make_folder(path.parent)
             return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except (FileExistsError, FileNotFoundError):
             if attempt == OPENING_ATTEMPTS - 1:
@@ -108,17 +101,6 @@ def _is_there(path: Path, descriptor: int) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
         return False
-
-
-def _is_locked_now(descriptor: int) -> bool:
-    """Take the lock if nobody has it."""
-    if fcntl is None:
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _held_by(path: Path) -> str:

@@ -17,15 +17,13 @@ from satchel.errors import EmbeddingError, LockedError, MissingExtraError, Store
 from satchel.settings import Settings
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Failure, Kind
+from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
     from satchel.index.report import Progress, VectorReport
 
 LOOK_SECONDS = 30.0
 """How often the thread looks for documents that other processes wrote; its own process wakes it."""
-
-MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
-"""Kinds that the durable memory file holds."""
 
 QUICK_SECONDS = 1.0
 """Longer than that nobody waits who only writes a memory; what is left is made later. An import writes many times, and

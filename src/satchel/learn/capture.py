@@ -42,8 +42,8 @@ class TestCounts:
 
     def __str__(self) -> str:
         counted = [(self.failed, "failed"), (self.passed, "passed"), (self.skipped, "skipped")]
-        told = ", ".join(f"{number} {word}" for number, word in counted if number) or "no tests"
-        return f"{self.runner}: {told}"
+        text = ", ".join(f"{number} {word}" for number, word in counted if number) or "no tests"
+        return f"{self.runner}: {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
 def read_counts(output: str) -> TestCounts | None:
     """The counts in the closing lines of a test run, None where no runner is recognised.
 
-    Known are pytest, unittest, cargo test, go test, jest and vitest, and make (which counts nothing, but names the
+    Runners are pytest, unittest, cargo test, go test, jest and vitest, and make (which counts nothing, but names the
     target that failed). Where several wrote something, the one that a runner of all of them would end with is taken:
     the first that matches in this order.
     """
@@ -148,19 +148,17 @@ _MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* .*Error \d+", re.MULTILINE)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    found = None
-    for found in pattern.finditer(text):  # noqa: B007 - the last one is wanted
-        pass
-    return found
+    matches = list(pattern.finditer(text))
+    return matches[-1] if matches else None
 
 
 def _pytest(text: str) -> TestCounts | None:
     """`=== 1 failed, 5 passed, 2 skipped in 0.12s ===`."""
-    found = _last(_PYTEST, text)
-    if found is None:
+    match = _last(_PYTEST, text)
+    if match is None:
         return None
-    counts = {word: int(number) for number, word in _PYTEST_COUNT.findall(found[1])}
-    if not counts and found[1] != "no tests ran":
+    counts = {word: int(number) for number, word in _PYTEST_COUNT.findall(match[1])}
+    if not counts and match[1] != "no tests ran":
         return None
     failed = counts.get("failed", 0) + counts.get("error", 0) + counts.get("errors", 0)
     passed = counts.get("passed", 0) + counts.get("xpassed", 0)
@@ -169,13 +167,13 @@ def _pytest(text: str) -> TestCounts | None:
 
 def _unittest(text: str) -> TestCounts | None:
     """`Ran 5 tests in 0.010s`, then `FAILED (failures=1, errors=1)`."""
-    found = _last(_UNITTEST, text)
-    if found is None:
+    match = _last(_UNITTEST, text)
+    if match is None:
         return None
-    counts = {word: int(number) for word, number in _NAMED_COUNT.findall(found[3] or "")}
+    counts = {word: int(number) for word, number in _NAMED_COUNT.findall(match[3] or "")}
     failed = counts.get("failures", 0) + counts.get("errors", 0) + counts.get("unexpected successes", 0)
     skipped = counts.get("skipped", 0) + counts.get("expected failures", 0)
-    return TestCounts("unittest", max(int(found[1]) - failed - skipped, 0), failed, skipped)
+    return TestCounts("unittest", max(int(match[1]) - failed - skipped, 0), failed, skipped)
 
 
 def _cargo(text: str) -> TestCounts | None:
@@ -201,10 +199,10 @@ def _go(text: str) -> TestCounts | None:
 
 def _jest(text: str) -> TestCounts | None:
     """`Tests:       1 failed, 5 passed, 6 total` (jest) or `Tests  1 failed | 5 passed (6)` (vitest)."""
-    found = _last(_JEST, text)
-    if found is None:
+    match = _last(_JEST, text)
+    if match is None:
         return None
-    counts = {word: int(number) for number, word in _JEST_COUNT.findall(found[1])}
+    counts = {word: int(number) for number, word in _JEST_COUNT.findall(match[1])}
     skipped = counts.get("skipped", 0) + counts.get("todo", 0) + counts.get("pending", 0)
     return TestCounts("jest", counts.get("passed", 0), counts.get("failed", 0), skipped)
 

@@ -1,19 +1,26 @@
-"""The values of the learning memory: what was remembered, and what was tried and came of it.
+"""The records of the learning memory: memories, experiences, and the values that experiences teach.
 
 Times are seconds since the epoch (UTC). `workspace` is the identity of the repository that a record belongs to, empty
-for what belongs to all of them.
+for a record that belongs to all of them. The annotations of a field say how it is exported and checked on import.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from satchel.learn.times import iso_time
+from satchel import codec
+from satchel import text as words
+from satchel.codec import Clean, Data
 from satchel.vocabulary import (
     ACTIVE,
     DEFAULT_IMPORTANCE,
+    MEMORY_CHARACTERS,
+    MOST_TAGS,
+    REPORT_CHARACTERS,
+    STATEMENT_CHARACTERS,
+    TAG_CHARACTERS,
     ConfidenceTier,
     Domain,
     MemoryCategory,
@@ -21,34 +28,51 @@ from satchel.vocabulary import (
     Provenance,
     RootCauseCategory,
     Strategy,
+    choices,
 )
+
+NAME_CHARACTERS = 100
+"""Longest id, session, workspace and origin."""
+
+MOST_NOTES = 1_000
+"""Most notes and earlier attempts of one experience: more are not the work of one session."""
+
+Identity = Annotated[str, codec.identifier(NAME_CHARACTERS)]
+RequiredIdentity = Annotated[str, codec.identifier(NAME_CHARACTERS, required=True)]
+Name = Annotated[str, codec.text(NAME_CHARACTERS)]
+Statement = Annotated[str, codec.text(STATEMENT_CHARACTERS)]
+RequiredStatement = Annotated[str, codec.text(STATEMENT_CHARACTERS, required=True)]
+Report = Annotated[str, codec.text(REPORT_CHARACTERS)]
+OptionalReport = Annotated[str, codec.text(REPORT_CHARACTERS, nullable=True)]
+Created = Annotated[float, codec.moment("created_at")]
+Updated = Annotated[float, codec.moment("updated_at")]
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing to remember. `importance` is 0 to 1; `origin` names where it came from, to forget it as one.
+    """One thing to remember. `importance` is 0 to 1; memories of one `origin` can be forgotten together.
 
-    `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it; a
-    memory that was replaced is kept, and found only by its id.
+    `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it. A replaced
+    memory is kept, but only its id finds it.
     """
 
-    id: str
-    content: str
-    category: MemoryCategory = MemoryCategory.FACT
-    importance: float = DEFAULT_IMPORTANCE
-    tags: tuple[str, ...] = ()
-    provenance: Provenance = Provenance.USER
-    origin: str = ""
-    workspace: str = ""
-    created: float = 0.0
-    updated: float = 0.0
-    supersedes: str = ""
-    superseded_by: str = ""
+    id: RequiredIdentity
+    content: Annotated[str, codec.text(MEMORY_CHARACTERS, required=True)]
+    category: Annotated[MemoryCategory, codec.choice(MemoryCategory, required=False)] = MemoryCategory.FACT
+    importance: Annotated[float, codec.share()] = DEFAULT_IMPORTANCE
+    tags: Annotated[tuple[str, ...], codec.texts(MOST_TAGS, TAG_CHARACTERS, unique=True)] = ()
+    provenance: Annotated[Provenance, codec.choice(Provenance, required=False)] = Provenance.USER
+    origin: Name = ""
+    workspace: Name = ""
+    created: Created = 0.0
+    updated: Updated = 0.0
+    supersedes: Identity = ""
+    superseded_by: Identity = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """An exchange of a conversation in short: its id, the beginning of what was said, when, and where it came from."""
+    """An exchange of a conversation in short: its id, how it begins, when it took place and where it came from."""
 
     id: str
     title: str
@@ -58,7 +82,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A memory that resembles something: `score` is 0 to 1, of a search its relevance, of a duplicate its likeness."""
+    """A memory with its `score` from 0 to 1: the relevance to a question, or the similarity to another memory."""
 
     memory: Memory
     score: float
@@ -66,7 +90,7 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What was stored, and the memories in sight that already say nearly the same."""
+    """A new memory, and the older memories in sight that say nearly the same."""
 
     memory: Memory
     similar: tuple[FoundMemory, ...] = ()
@@ -74,77 +98,77 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was believed and tried before the present attempt."""
+    """The hypothesis, action and prediction of an earlier attempt, until `timestamp`."""
 
-    timestamp: float
-    hypothesis: str
-    action: str
-    prediction: str
+    timestamp: Annotated[float, codec.moment("timestamp")]
+    hypothesis: Statement
+    action: Statement
+    prediction: Statement
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended. `auto_captured`: a command that was run said so."""
+    """How an experience ended; `auto_captured` if satchel ran the command that showed it."""
 
-    status: OutcomeStatus
-    result: str
-    captured_at: float
-    auto_captured: bool = False
+    status: Annotated[OutcomeStatus, codec.choice(OutcomeStatus)]
+    result: Report
+    captured_at: Annotated[float, codec.moment("captured_at")]
+    auto_captured: Annotated[bool, codec.flag()] = False
 
 
 @dataclass(frozen=True, slots=True)
 class RootCause:
     """Why the hypothesis was wrong."""
 
-    category: RootCauseCategory
-    description: str = ""
+    category: Annotated[RootCauseCategory, codec.choice(RootCauseCategory, label="root cause")]
+    description: Report = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What to keep of it."""
+    """The part of an experience that is worth keeping."""
 
-    what_worked: str
-    takeaway: str = ""
+    what_worked: Report
+    takeaway: OptionalReport = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """A goal, a hypothesis, an action and a prediction, and what came of them; active while `outcome` is None.
+    """A goal, a hypothesis, an action and a prediction with their outcome; active while `outcome` is None.
 
-    `history` holds the earlier attempts, oldest first; `iteration_count` counts attempts from 1.
+    `history` has the earlier attempts, oldest first; `iteration_count` counts attempts from 1.
     """
 
-    id: str
-    domain: Domain
-    strategy: Strategy
-    goal: str
-    hypothesis: str
-    action: str
-    prediction: str
-    session_id: str = ""
-    workspace: str = ""
-    created: float = 0.0
-    updated: float = 0.0
-    history: tuple[Attempt, ...] = ()
-    iteration_count: int = 1
-    notes: tuple[str, ...] = ()
-    outcome: Outcome | None = None
-    surprise: str = ""
-    root_cause: RootCause | None = None
-    lesson: Lesson | None = None
-    confidence_tier: ConfidenceTier | None = None
-    origin: str = ""
+    id: RequiredIdentity
+    session_id: Name = ""
+    workspace: Name = ""
+    created: Created = 0.0
+    updated: Updated = 0.0
+    domain: Annotated[Domain, codec.choice(Domain)]
+    strategy: Annotated[Strategy, codec.choice(Strategy)]
+    goal: RequiredStatement
+    hypothesis: RequiredStatement
+    action: RequiredStatement
+    prediction: RequiredStatement
+    history: Annotated[tuple[Attempt, ...], codec.nested_list(Attempt, MOST_NOTES)] = ()
+    iteration_count: Annotated[int, codec.count(1, "it counts from 1")] = 1
+    notes: Annotated[tuple[str, ...], codec.texts(MOST_NOTES, REPORT_CHARACTERS)] = ()
+    outcome: Annotated[Outcome | None, codec.nested(Outcome)] = None
+    surprise: OptionalReport = ""
+    root_cause: Annotated[RootCause | None, codec.nested(RootCause)] = None
+    lesson: Annotated[Lesson | None, codec.nested(Lesson)] = None
+    confidence_tier: Annotated[ConfidenceTier | None, codec.choice(ConfidenceTier, required=False)] = None
+    origin: Name = ""
 
     @property
     def status(self) -> str:
-        """`active`, or how it ended."""
+        """`active`, or the status of the outcome."""
         return ACTIVE if self.outcome is None else self.outcome.status.value
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """An experience that was begun, and those of other sessions here that were never resolved."""
+    """A new experience, and the active ones of other sessions in the same workspace."""
 
     experience: Experience
     orphans: tuple[Experience, ...] = ()
@@ -152,7 +176,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class LineProblem:
-    """A line of an import that was left out: its number from 1, and why."""
+    """Why a line of an import was left out; lines count from 1."""
 
     line: int
     message: str
@@ -160,7 +184,7 @@ class LineProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: records new, changed to a newer state, already there, and lines left out.
+    """Records that an import added, replaced by a newer state or left alone, and the lines that it left out.
 
     `passed_over` counts what was not meant to be imported, by reason.
     """
@@ -172,66 +196,172 @@ class ImportReport:
     passed_over: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A group of experiences. `members` are their ids, the most central first."""
+
+    id: str
+    axis: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Cosine distance (0 to 2) of a text to a group; `threshold` is the largest that belongs to it."""
+
+    distance: float
+    mean: float
+    deviation: float
+    threshold: float
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the text belongs to the group."""
+        return self.distance <= self.threshold
+
+    @property
+    def similarity(self) -> float:
+        """Cosine of the text and the centre, -1 to 1."""
+        return 1.0 - self.distance
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The groups of one axis. `label` names the space; `reason` says why there are none, empty if there are."""
+
+    axis: str
+    label: str
+    entries: int
+    clusters: tuple[Cluster, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One experience of a group: its text on the axis, and its cosine to the centre."""
+
+    id: str
+    text: str
+    similarity: float
+    tier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One accepted value. `similarity_to_centroid` is a cosine; `cluster_size` as it was accepted."""
+
+    id: str
+    text: str
+    axis: str
+    cluster_id: str
+    cluster_size: int
+    similarity_to_centroid: float
+    member_ids: tuple[str, ...]
+    domains: Mapping[str, int]
+    strategies: Mapping[str, int]
+    label: str
+    workspace: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A sentence for a group: the lesson of one of its most central members, and whether it would be accepted."""
+
+    cluster: Cluster
+    text: str
+    member: str
+    validation: Validation | None
+
+
 def memory_data(memory: Memory) -> dict[str, Any]:
     """A memory as plain values, in a fixed order."""
-    return {
-        "type": "memory",
-        "id": memory.id,
-        "content": memory.content,
-        "category": memory.category.value,
-        "importance": memory.importance,
-        "tags": list(memory.tags),
-        "provenance": memory.provenance.value,
-        "origin": memory.origin,
-        "workspace": memory.workspace,
-        "created_at": iso_time(memory.created),
-        "updated_at": iso_time(memory.updated),
-        "supersedes": memory.supersedes,
-        "superseded_by": memory.superseded_by,
-    }
+    return {"type": "memory", **codec.dump(memory)}
 
 
 def experience_data(experience: Experience) -> dict[str, Any]:
-    """An experience as plain values, in a fixed order; what it lacks is None."""
-    outcome, cause, lesson = experience.outcome, experience.root_cause, experience.lesson
-    tier = experience.confidence_tier
-    return {
-        "type": "experience",
-        "id": experience.id,
-        "session_id": experience.session_id,
-        "workspace": experience.workspace,
-        "created_at": iso_time(experience.created),
-        "updated_at": iso_time(experience.updated),
-        "domain": experience.domain.value,
-        "strategy": experience.strategy.value,
-        "goal": experience.goal,
-        "hypothesis": experience.hypothesis,
-        "action": experience.action,
-        "prediction": experience.prediction,
-        "history": [attempt_data(attempt) for attempt in experience.history],
-        "iteration_count": experience.iteration_count,
-        "notes": list(experience.notes),
-        "outcome": {
-            "status": outcome.status.value,
-            "result": outcome.result,
-            "captured_at": iso_time(outcome.captured_at),
-            "auto_captured": outcome.auto_captured,
-        }
-        if outcome
-        else None,
-        "surprise": experience.surprise or None,
-        "root_cause": {"category": cause.category.value, "description": cause.description} if cause else None,
-        "lesson": {"what_worked": lesson.what_worked, "takeaway": lesson.takeaway or None} if lesson else None,
-        "confidence_tier": tier.value if tier is not None else None,
-        "origin": experience.origin,
-    }
+    """An experience as plain values, in a fixed order; a missing part is None."""
+    return {"type": "experience", **codec.dump(experience)}
 
 
-def attempt_data(attempt: Attempt) -> dict[str, str]:
-    """An earlier attempt as plain values."""
-    return {
-        "timestamp": iso_time(attempt.timestamp),
-        "hypothesis": attempt.hypothesis,
-        "action": attempt.action,
-        "prediction": attempt.prediction,
-    }
+def memory_from(data: Data, clean: Clean = str) -> Memory:
+    """Read a memory from the plain values of an export. Raises UsageError."""
+    is_unnamed = data.get("provenance") in (None, "")
+    filled = {**data, **dated(data, data.get("created_at"))} | ({"provenance": "import"} if is_unnamed else {})
+    return codec.load(Memory, filled, clean)
+
+
+def experience_from(data: Data, clean: Clean = str) -> Experience:
+    """Read an experience from the plain values of an export; without an outcome it is active. Raises UsageError.
+
+    The lines of CALM and CLAMS are read as well. Surprise, root cause and lesson may be missing; a missing or unknown
+    tier is derived.
+    """
+    created, history, outcome = (data.get(name) for name in ("created_at", "history", "outcome"))
+    if isinstance(outcome, Mapping) and outcome.get("captured_at") is None:
+        outcome = {**outcome, "captured_at": created}
+    ended = outcome["captured_at"] if isinstance(outcome, Mapping) else created
+    attempts = len(history) if isinstance(history, list) else 0
+    tier = data.get("confidence_tier")
+    filled = {"iteration_count": attempts + 1, **data, "outcome": outcome, **dated(data, ended)}
+    if outcome is None or (isinstance(tier, str) and tier not in choices(ConfidenceTier)):
+        filled["confidence_tier"] = None
+    experience = codec.load(Experience, filled, clean)
+    lesson = experience.lesson
+    has_lesson = lesson is not None and bool(lesson.what_worked or lesson.takeaway)
+    return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=_tier(experience))
+
+
+def dated(data: Data, default: Any) -> dict[str, Any]:
+    """The time of the last change, by default another one."""
+    return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
+
+
+def _tier(experience: Experience) -> ConfidenceTier | None:
+    outcome = experience.outcome
+    if outcome is None or experience.confidence_tier is not None:
+        return None if outcome is None else experience.confidence_tier
+    return tier_of(outcome.status, experience.hypothesis, experience.goal, auto_captured=outcome.auto_captured)
+
+
+FEWEST_TELLING_WORDS = 2
+"""One for the cause and one for the place. Three would make a good short one ("the timeout is too short") poor."""
+
+_VAGUE_WORDS = """
+    able approach bad better break broken bug bugs case cause causes change changes code correct correctly easy error
+    errors expect expected expects fail failed failing fails failure fine fix fixed fixes fixing good happen happens
+    help helps implement implementation incorrect issue issues maybe need needed needs ok okay pass passes perhaps
+    possibly probably problem problems proper properly quick result results right solution solve something somehow
+    somewhere stuff successfully test tests thing things think try using well will without work worked working works
+    wrong
+"""
+
+VAGUE_STEMS = frozenset(words.stem(word) for word in _VAGUE_WORDS.split())
+"""Stems of words that fit any problem, and so say nothing about this one."""
+
+
+def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured: bool) -> ConfidenceTier:
+    """How far an experience that ended can be relied on.
+
+    gold       the outcome was captured from a command that was run, not told
+    silver     somebody said how it ended
+    bronze     somebody said how it ended, and the hypothesis was a poor one
+    abandoned  it has no end
+    """
+    if status is OutcomeStatus.ABANDONED:
+        return ConfidenceTier.ABANDONED
+    if auto_captured:
+        return ConfidenceTier.GOLD
+    return ConfidenceTier.BRONZE if is_poor(hypothesis, goal) else ConfidenceTier.SILVER
+
+
+def is_poor(hypothesis: str, goal: str) -> bool:
+    """Whether a hypothesis says too little to learn from: neither a cause nor a place.
+
+    It has fewer than two words that are neither everyday words, nor words that fit any problem (`bug`, `wrong`), nor
+    words of the goal. "There is a bug in the code" is poor, "The fixture closes the session twice" is not. The rule is
+    deterministic, is made for English, and errs towards silver.
+    """
+    vague = VAGUE_STEMS | {words.stem(word.lower()) for word in words.words(goal)}
+    meaningful = {word.lower() for word in words.words(hypothesis) if words.is_meaningful(word)}
+    return sum(words.stem(word) not in vague for word in meaningful) < FEWEST_TELLING_WORDS

@@ -11,12 +11,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from satchel.errors import UsageError
-from satchel.learn.bundles import experience_bundle, experience_of
-from satchel.learn.entries import Attempt, Experience, Lesson, Outcome, RootCause, Started, experience_data
-from satchel.learn.lines import experience_from
+from satchel.learn.entries import (
+    Attempt,
+    Experience,
+    Lesson,
+    Outcome,
+    RootCause,
+    Started,
+    experience_data,
+    experience_from,
+    tier_of,
+)
 from satchel.learn.memories import checked_limit
+from satchel.learn.records import experience_bundle, experience_of
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
-from satchel.learn.tiers import tier_of
 from satchel.store.protocol import Store, Writer
 from satchel.types import Kind
 from satchel.vocabulary import (
@@ -112,13 +120,13 @@ class Journal:
         A new strategy alone is no new attempt. Raises UsageError if nothing is given, or nothing is active.
         """
         notebook = self._notebook
-        given = {
+        changes = {
             name: notebook.text_of(f"the {name}", text, STATEMENT_CHARACTERS)
             for name, text in (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
             if text is not None
         }
         chosen = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
-        if not given and chosen is None:
+        if not changes and chosen is None:
             raise UsageError("nothing to update: give a new hypothesis, action, prediction or strategy")
         moment = notebook.now()
 
@@ -126,12 +134,12 @@ class Journal:
             earlier = Attempt(moment, present.hypothesis, present.action, present.prediction)
             return replace(
                 present,
-                hypothesis=given.get("hypothesis", present.hypothesis),
-                action=given.get("action", present.action),
-                prediction=given.get("prediction", present.prediction),
+                hypothesis=changes.get("hypothesis", present.hypothesis),
+                action=changes.get("action", present.action),
+                prediction=changes.get("prediction", present.prediction),
                 strategy=chosen or present.strategy,
-                history=(*present.history, earlier) if given else present.history,
-                iteration_count=present.iteration_count + bool(given),
+                history=(*present.history, earlier) if changes else present.history,
+                iteration_count=present.iteration_count + bool(changes),
                 updated=moment,
             )
 
@@ -139,9 +147,9 @@ class Journal:
 
     def note(self, text: str, *, session: str = DEFAULT_SESSION) -> Experience:
         """Add a note to the active experience."""
-        said = self._notebook.text_of("the note", text, REPORT_CHARACTERS)
+        note = self._notebook.text_of("the note", text, REPORT_CHARACTERS)
         moment = self._notebook.now()
-        return self._change(session, lambda present: replace(present, notes=(*present.notes, said), updated=moment))
+        return self._change(session, lambda present: replace(present, notes=(*present.notes, note), updated=moment))
 
     def resolve(
         self,
@@ -163,7 +171,7 @@ class Journal:
         """
         notebook = self._notebook
         ended = parse_choice(OutcomeStatus, status, "status")
-        told = notebook.text_of("the result", result, REPORT_CHARACTERS)
+        report = notebook.text_of("the result", result, REPORT_CHARACTERS)
         unexpected = notebook.optional_text("the surprise", surprise, REPORT_CHARACTERS)
         cause = self._root_cause(root_cause, root_cause_description)
         learned = self._lesson(lesson, takeaway)
@@ -176,7 +184,7 @@ class Journal:
             tier = tier_of(ended, present.hypothesis, present.goal, auto_captured=auto_captured)
             done = replace(
                 present,
-                outcome=Outcome(ended, told, moment, auto_captured),
+                outcome=Outcome(ended, report, moment, auto_captured),
                 surprise=unexpected,
                 root_cause=cause,
                 lesson=learned,
@@ -281,8 +289,8 @@ class Journal:
             raise UsageError(
                 f"the root cause has no category: choose --root-cause from {', '.join(choices(RootCauseCategory))}"
             )
-        told = self._notebook.optional_text("the description of the root cause", description, REPORT_CHARACTERS)
-        return RootCause(parse_choice(RootCauseCategory, category, "root cause"), told)
+        text = self._notebook.optional_text("the description of the root cause", description, REPORT_CHARACTERS)
+        return RootCause(parse_choice(RootCauseCategory, category, "root cause"), text)
 
     def _lesson(self, worked: str | None, takeaway: str | None) -> Lesson | None:
         if worked is None and takeaway is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from satchel import outside, telemetry
 from satchel.errors import UsageError
-from satchel.learn.bundles import memory_bundle, memory_of
-from satchel.learn.entries import FoundMemory, Memory, Remembered
+from satchel.learn.entries import FoundMemory, Memory, Remark, Remembered
+from satchel.learn.records import memory_bundle, memory_of
 from satchel.learn.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
@@ -97,11 +97,9 @@ class Memories:
         marks = shingles(content)
         most = COMPARED_MEMORIES * WINDOWS_PER_RECORD
         hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
-        found = [FoundMemory(memory, 0.0) for memory in self._of(int(hit.document.fields["bundle"]) for hit in hits)]
-        compared = [replace(row, score=similarity(marks, shingles(row.memory.content))) for row in found]
-        alike = sorted(
-            (row for row in compared if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id)
-        )
+        memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
+        rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
+        alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
@@ -121,8 +119,8 @@ class Memories:
             self._store, Kind.MEMORY, analyse(text), candidates=most, filters=wanted, likeness=likeness
         ).hits
         memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
-        found = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
-        return found[:limit]
+        rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
+        return rows[:limit]
 
     def listed(
         self,
@@ -172,15 +170,15 @@ class Memories:
 
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
         """The memories with these ids and, behind each, the older ones that it replaced."""
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         waiting = list(reversed(identities))
         while waiting:
             memory = self.get(waiting.pop())
-            if memory.id not in found:
-                found[memory.id] = memory
+            if memory.id not in memories:
+                memories[memory.id] = memory
                 if memory.supersedes:
                     waiting.append(memory.supersedes)
-        return list(found.values())
+        return list(memories.values())
 
     @telemetry.traced(telemetry.UPDATE_MEMORY)
     def supersede(self, identity: str, content: str, *, importance: float | None = None) -> Remembered:
@@ -190,7 +188,7 @@ class Memories:
         already: the message names the present one.
         """
         notebook = self._notebook
-        said = notebook.text_of("a memory", content, MEMORY_CHARACTERS)
+        text = notebook.text_of("a memory", content, MEMORY_CHARACTERS)
         weight = None if importance is None else checked_importance(importance)
         moment = notebook.now()
         with self._store.write() as writer:
@@ -200,7 +198,7 @@ class Memories:
             new = replace(
                 old,
                 id=notebook.new_id("mem", moment),
-                content=said,
+                content=text,
                 importance=old.importance if weight is None else weight,
                 created=moment,
                 updated=moment,
@@ -212,8 +210,8 @@ class Memories:
     def _all(self, *, superseded: bool) -> list[Memory]:
         store = self._store
         keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
-        found = self._of(store.bundle_ids(Kind.MEMORY, keys).values())
-        return [memory for memory in found if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
+        memories = self._of(store.bundle_ids(Kind.MEMORY, keys).values())
+        return [memory for memory in memories if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
 
     def _memory(self, bundle: Bundle) -> Memory:
         return memory_of(self._notebook.shown(bundle), outside.text(self._store.text(bundle.id), self._notebook.allow))
@@ -250,13 +248,44 @@ def checked_limit(limit: int) -> int:
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
     """The tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
-    given = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
-    for tag in given:
+    words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
+    for tag in words:
         if not tag:
             raise UsageError("a tag is empty: give a word")
         if len(tag) > TAG_CHARACTERS:
             raise UsageError(f"the tag {tag[:TAG_CHARACTERS]!r}... has {len(tag)} characters: at most {TAG_CHARACTERS}")
-    safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in given))
+    safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in words))
     if len(safe) > MOST_TAGS:
         raise UsageError(f"there are {len(safe)} tags: at most {MOST_TAGS}")
     return safe
+
+
+class Conversations:
+    """The conversations in sight of one root. Every method reads the present state of the store."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+
+    def listed(self, *, origin: str | None = None) -> list[Remark]:
+        """The exchanges that are remembered, or those of one origin, in the order they were said in each session."""
+        keys = list(self._store.iterate_keys(Kind.CONVERSATION))
+        bundles = self._store.bundles(self._store.bundle_ids(Kind.CONVERSATION, keys).values())
+        shown = sorted((self._notebook.shown(bundle) for bundle in bundles.values()), key=lambda bundle: bundle.key)
+        return [
+            Remark(bundle.key, bundle.title, bundle.created, bundle.origin)
+            for bundle in shown
+            if origin in (None, bundle.origin)
+        ]
+
+    def forget(self, identities: Sequence[str]) -> int:
+        """Remove exchanges for good; returns how many. Raises UsageError for one that is not here, and removes none."""
+        keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in identities]
+        with self._store.write() as writer:
+            present = {remark.id for remark in self.listed()}
+            for key in keys:
+                if key not in present:
+                    raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
+            writer.remove(Kind.CONVERSATION, keys)
+            writer.merge(never_stop)
+        return len(set(keys))

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from satchel import outside
+from satchel.codec import MILLISECONDS
 from satchel.errors import UsageError
-from satchel.learn.times import MILLISECONDS
 from satchel.roots import Places
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
@@ -80,8 +80,8 @@ class Notebook:
 
     def shown(self, bundle: Bundle) -> Bundle:
         """A stored record as it may be shown: an older version may have written it."""
-        said = "\n".join((bundle.title, bundle.origin, *bundle.tags, *outside.texts(bundle.fields)))
-        if outside.text(said, self.allow) == said:
+        texts = "\n".join((bundle.title, bundle.origin, *bundle.tags, *outside.texts(bundle.fields)))
+        if outside.text(texts, self.allow) == texts:
             return bundle
         return replace(
             bundle,
@@ -117,10 +117,10 @@ def never_stop() -> bool:
     return False
 
 
-def near_ids(wanted: str, known: set[str]) -> str:
+def near_ids(wanted: str, present: set[str]) -> str:
     """How to go on after an id that does not exist: those that begin or look like it, or how to see all."""
     import difflib
 
-    starts = sorted(identity for identity in known if len(wanted) >= _SHORTEST_START and wanted in identity)
-    near = starts or difflib.get_close_matches(wanted, sorted(known), n=MOST_NEAR_IDS)
+    starts = sorted(identity for identity in present if len(wanted) >= _SHORTEST_START and wanted in identity)
+    near = starts or difflib.get_close_matches(wanted, sorted(present), n=MOST_NEAR_IDS)
     return f"did you mean {', '.join(near[:MOST_NEAR_IDS])}?" if near else "the list shows all that there are"

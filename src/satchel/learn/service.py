@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from satchel.learn.scope import EVERYWHERE, Notebook, workspace_of
 
 if TYPE_CHECKING:
-    from satchel.learn.conversations import Conversations
     from satchel.learn.entries import ImportReport
     from satchel.learn.journal import Journal
-    from satchel.learn.memories import Memories
-    from satchel.learn.transcripts import TranscriptReport
+    from satchel.learn.memories import Conversations, Memories
     from satchel.learn.values import Values
     from satchel.open_root import OpenRoot
     from satchel.sources.conversations import Exchange
@@ -43,7 +41,7 @@ class MemoryService:
     @property
     def conversations(self) -> Conversations:
         """Turns of conversations: `listed`, `forget`."""
-        from satchel.learn.conversations import Conversations
+        from satchel.learn.memories import Conversations
 
         return Conversations(self.notebook)
 
@@ -84,7 +82,7 @@ class MemoryService:
         workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
         return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
 
-    def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> TranscriptReport:
+    def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
         """Import transcripts of Claude Code as conversations of this repository.
 
         A file is imported whole, of a folder only what was said while working in this root. Existing exchanges stay;

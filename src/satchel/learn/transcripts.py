@@ -5,25 +5,22 @@ Whatever was said before is found by its words, and what stands beside it in its
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from satchel import files
 from satchel.errors import UsageError
 from satchel.learn.entries import ImportReport, LineProblem
+from satchel.learn.records import exchange_bundle
 from satchel.learn.scope import Notebook, never_stop
-from satchel.learn.times import iso_time
-from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
+from satchel.sources.conversations import Exchange
 from satchel.sources.transcripts import read_transcript
-from satchel.store.extract import extract, extract_record
-from satchel.store.records import NewBundle
-from satchel.types import Kind, Outline, Part, Role
+from satchel.types import Kind
 
 CLAUDE_CODE = "claude-code"
 """The name of the format, and the origin of what comes from it."""
@@ -42,58 +39,6 @@ _DIGEST_BYTES = 8
 _FIELD_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptReport(ImportReport):
-    """What an import of transcripts did; `passed_over` counts lines that say nothing of a conversation, by type."""
-
-    passed_over: Mapping[str, int] = field(default_factory=dict)
-
-
-def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewBundle:
-    """An exchange to be written, cleaned and redacted. Who speaks is searched like a signature."""
-    exchange = replace(
-        exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
-    )  # before they are shortened: half of a secret is not recognised any more
-    text = notebook.safe(shown_text(exchange)) or "(empty)"
-    speaker = notebook.safe_field(exchange.speaker, _FIELD_CHARACTERS)
-    extraction = extract_record(text, Kind.CONVERSATION)
-    if speaker:
-        part = Part(Role.RECORD, "", 1, text.count("\n") + 1, speaker)
-        extraction = extract(text, Outline(Kind.CONVERSATION, (part,)))
-    return NewBundle(
-        kind=Kind.CONVERSATION,
-        key=exchange.key,
-        text=text,
-        extraction=extraction,
-        path_terms=searched_terms(exchange.time, exchange.branch, asks=exchange.asks),
-        content_hash=hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
-        title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
-        fields=_fields(exchange, notebook, speaker),
-        created=exchange.time,
-        updated=exchange.time,
-        origin=origin,
-        workspace=notebook.workspace,
-    )
-
-
-def _fields(exchange: Exchange, notebook: Notebook, speaker: str) -> dict[str, Any]:
-    """What an exchange tells beside its text; what there is nothing of is left out."""
-    tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
-    told = {
-        "session": exchange.session,
-        "exchange": exchange.id,
-        "created_at": iso_time(exchange.time) if exchange.time else "",
-        "speaker": speaker,
-        "branch": notebook.safe_field(exchange.branch, _FIELD_CHARACTERS),
-        "tools": dict(sorted(tools.items())),
-        "failed_tools": sum(action.failed for action in exchange.actions),
-        "compaction": exchange.compaction,
-        "sidechain": exchange.sidechain,
-        "asks": exchange.asks,
-    }
-    return {name: value for name, value in told.items() if value}
-
-
 def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: str) -> ImportReport:
     """Write exchanges, all in one transaction. Those that are here already with the same text are left alone.
 
@@ -101,10 +46,10 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
     """
     bundles = {bundle.key: bundle for bundle in (exchange_bundle(row, notebook, origin) for row in exchanges)}
     store = notebook.store
-    known = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
+    stored = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
     same = {
         row.key
-        for row in known.values()
+        for row in stored.values()
         if (row.content_hash, row.workspace) == (bundles[row.key].content_hash, bundles[row.key].workspace)
     }
     news = [bundle for key, bundle in sorted(bundles.items()) if key not in same]
@@ -112,13 +57,13 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
         with store.write() as writer:
             writer.put(news)
             writer.merge(never_stop)
-    updated = len(known) - len(same)
+    updated = len(stored) - len(same)
     return ImportReport(len(news) - updated, updated, len(same))
 
 
 def import_transcript(
     lines: Iterable[bytes], notebook: Notebook, *, name: str = "transcript", root: Path | None = None
-) -> TranscriptReport:
+) -> ImportReport:
     """Import one transcript, line by line. Broken lines are reported, the rest is imported.
 
     `name` stands for the session where the lines name none. With a `root`, only what was said in it is imported.
@@ -126,13 +71,13 @@ def import_transcript(
     transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=LINE_BYTES)
     mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
     done = put_exchanges(mine, notebook, origin=CLAUDE_CODE)
-    problems = tuple(LineProblem(broken.number, broken.message) for broken in transcript.broken)
+    problems = tuple(LineProblem(number, message) for number, message in transcript.broken)
     others = len(transcript.exchanges) - len(mine)
     passed_over = {**transcript.passed_over, **({ELSEWHERE: others} if others else {})}
-    return TranscriptReport(done.added, done.updated, done.unchanged, problems, passed_over)
+    return ImportReport(done.added, done.updated, done.unchanged, problems, passed_over)
 
 
-def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> TranscriptReport:
+def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> ImportReport:
     """Import transcripts from files, and from all files below folders, one transaction a file.
 
     A file that is named is imported as it is. Of a folder (Claude Code keeps those of all projects in one) only what
@@ -143,7 +88,7 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
     passed_over: Counter[str] = Counter()
     for report in reports:
         passed_over.update(report.passed_over)
-    return TranscriptReport(
+    return ImportReport(
         sum(report.added for report in reports),
         sum(report.updated for report in reports),
         sum(report.unchanged for report in reports),
@@ -154,31 +99,32 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:
     """The files themselves, and every `*.jsonl` below the folders, in order. Raises UsageError where there is none."""
-    found: list[Path] = []
+    files_below: list[Path] = []
     for path in paths:
         below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
         if not below:
             what = "holds no *.jsonl file" if path.is_dir() else "does not exist"
             raise UsageError(f"{path} {what}: Claude Code keeps its transcripts below ~/.claude/projects")
-        found += below
-    return list(dict.fromkeys(found))
+        files_below += below
+    return list(dict.fromkeys(files_below))
 
 
-def _import_file(path: Path, notebook: Notebook, root: Path | None) -> TranscriptReport:
+def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportReport:
     try:
         raw = files.read_bytes(path.parent, path.name, limit=TRANSCRIPT_BYTES).raw
     except files.Skipped as skipped:
-        return TranscriptReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
+        return ImportReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
     if root is not None and not any(_is_below(folder, root) for folder in _folders(raw)):
-        return TranscriptReport(passed_over={ELSEWHERE: 1})  # without reading its lines: most files are of this sort
-    report = import_transcript(raw.split(b"\n"), notebook, name=path.stem, root=root)
+        return ImportReport(passed_over={ELSEWHERE: 1})  # without reading its lines: most files are of this sort
+    lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
+    report = import_transcript(lines, notebook, name=path.stem, root=root)
     named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
     return replace(report, problems=named)
 
 
 def _folders(raw: bytes) -> list[str]:
     """The folders that the lines of a transcript name, each once."""
-    return [json.loads(found.decode("utf-8", "replace")) for found in dict.fromkeys(_FOLDER.findall(raw))]
+    return [json.loads(folder.decode("utf-8", "replace")) for folder in dict.fromkeys(_FOLDER.findall(raw))]
 
 
 def _is_below(folder: str, root: Path) -> bool:

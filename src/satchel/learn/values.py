@@ -11,16 +11,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from satchel.codec import read_time
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError
-from satchel.learn.cluster import LEAST_ENTRIES, centre, counted, group, named, validate
-from satchel.learn.lessons import Cluster, Grouping, Member, Proposal, Validation, Value, value_bundle, value_of
+from satchel.learn.cluster import (
+    LEAST_ENTRIES,
+    TEXT_TOKENS,
+    WORDS_LABEL,
+    Entry,
+    Space,
+    centre,
+    counted,
+    entries_of,
+    group,
+    make_space,
+    named,
+    validate,
+)
+from satchel.learn.entries import Cluster, Grouping, Member, Proposal, Validation, Value
+from satchel.learn.records import value_bundle, value_of
 from satchel.learn.scope import Notebook, near_ids
-from satchel.learn.space import TEXT_TOKENS, WORDS_LABEL, Entry, Space, entries_of, make_space
-from satchel.learn.times import read_time
 from satchel.store.records import Bundle
 from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice
@@ -44,15 +57,6 @@ VALUE_FIELDS = ("id", "cluster_id", "content", "axis", "member_ids", "created_at
 _IDS = VALUE_FIELDS[:2]
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """What was measured of some texts: one validation each, the members that are here, and the name of the space."""
-
-    validations: list[Validation]
-    entries: list[Entry]
-    label: str
-
-
 class Values:
     """The values and groups of one workspace. `embedder` None means that words decide what is alike."""
 
@@ -71,7 +75,7 @@ class Values:
 
     def groupings(self, axis: str | None = None) -> list[Grouping]:
         """The groups as they were last remembered, without looking at anything anew."""
-        return [known for one in _axes(axis) if (known := self._remembered(one)) is not None]
+        return [grouping for one in _axes(axis) if (grouping := self._remembered(one)) is not None]
 
     def is_value(self, identity: str) -> bool:
         """Whether this is the id of a value, rather than of a group."""
@@ -79,11 +83,11 @@ class Values:
 
     def find(self, cluster_id: str) -> Cluster:
         """The remembered group with this id. Raises UsageError with near ones."""
-        known = {cluster.id: cluster for grouping in self.groupings() for cluster in grouping.clusters}
-        if cluster_id not in known:
-            hint = near_ids(cluster_id, set(known)) if known else "`satchel values cluster` finds and names them"
+        clusters = {cluster.id: cluster for grouping in self.groupings() for cluster in grouping.clusters}
+        if cluster_id not in clusters:
+            hint = near_ids(cluster_id, set(clusters)) if clusters else "`satchel values cluster` finds and names them"
             raise UsageError(f"there is no group {cluster_id!r}: {hint}")
-        return known[cluster_id]
+        return clusters[cluster_id]
 
     def members(self, cluster_id: str) -> list[Member]:
         """The members of a group that still exist, the most central first."""
@@ -92,16 +96,16 @@ class Values:
         if not entries:
             return []
         middle = centre(vectors, [entry.weight for entry in entries])
-        found = [
+        members = [
             Member(entry.id, entry.text, float(vector @ middle), str(entry.fields.get("confidence_tier") or ""))
             for entry, vector in zip(entries, vectors, strict=True)
         ]
-        return sorted(found, key=lambda member: (-member.similarity, member.id))
+        return sorted(members, key=lambda member: (-member.similarity, member.id))
 
     def validate(self, text: str, cluster_id: str) -> Validation:
         """How a sentence stands to a group. Raises UsageError for an empty or long text and an unknown group."""
         cluster = self.find(cluster_id)
-        return self._measured([self._clean(text)], cluster.axis, cluster.members).validations[0]
+        return self._measured([self._clean(text)], cluster.axis, cluster.members)[0][0]
 
     def accept(self, text: str, cluster_id: str) -> Value:
         """Keep a sentence as a value of a group. Raises UsageError where it lies outside of the group."""
@@ -142,8 +146,8 @@ class Values:
         """All values in sight, newest first."""
         wanted = {str(one) for one in _axes(axis)}
         ids = self._store.bundle_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
-        found = [self._value(bundle) for bundle in self._store.bundles(ids).values()]
-        return sorted((value for value in found if value.axis in wanted), key=lambda value: (-value.created, value.id))
+        values = [self._value(bundle) for bundle in self._store.bundles(ids).values()]
+        return sorted((value for value in values if value.axis in wanted), key=lambda value: (-value.created, value.id))
 
     def get(self, identity: str) -> Value:
         """One value by its id. Raises UsageError with near ids."""
@@ -165,10 +169,10 @@ class Values:
     def _space(self, axis: str) -> Space:
         """The space of an axis, kept until the store changes."""
         revision = self._store.revision
-        known = self._spaces.get(axis)
-        if known is None or known[0] != revision:
-            known = self._spaces[axis] = (revision, make_space(self._store, axis, self._embedder))
-        return known[1]
+        kept = self._spaces.get(axis)
+        if kept is None or kept[0] != revision:
+            kept = self._spaces[axis] = (revision, make_space(self._store, axis, self._embedder))
+        return kept[1]
 
     def _grouped(self, axis: str) -> Grouping:
         label = self._embedder.id if self._embedder is not None else WORDS_LABEL
@@ -201,8 +205,13 @@ class Values:
     def _clean(self, text: str) -> str:
         return " ".join(self._notebook.text_of("the value", text, VALUE_LENGTH).split())
 
-    def _measured(self, texts: Sequence[str], axis: str, ids: Sequence[str]) -> _Measured:
-        """How texts stand to the members that are here. Raises UsageError where these are too few."""
+    def _measured(
+        self, texts: Sequence[str], axis: str, ids: Sequence[str]
+    ) -> tuple[list[Validation], list[Entry], str]:
+        """Measure texts against the members that still exist; returns these and the label of the space too.
+
+        Raises UsageError for too few members.
+        """
         space = self._space(axis)
         _, entries = space.select(ids)
         if len(entries) < FEWEST_MEMBERS:
@@ -212,16 +221,15 @@ class Values:
         near = entries[:MOST_MEASURED]
         weights = [entry.weight for entry in near]
         statements = space.embed([entry.statement for entry in near])
-        found = [validate(vector, statements, weights) for vector in space.embed(texts)]
-        return _Measured(found, entries, space.label)
+        validations = [validate(vector, statements, weights) for vector in space.embed(texts)]
+        return validations, entries, space.label
 
     def _admit(
         self, identity: str, text: str, axis: str, cluster_id: str, ids: Sequence[str], moment: float, workspace: str
     ) -> Value:
         """The one way into the store: measured against its members, refused outside of them."""
         cleaned = self._clean(text)
-        found = self._measured([cleaned], axis, ids)
-        measured, entries = found.validations[0], found.entries
+        (measured,), entries, label = self._measured([cleaned], axis, ids)
         if not measured.is_inside:
             raise UsageError(
                 f"the text is too far from its group {cluster_id}: distance {measured.distance:.3f}, at most "
@@ -238,7 +246,7 @@ class Values:
             member_ids=tuple(entry.id for entry in entries),
             domains=counted([str(entry.fields.get("domain", "")) for entry in entries]),
             strategies=counted([str(entry.fields.get("strategy", "")) for entry in entries]),
-            label=found.label,
+            label=label,
             workspace=workspace,
             created=moment,
         )
@@ -252,10 +260,10 @@ class Values:
         if not lessons or len(entries) < FEWEST_MEMBERS:
             return Proposal(cluster, "", "", None)
         texts = [self._clean(lesson[:VALUE_LENGTH]) for _, lesson in lessons]
-        found = self._measured(texts, cluster.axis, cluster.members).validations
-        inside = [place for place, validation in enumerate(found) if validation.is_inside]
+        validations = self._measured(texts, cluster.axis, cluster.members)[0]
+        inside = [place for place, validation in enumerate(validations) if validation.is_inside]
         best = inside[0] if inside else 0
-        return Proposal(cluster, texts[best], lessons[best][0], found[best])
+        return Proposal(cluster, texts[best], lessons[best][0], validations[best])
 
 
 def _axes(axis: str | None) -> Iterable[str]:

@@ -14,7 +14,6 @@ variable that the settings name. `VerdictFiles` remembers what such a judge deci
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from satchel import state_files
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.files import Skipped, read_bytes
 from satchel.rules.situation import Situation
@@ -340,11 +340,9 @@ class VerdictFiles:
         name = self._name(judge, situation)
         merged = self._read(name) | {self._hash(condition): verdict for condition, verdict in verdicts.items()}
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._make_room()
-            unfinished = self._folder / f".{name}.{os.getpid()}"
-            unfinished.write_text(json.dumps(merged, sort_keys=True), encoding="ascii")
-            unfinished.replace(self._folder / name)
+            state_files.make_folder(self._folder)
+            state_files.prune_surplus(self._folder, "*.json", MOST_FILES)
+            state_files.replace(self._folder / name, json.dumps(merged, sort_keys=True).encode("ascii"))
         except OSError:
             return
 
@@ -355,11 +353,6 @@ class VerdictFiles:
             return {}
         rows = data.items() if isinstance(data, dict) else ()
         return {name: value for name, value in rows if isinstance(value, bool)}
-
-    def _make_room(self) -> None:
-        paths = sorted(self._folder.glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-        for path in paths[: len(paths) - MOST_FILES // 2] if len(paths) >= MOST_FILES else ():
-            path.unlink(missing_ok=True)
 
     def _name(self, judge: str, situation: Situation) -> str:
         return f"{self._hash(f'{judge}/{situation.digest()}')}.json"

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from satchel import outside
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
 from satchel.assemble.pins import Pin
 from satchel.assemble.receipts.handles import HandleTarget, with_guide_handles
 from satchel.assemble.receipts.replay import saved_request, settings_mark
@@ -15,7 +16,6 @@ from satchel.assemble.receipts.service import ReceiptService, with_account
 from satchel.assemble.receipts.session import Account
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.assemble.situation import Guide, situation_context, situation_request
-from satchel.assemble.stream import MEMORY_KINDS, Workbench
 from satchel.errors import ConfigError, UsageError
 from satchel.open_root import OpenRoot
 from satchel.rules.check import Report, check, everything

@@ -15,13 +15,12 @@ from pathlib import Path, PurePath
 
 from satchel import git
 from satchel.clean import clean_field
+from satchel.codec import DAY_SECONDS
 from satchel.errors import UnsafePathError, UsageError
 from satchel.redact import redact
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
 from satchel.types import Kind
-
-DAY_SECONDS = 86_400
 
 NEAR_NAMES = 3
 """Paths offered when one is unknown."""

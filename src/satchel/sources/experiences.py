@@ -1,4 +1,4 @@
-"""What an experience says: a text for each of its four axes, and how it is shown.
+"""The texts of an experience: one for each of its four axes, and those that a reader sees.
 
 All functions take the stored fields of an experience. A line whose parts are missing drops out, so that an imported
 experience without a surprise, a root cause or a lesson says what it has.
@@ -6,7 +6,7 @@ experience without a surprise, a root cause or a lesson says what it has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.types import Kind
@@ -18,49 +18,27 @@ Fields = Mapping[str, Any]
 def axis_texts(fields: Fields) -> dict[Axis, str]:
     """The text of each axis that the experience has, in the order of the axes; one line a statement.
 
-    Every experience has the axes full and strategy. Surprise and root cause are told apart only where the hypothesis
-    was falsified, each if it was written down: one may be missing in what was imported or captured.
+    Every experience has the axes full and strategy. Surprise and root cause are axes only where the hypothesis was
+    falsified, each if it was written down: one may be missing in an imported or captured experience.
     """
-    texts = {Axis.FULL: _full(fields), Axis.STRATEGY: _strategy(fields)}
+    axes = [Axis.FULL, Axis.STRATEGY]
     if fields.get("outcome_status") == OutcomeStatus.FALSIFIED:
-        if fields.get("surprise"):
-            texts[Axis.SURPRISE] = _surprise(fields)
-        if _part(fields, "root_cause", "category"):
-            texts[Axis.ROOT_CAUSE] = _root_cause(fields)
-    return texts
+        axes += [Axis.SURPRISE] * bool(fields.get("surprise"))
+        axes += [Axis.ROOT_CAUSE] * bool(_text(fields, "root_cause.category"))
+    return {axis: _lines(fields, _AXIS_LINES[axis]) for axis in axes}
 
 
 def shown_text(fields: Fields) -> str:
     """The whole experience for a reader, whichever axis was found: one list entry a statement."""
-    return _lines(
-        ("- **Goal**: ", _text(fields, "goal")),
-        ("- **Hypothesis**: ", _text(fields, "hypothesis")),
-        ("- **Action**: ", _text(fields, "action")),
-        ("- **Prediction**: ", _text(fields, "prediction")),
-        ("- **Outcome**: ", _outcome(fields)),
-        ("- **Surprise**: ", _text(fields, "surprise")),
-        ("- **Root cause**: ", _cause(fields)),
-        ("- **Lesson**: ", _part(fields, "lesson", "what_worked")),
-        ("- **Takeaway**: ", _part(fields, "lesson", "takeaway")),
-    )
+    return side_text(Axis.FULL, fields)
 
 
 def side_text(axis: Axis, fields: Fields) -> str:
-    """What an experience shows where only one side of it is asked for; why it failed and what to do are on every side.
+    """The list entries of one side of an experience; the root cause and the takeaway are on every side.
 
     The other sides stay out, because a premortem shows many experiences in little space.
     """
-    if axis is Axis.FULL:
-        return shown_text(fields)
-    cause, takeaway = ("- **Root cause**: ", _cause(fields)), ("- **Takeaway**: ", _part(fields, "lesson", "takeaway"))
-    goal = ("- **Goal**: ", _text(fields, "goal"))
-    lesson = ("- **Lesson**: ", _part(fields, "lesson", "what_worked"))
-    if axis is Axis.STRATEGY:
-        return _lines(goal, ("- **Outcome**: ", _outcome(fields)), cause, lesson, takeaway)
-    if axis is Axis.SURPRISE:
-        expected = ("- **Prediction**: ", _text(fields, "prediction"))
-        return _lines(expected, ("- **Surprise**: ", _text(fields, "surprise")), cause, takeaway)
-    return _lines(cause, ("- **Hypothesis**: ", _text(fields, "hypothesis")), lesson, takeaway)
+    return _lines(fields, [(f"- **{_LABELS[name]}**: ", name) for name in _SIDES[axis].split()])
 
 
 def heading(metadata: Fields) -> str:
@@ -69,10 +47,7 @@ def heading(metadata: Fields) -> str:
 
 
 def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
-    """What a record shows of itself: an experience all of its sides, or the one named, a note its text and fields.
-
-    Any other kind shows its text.
-    """
+    """The text of a record for a reader: of an experience all sides or the given one, of a note its fields too."""
     if kind is Kind.NOTE:
         from satchel.sources.notes.note import field_lines  # here, because few roots hold notes
 
@@ -80,68 +55,74 @@ def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) 
     return side_text(side, fields) if kind is Kind.EXPERIENCE else text
 
 
-def _full(fields: Fields) -> str:
-    return _lines(
-        ("Goal: ", _text(fields, "goal")),
-        ("Hypothesis: ", _text(fields, "hypothesis")),
-        ("Action: ", _text(fields, "action")),
-        ("Prediction: ", _text(fields, "prediction")),
-        ("Outcome: ", _outcome(fields)),
-        ("Surprise: ", _text(fields, "surprise")),
-        ("Lesson: ", _part(fields, "lesson", "what_worked")),
-        ("Takeaway: ", _part(fields, "lesson", "takeaway")),
-    )
+_LABELS = {
+    "goal": "Goal",
+    "hypothesis": "Hypothesis",
+    "action": "Action",
+    "prediction": "Prediction",
+    "outcome": "Outcome",
+    "surprise": "Surprise",
+    "cause": "Root cause",
+    "lesson.what_worked": "Lesson",
+    "lesson.takeaway": "Takeaway",
+}
+
+_SIDES = {
+    Axis.FULL: " ".join(_LABELS),
+    Axis.STRATEGY: "goal outcome cause lesson.what_worked lesson.takeaway",
+    Axis.SURPRISE: "prediction surprise cause lesson.takeaway",
+    Axis.ROOT_CAUSE: "cause hypothesis lesson.what_worked lesson.takeaway",
+}
+"""Axis -> the entries that a reader sees of it."""
+
+_AXIS_LINES: Mapping[Axis, Sequence[tuple[str, str]]] = {
+    Axis.FULL: [(f"{label}: ", name) for name, label in _LABELS.items() if name != "cause"],
+    Axis.STRATEGY: [
+        ("Strategy: ", "strategy"),
+        ("Applied to: ", "goal"),
+        ("Outcome: ", "iterations"),
+        ("What worked: ", "lesson.what_worked"),
+    ],
+    Axis.SURPRISE: [
+        ("Expected: ", "prediction"),
+        ("Actual: ", "outcome_result"),
+        ("Surprise: ", "surprise"),
+        ("Root cause: ", "cause"),
+    ],
+    Axis.ROOT_CAUSE: [
+        ("Root cause: ", "root_cause.category"),
+        ("Description: ", "root_cause.description"),
+        ("Context: ", "heading"),
+        ("Original hypothesis: ", "hypothesis"),
+    ],
+}
+"""Axis -> the lines of its searched text."""
 
 
-def _strategy(fields: Fields) -> str:
-    count = fields.get("iteration_count", 1)
-    iterations = f" after {count} iteration{'s' if count != 1 else ''}"
-    status = _text(fields, "outcome_status")
-    return _lines(
-        ("Strategy: ", _text(fields, "strategy")),
-        ("Applied to: ", _text(fields, "goal")),
-        ("Outcome: ", status and status + iterations),
-        ("What worked: ", _part(fields, "lesson", "what_worked")),
-    )
+def _iterations(fields: Fields) -> str:
+    status, count = _text(fields, "outcome_status"), fields.get("iteration_count", 1)
+    return status and f"{status} after {count} iteration{'s' if count != 1 else ''}"
 
 
-def _surprise(fields: Fields) -> str:
-    return _lines(
-        ("Expected: ", _text(fields, "prediction")),
-        ("Actual: ", _text(fields, "outcome_result")),
-        ("Surprise: ", _text(fields, "surprise")),
-        ("Root cause: ", _cause(fields)),
-    )
+def _dashed(*names: str) -> Callable[[Fields], str]:
+    return lambda fields: " - ".join(filter(None, (_text(fields, name) for name in names)))
 
 
-def _root_cause(fields: Fields) -> str:
-    return _lines(
-        ("Root cause: ", _part(fields, "root_cause", "category")),
-        ("Description: ", _part(fields, "root_cause", "description")),
-        ("Context: ", heading(fields)),
-        ("Original hypothesis: ", _text(fields, "hypothesis")),
-    )
-
-
-def _outcome(fields: Fields) -> str:
-    return " - ".join(filter(None, (_text(fields, "outcome_status"), _text(fields, "outcome_result"))))
-
-
-def _cause(fields: Fields) -> str:
-    return " - ".join(
-        filter(None, (_part(fields, "root_cause", "category"), _part(fields, "root_cause", "description")))
-    )
+_DERIVED: Mapping[str, Callable[[Fields], str]] = {
+    "outcome": _dashed("outcome_status", "outcome_result"),
+    "cause": _dashed("root_cause.category", "root_cause.description"),
+    "heading": heading,
+    "iterations": _iterations,
+}
 
 
 def _text(fields: Fields, name: str) -> str:
-    """A field on one line, empty if it is missing: a line break inside would end its entry."""
-    return " ".join(str(fields.get(name) or "").split())
+    """A field, or `part.field` of a part, on one line, empty if it is missing: a line break would end its entry."""
+    part, _, field = name.rpartition(".")
+    inner = fields.get(part) if part else fields
+    return " ".join(str(inner.get(field) or "").split()) if isinstance(inner, Mapping) else ""
 
 
-def _part(fields: Fields, name: str, part: str) -> str:
-    inner = fields.get(name)
-    return _text(inner, part) if isinstance(inner, Mapping) else ""
-
-
-def _lines(*labelled: Sequence[str]) -> str:
-    return "\n".join(label + text for label, text in labelled if text)
+def _lines(fields: Fields, rows: Sequence[tuple[str, str]]) -> str:
+    texts = [(label, _DERIVED[name](fields) if name in _DERIVED else _text(fields, name)) for label, name in rows]
+    return "\n".join(label + text for label, text in texts if text)

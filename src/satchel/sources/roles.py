@@ -4,43 +4,16 @@ from __future__ import annotations
 
 import re
 
-_FOLDERS: dict[str, str] = {
-    "bench": "benchmark",
-    "benches": "benchmark",
-    "benchmark": "benchmark",
-    "benchmarks": "benchmark",
-    "doc": "doc",
-    "docs": "doc",
-    "documentation": "doc",
-    "demo": "example",
-    "demos": "example",
-    "example": "example",
-    "examples": "example",
-    "sample": "example",
-    "samples": "example",
-    "__fixtures__": "fixture",
-    "fixture": "fixture",
-    "fixtures": "fixture",
-    "testdata": "fixture",
-    "test-data": "fixture",
-    "test_data": "fixture",
-    "__mocks__": "test",
-    "__snapshots__": "fixture",
-    "__tests__": "test",
-    "e2e": "test",
-    "spec": "test",
-    "specs": "test",
-    "test": "test",
-    "testing": "test",
-    "tests": "test",
-    "unittests": "test",
-    "__generated__": "generated",
-    "generated": "generated",
-    "node_modules": "vendor",
-    "third_party": "vendor",
-    "third-party": "vendor",
-    "vendor": "vendor",
+_ROLES = {
+    "benchmark": "bench benches benchmark benchmarks",
+    "doc": "doc docs documentation",
+    "example": "demo demos example examples sample samples",
+    "fixture": "__fixtures__ __snapshots__ fixture fixtures testdata test-data test_data",
+    "test": "__mocks__ __tests__ e2e spec specs test testing tests unittests",
+    "generated": "__generated__ generated",
+    "vendor": "node_modules third_party third-party vendor",
 }
+_FOLDERS = {name: role for role, names in _ROLES.items() for name in names.split()}
 """Folder name -> role of what is inside. The outermost one that applies decides."""
 
 _TEST_FOLDER = re.compile(r"[^/]+[_-]tests?")
@@ -63,7 +36,7 @@ _FILES = (
 )
 _CAMEL_TEST = re.compile(r"[^/]*[a-z0-9](?:Tests?|TestCase|IT|Spec)\.(?:java|kt|scala|groovy|cs|swift|php)")
 
-SECONDARY = frozenset({"test", "doc", "example", "benchmark", "fixture", "generated", "vendor"})
+SECONDARY = frozenset(_ROLES)
 """Roles that rank below sources."""
 
 

@@ -12,11 +12,13 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from satchel.codec import Clean, json_object
+from satchel.errors import UsageError
 from satchel.sources.conversations import ID_CHARACTERS, Action, Exchange, shortened
 
 ARGUMENT_CHARACTERS = 200
@@ -33,8 +35,8 @@ _NOT_SAID = re.compile(
 )
 _COMMAND = re.compile(r"<command-(?:name|args)>(.*?)</command-(?:name|args)>", re.DOTALL)
 _INTERRUPTED = "[Request interrupted by user"
-_TOLD_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
-"""What of a tool's input tells most, in this order."""
+_TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
+"""Arguments of a tool that tell most, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
 _SESSION_CHARACTERS = 64
@@ -42,25 +44,15 @@ _NO_TIME = 0.0
 _TICK = 0.001
 
 Line = Mapping[str, Any]
-Clean = Callable[[str], str]
-"""Removes from a text what must not be kept: hidden characters, secrets."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenLine:
-    """A line that is no JSON object: its number from 1, and why."""
-
-    number: int
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was read of one file: its exchanges in order, what was passed over by type, and what was broken."""
+    """The exchanges of one file in order, lines that were passed over by type, and number and error of broken lines."""
 
     exchanges: tuple[Exchange, ...]
     passed_over: Mapping[str, int] = field(default_factory=dict)
-    broken: tuple[BrokenLine, ...] = ()
+    broken: tuple[tuple[int, str], ...] = ()
 
 
 def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_bytes: int) -> Transcript:
@@ -74,18 +66,10 @@ def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_byt
     for number, raw in enumerate(lines, 1):
         if not raw.strip():
             continue
-        if len(raw) > line_bytes:
-            broken.append(BrokenLine(number, f"the line has {len(raw):,} bytes: at most {line_bytes:,}"))
-            continue
         try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            broken.append(BrokenLine(number, f"not JSON: {error}"))
-            continue
-        if isinstance(line, dict):
-            reading.take(line)
-        else:
-            broken.append(BrokenLine(number, f"not a JSON object but {type(line).__name__}"))
+            reading.take(json_object(raw, line_bytes))
+        except UsageError as error:
+            broken.append((number, str(error)))
     return Transcript(reading.finished(), dict(sorted(reading.passed_over.items())), tuple(broken))
 
 
@@ -243,12 +227,14 @@ def _said(blocks: Iterable[Line]) -> str:
     return "\n".join(piece.strip() for piece in pieces if piece.strip())
 
 
-def _argument(given: object) -> str:
-    """What a tool was called with, in short: what tells most of its input, else all of it."""
-    if not isinstance(given, Mapping):
+def _argument(arguments: object) -> str:
+    """The arguments of a tool call in short: the most telling one, else all of them."""
+    if not isinstance(arguments, Mapping) or not arguments:
         return ""
-    told = next((given[name] for name in _TOLD_ARGUMENTS if isinstance(given.get(name), str) and given[name]), None)
-    text = told if told is not None else json.dumps(given, ensure_ascii=False, sort_keys=True) if given else ""
+    telling = (
+        arguments[name] for name in _TELLING_ARGUMENTS if isinstance(arguments.get(name), str) and arguments[name]
+    )
+    text = next(telling, None) or json.dumps(arguments, ensure_ascii=False, sort_keys=True)
     return " ".join(text.split())
 
 

@@ -1,9 +1,12 @@
-"""The application: every route behind the one door."""
+"""The application: every route behind the middleware, and the files of the page as they are in the package."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -13,14 +16,13 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.mcp.http import mcp_app
-from satchel.web import operations, pages, views
-from satchel.web.access import Access
-from satchel.web.guard import Guard, answer
+from satchel.web import operations, views
+from satchel.web.access import Access, Origins
+from satchel.web.error_responses import INTERNAL, UNKNOWN_PAGE, wrong_method
+from satchel.web.middleware import Middleware, answer
 from satchel.web.openapi import openapi
-from satchel.web.origins import Origins
-from satchel.web.refusals import INTERNAL, UNKNOWN_PAGE, wrong_method
-from satchel.web.served import Served
-from satchel.web.turns import RefusedError
+from satchel.web.request_queue import RefusedError
+from satchel.web.state import ServerState
 
 WRONG_METHOD = 405
 
@@ -31,7 +33,7 @@ class Admitted:
     A stream that a client only listens to takes none.
     """
 
-    def __init__(self, app: ASGIApp, shared: Served) -> None:
+    def __init__(self, app: ASGIApp, shared: ServerState) -> None:
         self._app = app
         self._shared = shared
 
@@ -47,7 +49,7 @@ class Admitted:
             await answer(refused.refusal)(scope, receive, send)
 
 
-def application(shared: Served, origins: Origins, access: Access) -> ASGIApp:
+def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
     """Everything that `satchel serve` answers. While it lives, the index is brought up to date once."""
     most_bytes = shared.engine.settings.serve_body_bytes
     mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes)
@@ -65,14 +67,14 @@ def application(shared: Served, origins: Origins, access: Access) -> ASGIApp:
     routed = Starlette(routes=routes(Admitted(mcp.app, shared)), lifespan=lifespan, exception_handlers=handlers)
     routed.router.redirect_slashes = False  # another spelling of a route is no route
     routed.state.served = shared
-    return Guard(routed, origins, access, most_bytes)
+    return Middleware(routed, origins, access, most_bytes)
 
 
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
     """Every route, the exact ones first."""
     return [
-        Route("/", pages.index),
-        Route("/page/{name}", pages.page_file),
+        Route("/", index),
+        Route("/page/{name}", page_file),
         Route("/healthz", views.health),
         Route("/openapi.json", _openapi),
         Route("/api/options", views.options),
@@ -97,3 +99,46 @@ async def _said(_request: Request, error: Exception) -> Response:
 async def _failed(_request: Request, _error: Exception) -> Response:
     """A fault of ours outside any operation; the server logs it."""
     return answer(INTERNAL)
+
+
+CONTENT_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+"""Suffix -> what the browser is told; with `nosniff` it believes nothing else."""
+
+INDEX = "index.html"
+
+
+@cache
+def _files() -> Mapping[str, Traversable]:
+    """Name -> file, looked up once: a name in a request is compared, never joined to a folder."""
+    folder = files("satchel.web") / "page"
+    if not folder.is_dir():
+        return {}
+    return {entry.name: entry for entry in folder.iterdir() if entry.is_file() and _suffix(entry.name) in CONTENT_TYPES}
+
+
+def page_response(name: str) -> Response:
+    """A file of the page, 404 where there is none of this name."""
+    found = _files().get(name)
+    if found is None:
+        return answer(UNKNOWN_PAGE)
+    return Response(found.read_bytes(), media_type=CONTENT_TYPES[_suffix(name)])
+
+
+async def index(_request: Request) -> Response:
+    """`/`."""
+    return page_response(INDEX)
+
+
+async def page_file(request: Request) -> Response:
+    """`/page/NAME`."""
+    return page_response(request.path_params["name"])
+
+
+def _suffix(name: str) -> str:
+    return name[name.rfind(".") :] if "." in name else ""

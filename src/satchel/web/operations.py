@@ -14,11 +14,10 @@ from satchel.calls.faults import without_home
 from satchel.calls.operation import Operation, StoppedError
 from satchel.calls.registry import OPERATIONS
 from satchel.errors import SatchelError, UsageError
-from satchel.web.faults import refusal_of
-from satchel.web.guard import JSON, answer
-from satchel.web.refusals import INTERNAL, STOPPING, Refusal
-from satchel.web.served import Served
-from satchel.web.turns import ClientGoneError, RefusedError, ShouldStop
+from satchel.web.error_responses import INTERNAL, STOPPING, Refusal, refusal_of
+from satchel.web.middleware import JSON, answer
+from satchel.web.request_queue import ClientGoneError, RefusedError, ShouldStop
+from satchel.web.state import ServerState
 from satchel.wire import json_text
 
 LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"})
@@ -51,7 +50,7 @@ async def performed(
 
     Reading the arguments and writing the answer is part of the turn: both may be large.
     """
-    shared: Served = request.app.state.served
+    shared: ServerState = request.app.state.served
     is_looking = operation.name in LOOKING
     turns = shared.looking if is_looking else shared.asking
 

@@ -14,10 +14,9 @@ from starlette.types import ASGIApp
 
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.web.access import Access
+from satchel.web.access import Access, bracketed, own_origins
 from satchel.web.application import application
-from satchel.web.origins import bracketed, own_origins
-from satchel.web.served import served
+from satchel.web.state import server_state
 
 GRACE_SECONDS = 1
 """For connections to end by themselves. What runs was asked to stop before that; a stream that stays open is cut."""
@@ -53,7 +52,7 @@ def run(
     with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
         access = Access(token, own_port)
-        shared = served(engine)
+        shared = server_state(engine)
         app = application(shared, own_origins(host, own_port, others), access)
         announce(f"http://{bracketed(reachable(host))}:{own_port}/?token={access.ticket}")
         try:

@@ -28,10 +28,10 @@ from satchel.vocabulary import (
     RootCauseCategory,
     Strategy,
 )
-from satchel.web.faults import refusal_of
-from satchel.web.guard import answer
+from satchel.web.error_responses import refusal_of
+from satchel.web.middleware import answer
 from satchel.web.operations import performed
-from satchel.web.served import Served
+from satchel.web.state import ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
 """Operations that only look, under GET as well."""
@@ -50,7 +50,7 @@ SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": Fa
 async def view(request: Request) -> Response:
     """Run the operation of this path with the arguments of the address."""
     operation = OPERATIONS[request.url.path.rpartition("/")[2]]
-    shared: Served = request.app.state.served
+    shared: ServerState = request.app.state.served
     query = request.query_params
 
     def more() -> Mapping[str, Any]:
@@ -61,7 +61,7 @@ async def view(request: Request) -> Response:
 
 async def hooks(request: Request) -> Response:
     """What the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
-    shared: Served = request.app.state.served
+    shared: ServerState = request.app.state.served
     given = request.query_params.get("limit") or str(LISTED_HOOKS)
     if not _COUNT.fullmatch(given):
         shown = outside.line(given, SHOWN_CHARACTERS)
@@ -73,7 +73,7 @@ async def hooks(request: Request) -> Response:
 
 async def options(request: Request) -> Response:
     """What the controls of a page offer: choices, and the values in force without them."""
-    shared: Served = request.app.state.served
+    shared: ServerState = request.app.state.served
     return JSONResponse(offered(shared.engine))
 
 

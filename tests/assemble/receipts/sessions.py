@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.assemble.render.parse import parse_references
+from satchel.testing import parse_references
 from satchel.tokens import counter
 from satchel.types import Context, ContextItem, Detail
 from tests.contracts.five import ATTEMPTS, repository

@@ -9,8 +9,8 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.pins import Pin
-from satchel.assemble.receipts.replay import request_data, request_from, settings_mark
-from satchel.assemble.request import AssembleRequest
+from satchel.assemble.receipts.replay import settings_mark
+from satchel.assemble.request import AssembleRequest, request_data, request_from
 from satchel.envelope import context_envelope, replayed_envelope
 from satchel.errors import UsageError
 from satchel.settings import Settings

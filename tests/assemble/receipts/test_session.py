@@ -13,9 +13,9 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.receipts.session_file import KEPT_BYTES, MOST_BYTES, Row, SessionFile, prune
-from satchel.assemble.render.parse import parse_references
 from satchel.envelope import context_envelope, expanded_envelope, graph_envelope
 from satchel.errors import UsageError
+from satchel.testing import parse_references
 from satchel.types import Context, Format
 from tests.assemble.receipts.sessions import QUESTIONS, Seen, opened
 from tests.contracts.five import POOL

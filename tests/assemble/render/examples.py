@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from satchel.assemble.render import sections
-from satchel.assemble.render.labels import joined_pieces
-from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.parse import ParsedItem
-from satchel.assemble.render.records import heading, record_body
+from satchel.assemble.render import RenderRequest, writer
+from satchel.assemble.render.entities import sections
+from satchel.assemble.render.labels import file_path, heading, joined_pieces, record_body
+from satchel.testing import ParsedItem
 from satchel.types import ContextItem, Detail, Format, Location, Piece
 
 
@@ -106,3 +105,18 @@ def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool
             for piece in pieces
         ]
     return [piece if show_code else replace(piece, text="") for piece in pieces]
+
+
+def render_head(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002
+    """Everything above the first section."""
+    return writer(format).head(request, items)
+
+
+def render_item(item: ContextItem, format: Format) -> str:  # noqa: A002
+    """One item with its frame."""
+    return writer(format).item(item)
+
+
+def render_tail(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> str:  # noqa: A002
+    """Everything below the last section."""
+    return writer(format).tail(request, items)

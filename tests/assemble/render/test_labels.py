@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from satchel.assemble.render.labels import joined_pieces, labelled, read_labelled, touches
+from satchel.assemble.render.labels import joined_pieces, labelled, touches
+from satchel.testing.rendered import read_labelled
 from satchel.types import ContextItem, Detail, Freshness, Piece
 
 from .examples import piece

@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from satchel.assemble.render import RenderRequest, render, render_head
-from satchel.assemble.render.parse import parse
+from satchel.assemble.render import RenderRequest, render
+from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import ContextItem, Detail, Format, Signal, View
 
-from .examples import COMMIT, MEMORY, file_item, piece, record_item
+from .examples import COMMIT, MEMORY, file_item, piece, record_item, render_head
 
 
 def file(number: int, *signals: str) -> ContextItem:

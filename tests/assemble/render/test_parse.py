@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from satchel.assemble.render import RenderRequest, render, sections
-from satchel.assemble.render.labels import labelled
-from satchel.assemble.render.layout import file_path
-from satchel.assemble.render.parse import ParsedItem, parse, parse_references
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.render.entities import sections
+from satchel.assemble.render.labels import file_path, labelled
+from satchel.testing import ParsedItem, parse, parse_references
 from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
 
 from .examples import ALL, expected, file_item, piece, record_item

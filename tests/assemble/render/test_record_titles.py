@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from satchel.assemble.render.records import record_title
+from satchel.assemble.render.labels import record_title
 from satchel.types import ContextItem
 
 

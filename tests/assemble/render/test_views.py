@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble.render import RenderRequest, render
-from satchel.assemble.render.parse import ParsedItem, parse
-from satchel.assemble.render.records import record_body, record_name
+from satchel.assemble.render.labels import record_body, record_name
+from satchel.testing import ParsedItem, parse
 from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
 

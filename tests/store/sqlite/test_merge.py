@@ -11,10 +11,10 @@ import pytest
 
 from satchel.store.sqlite import merge
 from satchel.store.sqlite.connection import DamagedStoreError
-from satchel.store.sqlite.soundness import contents, faults
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.contracts.bundles import file_bundle, record_bundle
+from tests.soundness import contents, faults
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from satchel import outside
 from satchel.assemble.candidates import Candidate
+from satchel.assemble.gather import Workbench
 from satchel.assemble.graph.nodes import Nodes, Rated, Rating, rate
 from satchel.assemble.graph.relevance import Relevance, Vectors
 from satchel.assemble.graph.render import (
@@ -22,10 +23,9 @@ from satchel.assemble.graph.render import (
 )
 from satchel.assemble.graph.request import GraphRequest, Lens
 from satchel.assemble.graph.walk import Bounds, Source, Walk, walk
-from satchel.assemble.pack import Fitted
-from satchel.assemble.receipt import omissions
+from satchel.assemble.pack import omissions
+from satchel.assemble.packer import Fitted
 from satchel.assemble.section import Section
-from satchel.assemble.stream import Workbench
 from satchel.search.dense import Meaning, scores
 from satchel.search.documents import identity_of
 from satchel.search.query import Query, analyse

@@ -21,7 +21,7 @@ from satchel import outside
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.graph.request import Direction, GraphRequest, Lens
 from satchel.assemble.graph.walk import Reached, Walk
-from satchel.assemble.read import FileLines, Lines, Unreadable
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.clean import clean_field
 from satchel.keys import handle
 from satchel.search.documents import document_of, identity_of

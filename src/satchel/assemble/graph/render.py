@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 from satchel.assemble.graph.nodes import Overflow, field_lines, node_of
 from satchel.assemble.graph.request import GraphRequest
 from satchel.assemble.items import build_items
-from satchel.assemble.pack import EMPTY, REFILLS, Fitted
-from satchel.assemble.packer import SMALLEST_PIECE, Frame, Packer
-from satchel.assemble.references import LINES_SHARE, within_room
+from satchel.assemble.pack import LINES_SHARE, within_room
+from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Frame, Packer
+from satchel.assemble.render.frame import NOTICE, reference_lines
 from satchel.assemble.render.json import dumped
 from satchel.assemble.render.labels import quote
-from satchel.assemble.render.layout import NOTICE, reference_lines
 from satchel.assemble.render.markdown import fenced
 from satchel.assemble.section import Section
 from satchel.clean import clean_field
@@ -246,7 +245,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
         if over <= 0:
             return _with_overflow(page, items, page.overflow(items, most))
         if not packer.take_back(over):
-            return EMPTY, []
+            return Fitted(), []
 
 
 def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
-from satchel.assemble.question import safe_question
+from satchel import outside
 from satchel.assemble.request import check_budget, check_session, start_of_day
 from satchel.errors import ConfigError, UsageError
 from satchel.settings import Settings
@@ -269,7 +269,7 @@ def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
     asked = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
     if len(asked) > MOST_QUERIES:
         raise UsageError(f"{len(asked)} queries are blended: give at most {MOST_QUERIES}")
-    return tuple(safe_question(one, settings.redact_allow) for one in asked)
+    return tuple(outside.text(one, settings.redact_allow) for one in asked)
 
 
 def _depth(depth: Any) -> int | None:

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from satchel import config
+from satchel.assemble.gather import Workbench
 from satchel.assemble.graph.assemble import assemble_graph
 from satchel.assemble.graph.cache import ContextCache
 from satchel.assemble.graph.request import GraphRequest, make_graph_request
-from satchel.assemble.read import Unreadable
 from satchel.assemble.receipts.handles import HandleTarget
 from satchel.assemble.receipts.service import ReceiptService
-from satchel.assemble.stream import Workbench
+from satchel.assemble.source_lines import Unreadable
 from satchel.open_root import OpenRoot
 from satchel.types import Context, Failure, Kind
 

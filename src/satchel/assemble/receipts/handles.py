@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from satchel import files, logs
-from satchel.assemble.receipts.line_file import LineFile
+from satchel import files, logs, state_files
 from satchel.types import Context, ContextItem, Kind, Omission, ShownBefore
 
 MOST_BYTES = 4_000_000
@@ -114,7 +113,7 @@ class HandleLedger:
     """The file of one root. Several processes may write and read it at once."""
 
     def __init__(self, path: Path) -> None:
-        self._file = LineFile(path)
+        self._path = path
 
     def record(self, rows: Sequence[HandleTarget]) -> None:
         """Remember these handles. Nothing fails where the folder cannot be written: the log says so."""
@@ -122,9 +121,9 @@ class HandleLedger:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
         try:
-            self._file.append(lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
+            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
         except OSError as error:
-            logs.warning("handles not remembered", path=str(self._file.path), reason=error.strerror or str(error))
+            logs.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
 
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
         """The last row of each of these handles; unknown ones are left out."""
@@ -133,7 +132,7 @@ class HandleLedger:
 
     def _rows(self) -> Iterator[HandleTarget]:
         """All rows, oldest first, without a line that a crash cut in two."""
-        for line in self._file.read().split(b"\n"):
+        for line in (state_files.read(self._path) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, TypeError):
                 handle, kind, identity, path, name, content_hash, ranges = json.loads(line)
                 spans = tuple((int(start), int(end)) for start, end in ranges)

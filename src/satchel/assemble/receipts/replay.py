@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from satchel import __version__, outside
-from satchel.assemble.pins import parse_pin
-from satchel.assemble.request import AssembleRequest, check_budget, check_file_weights, check_score, parse_kinds
+from satchel import __version__
+from satchel.assemble.request import AssembleRequest, request_from
 from satchel.clean import clean_field
 from satchel.errors import UsageError
-from satchel.search.filters import filters_data, parse_filters
 from satchel.settings import Settings
-from satchel.types import CONTEXT_TYPES, Context, Kind
-
-if TYPE_CHECKING:
-    from satchel.sources.change import Change
+from satchel.types import Context
 
 SHAPING_SETTINGS = ("index_", "redact_")
 """Prefixes of settings that shape answers and are not in a request: what is indexed, and what counts as a secret."""
@@ -27,103 +21,6 @@ HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
 """Settings of the index that change its speed and never its content."""
 
 CHANGES_NAMED = 10
-
-
-def request_data(request: AssembleRequest) -> dict[str, Any]:
-    """Every field of a request as plain JSON values, named as the options that give them."""
-    data: dict[str, Any] = {}
-    for field in fields(request):
-        value = getattr(request, field.name)
-        match field.name:
-            case "kinds":
-                data["types"] = [kind.plural for kind in value]
-            case "pins":
-                data["include"] = [str(pin) for pin in value]
-            case "weights" | "reserves":
-                data[field.name] = {kind.plural: amount for kind, amount in value.items()}
-            case "change":
-                data["change"] = _change_data(value)
-            case "filters":
-                data["filters"] = filters_data(value)
-            case "session":
-                data["session"] = outside.line(value, len(value) + 1) if value else ""
-            case _:
-                data[field.name] = _plain(value)
-    return data
-
-
-def _change_data(change: Change | None) -> dict[str, Any] | None:
-    if change is None:
-        return None
-    from satchel.sources.change import change_data  # here, because it is large, and few answers are about a change
-
-    return change_data(change)
-
-
-def _change_from(data: Any) -> Change | None:
-    if data is None:
-        return None
-    from satchel.sources.change import change_from
-
-    return change_from(data)
-
-
-def _plain(value: Any) -> Any:
-    """Tuples as lists and enums as their values, so that the data is equal after a round trip through JSON."""
-    if isinstance(value, Enum):
-        return value.value
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """The request that `request_data` described. Raises UsageError for what this version cannot ask."""
-    rest = dict(data)
-    defaults = {field.name: field.default for field in fields(AssembleRequest)}
-    try:
-        values: dict[str, Any] = {
-            "kinds": parse_kinds(rest.pop("types")),
-            "pins": tuple(map(parse_pin, rest.pop("include", ()))),
-        }
-        if rest.pop("soft", False):
-            raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")
-        unknown = sorted(rest.keys() - defaults.keys())
-        if unknown:
-            raise UsageError(f"the saved request has {', '.join(map(clean_field, unknown))}, which this version lacks")
-        values |= {name: _field(name, value, defaults[name]) for name, value in rest.items()}
-        if not isinstance(values["query"], str):
-            raise TypeError("query is no text")
-        return AssembleRequest(**values)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"the saved request is damaged ({error}): save it again with `satchel context --json`"
-        ) from None
-
-
-_CHECKED: Mapping[str, Callable[[Any], Any]] = {
-    "max_tokens": check_budget,
-    "min_score": check_score,
-    "filters": parse_filters,
-    "file_weights": check_file_weights,
-}
-
-
-def _field(name: str, value: Any, default: Any) -> Any:
-    if name in _CHECKED:
-        return _CHECKED[name](value)
-    match name:
-        case "weights" | "reserves":
-            return {CONTEXT_TYPES[plural]: amount for plural, amount in value.items()}
-        case "change":
-            return _change_from(value)
-        case "lead":
-            return Kind(value) if value is not None else None
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(default, Enum):
-        return type(default)(value)
-    if isinstance(default, bool | int | str) and type(value) is not type(default):
-        raise TypeError(f"{name} is {value!r}")
-    return value
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
@@ -163,12 +60,12 @@ def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
 
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
-    """Whether a saved answer looked at the tree first; briefs and premortems only look at the memory."""
-    from satchel.assemble import brief, premortem
+    """Return whether a saved answer looked at the tree first; briefs and premortems only look at the memory."""
+    from satchel.assemble.plans import BRIEF, PREMORTEM
 
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None
-    return not isinstance(request, Mapping) or request.get("plan") not in {premortem.PLAN, brief.PLAN}
+    return not isinstance(request, Mapping) or request.get("plan") not in {PREMORTEM, BRIEF}
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:

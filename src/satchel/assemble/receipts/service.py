@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel import outside, telemetry
-from satchel.assemble.floors import admitted
+from satchel.assemble.gather import Workbench, kind_search
+from satchel.assemble.pipeline import assemble
 from satchel.assemble.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
 from satchel.assemble.receipts.replay import settings_mark
 from satchel.assemble.request import (
@@ -23,7 +24,7 @@ from satchel.assemble.request import (
     parse_kinds,
     start_of_day,
 )
-from satchel.assemble.stream import Workbench, asker, assemble, safe_question
+from satchel.assemble.thresholds import admitted
 from satchel.clean import clean_field
 from satchel.errors import UsageError
 from satchel.git import find_repository
@@ -87,7 +88,7 @@ class ReceiptService:
         root, allow = self._root, self._root.settings.redact_allow
         if refresh:
             root.refresh()
-        query = analyse(safe_question(question, allow))
+        query = analyse(outside.text(question, allow))
         most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
         signals = check_file_weights(root.settings.search_weights.items())
 
@@ -96,7 +97,9 @@ class ReceiptService:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
                 asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-                ask = asker(bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals)
+                ask = kind_search(
+                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                )
                 best = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
                 return [outside.hit(hit, allow) for hit in best]
 
@@ -112,7 +115,7 @@ class ReceiptService:
             question = _question_of(change)
         check_question(question)
         settings = self._root.settings
-        return make_request(safe_question(question, settings.redact_allow), settings, options)
+        return make_request(outside.text(question, settings.redact_allow), settings, options)
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""

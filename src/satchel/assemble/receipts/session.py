@@ -14,11 +14,10 @@ from hashlib import blake2b
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Range, Step
 from satchel.assemble.items import build_item
 from satchel.assemble.pins import Pin, Pinned
-from satchel.assemble.read import Lines, around
 from satchel.assemble.receipts.session_file import Ledger, Row, SentLines
-from satchel.assemble.render.records import record_title
-from satchel.assemble.section import by_priority
-from satchel.assemble.shown import Group, joined, subtract
+from satchel.assemble.render.labels import record_title
+from satchel.assemble.section import Group, by_priority, joined, subtract
+from satchel.assemble.source_lines import Lines, around
 from satchel.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
 

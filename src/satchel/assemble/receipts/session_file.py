@@ -15,8 +15,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel import logs
-from satchel.assemble.receipts.line_file import LineFile
+from satchel import logs, state_files
 from satchel.types import Failure
 
 MOST_BYTES = 200_000
@@ -70,30 +69,27 @@ class SessionFile:
 
     def __init__(self, folder: Path, root_name: str, session: str) -> None:
         name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=16, person=b"satchel session").hexdigest()
-        self._file = LineFile(folder / f"{root_name}-{name}.jsonl")
-
-    @property
-    def path(self) -> Path:
-        """The path of the file."""
-        return self._file.path
+        self.path = folder / f"{root_name}-{name}.jsonl"
 
     def read(self, state: str = "") -> Ledger:
         """The ledger, or what it was in a former `state` if the file still has that; a damaged ledger has no rows."""
-        raw = self._file.read()
+        raw = state_files.read(self.path) or b""
         former = _prefix(raw, state) if state else None
         return _parsed(raw if former is None else former)
 
     def check_writable(self) -> None:
         """Check that rows can be added, before an answer is made that relies on it."""
-        self._file.check_writable()
+        state_files.append(self.path, b"")
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add what one answer showed."""
-        self._file.append(_line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
+        state_files.append(self.path, _line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
 
     def restart(self, rows: Sequence[Row]) -> None:
         """Replace everything by what one answer showed."""
-        self._file.replace(_line(rows))
+        state_files.make_folder(self.path.parent)
+        with state_files.locked(self.path.parent):
+            state_files.replace(self.path, _line(rows))
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from satchel.assemble.floors import floor_of
-from satchel.assemble.receipt import BUDGET, LIMIT, VALUE
+from satchel.assemble.packer import BUDGET, LIMIT, VALUE
+from satchel.assemble.pipeline import is_wanted
 from satchel.assemble.request import AssembleRequest
-from satchel.assemble.stream import is_wanted
+from satchel.assemble.thresholds import floor_of
 from satchel.clean import clean_field
 from satchel.embed.protocol import Embedder
 from satchel.errors import UsageError

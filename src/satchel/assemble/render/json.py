@@ -1,4 +1,4 @@
-"""JSON: the packed context itself, compact, each text once."""
+"""JSON: the packed context itself, compact, each text once; in a view one object per entity."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from satchel.assemble.render.layout import (
+from satchel.assemble.render.entities import ShownEntity, entities
+from satchel.assemble.render.frame import (
+    DEFAULT_TITLE,
     QUERY_SHOWN,
     Note,
+    RenderRequest,
     counts_line,
-    file_path,
+    head_notes,
     notes,
     notice,
 )
-from satchel.assemble.render.opening import head_notes
-from satchel.assemble.render.records import heading, record_body
-from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
-from satchel.types import ContextItem, Detail, Piece
+from satchel.assemble.render.labels import file_path, heading, record_body
+from satchel.types import ContextItem, Detail, Piece, View
 
-ITEM_JOIN = ","
-SECTION_JOIN = ","
+JOIN = ","
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -41,21 +41,24 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:
     return (f'{{"title":{dumped(title)},"items":[', "]}") if grouped else ("", "")
 
 
-def item(item: ContextItem, *, show_code: bool) -> str:
-    """One object: a file has `path` and `ranges`, a record `title` and `text`."""
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
+    """One object: a file has `path` and `ranges`, a record `title` and `text`; in a view one object per entity."""
+    if view is not View.SECTIONS:
+        return ",".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     fields: dict[str, Any] = {"source": item.source}
     if item.section:
         fields["section"] = item.section
     if path:
-        fields |= {"path": path, "ranges": [range_fields(piece, show_code=show_code) for piece in item.pieces]}
+        ranges = [_range(piece, show_code=show_code, is_named=True) for piece in item.pieces]
+        fields |= {"path": path, "ranges": ranges}
     else:
-        fields |= {"title": heading(item), "text": record_body(item)} | detail_fields(item.detail)
-    return dumped(fields | {"nonce": item.nonce} if item.nonce else fields)
+        fields |= {"title": heading(item), "text": record_body(item)} | _detail(item.detail)
+    return dumped(fields | _nonce(item))
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The rest of the object: counts and what there is to note."""
+    """The rest of the object: counts and notes."""
     frame = {"footer": counts_line(request, items)} | _noted(notes(request, items))
     return f"],{dumped(frame)[1:]}}}"
 
@@ -70,23 +73,42 @@ def _noted(listed: Iterable[Note]) -> dict[str, Any]:
     return frame
 
 
-def range_fields(piece: Piece, *, show_code: bool) -> Mapping[str, Any]:
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    fields: dict[str, Any] = {"name": one.name, "type": one.type}
+    if view is View.BLOCKS:
+        fields = {"entity": fields, "score": one.score}
+    if not one.path:
+        piece = one.pieces[0]
+        fields |= {"source": item.source, "text": piece.text} | _detail(piece.detail)
+        return dumped(fields | _nonce(item))
+    is_block = view is View.BLOCKS
+    fields |= {"location": {"file": one.path, "start": one.start, "end": one.end}} if is_block else {"file": one.path}
+    if one.imports:
+        fields["imports"] = [_range(piece, show_code=show_code) for piece in one.imports]
+    fields["ranges"] = [_range(piece, show_code=show_code) for piece in one.pieces]
+    return dumped(fields | _nonce(item))
+
+
+def _range(piece: Piece, *, show_code: bool, is_named: bool = False) -> Mapping[str, Any]:
     """One piece as plain values."""
     fields: dict[str, Any] = {"start": piece.start, "end": piece.end}
-    if piece.name:
+    if is_named and piece.name:
         fields["name"] = piece.name
-    fields |= detail_fields(piece.detail)
+    fields |= _detail(piece.detail)
     if piece.freshness is not None:
         fields["freshness"] = piece.freshness.value
     return fields | {"text": piece.text} if show_code else fields
 
 
-def detail_fields(detail: Detail) -> dict[str, Any]:
-    """How much is shown, empty for all of it."""
+def _detail(detail: Detail) -> dict[str, Any]:
     return {} if detail is Detail.FULL else {"detail": detail.value}
+
+
+def _nonce(item: ContextItem) -> dict[str, Any]:
+    return {"nonce": item.nonce} if item.nonce else {}
 
 
 def dumped(value: object) -> str:
     """Compact JSON. Letters stay as they are (fewer tokens); a lone surrogate cannot be written as UTF-8."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if text.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text if text.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -1,37 +1,47 @@
-r"""Names, paths and line ranges on one line, so that they can be read back: `@@40-52 Reader.read`.
+r"""Names, paths, line ranges and titles on one line, written so that they can be read back: `@@40-52 Reader.read`.
 
-A label line stands above every shown piece of a file. It is the mark, the range, and what is shown there:
+A label line is above every shown piece of a file. It is the mark, the range, and what is shown there:
 
     @@10-24                      lines without a name
     @@10-24 Reader.read          a whole unit
     @@10-24 of Reader.read       lines of it; of a class or section: several of its parts
     @@10-11 signature of R.read  its declaration only; `line of` is one line about it
-    @@10-24 moved Reader.read    not as it was indexed: `moved`, `changed` or `stale` stands before the name
+    @@10-24 moved Reader.read    not as it was indexed: `moved`, `changed` or `stale` is before the name
     @@10-24=2                    a range shown on another number of lines than it spans
 
 The range tells how many lines follow, so a line of the file that looks like a label is content.
 
 A field that could be misread (line breaks, a leading quote, one of the words above) is written as a JSON string.
+
+A record has a title line of ours and one marked body. A commit is titled by its hash, author and day, because its
+subject is the first line of its body anyway. A memory, an experience and a value are titled by what their body does
+not say, any other record by its title.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import takewhile
-from typing import NamedTuple
 
-from satchel.types import Detail, Freshness, Piece
+from satchel.sources import experiences
+from satchel.types import ContextItem, Detail, Kind, Piece, Trust
 
 MARK = "@@"
-"""Opens a label, as in a diff, where it says lines and name as well. A space behind it would cost each label a token;
+"""Opens a label, as in a diff, where it also precedes lines and name. A space after it would cost each label a token;
 `L10-24` costs the same and looks like code."""
 
 SECTION_SEPARATOR = " > "
 """Between the headings that lead to a section of a document."""
 
+FILES_SHOWN = 5
+"""Files named below a commit; most commits touch no more, and a list of hundreds would be all that is seen of it."""
+
 _LINE_END = "\n"
+_HASH_SHOWN = 7
+_DAY = len("2024-05-01")
 
 # C1 controls and the separators would break lines for some readers, a lone surrogate cannot be written as UTF-8.
 _UNSAFE = "\x7f-\x9f\u2028\u2029\ud800-\udfff"
@@ -41,37 +51,23 @@ _MISREADABLE = re.compile(
     r"|\A(?:\Z|[\"`\s]|(?:of|signature|line|moved|changed|stale)(?: |\Z))"  # a quote, a code span, a word of ours
     r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
 )
-
-_RANGE = r"\d+(?:-\d+)?(?:=\d+)?"
-_LABEL_LINE = re.compile(rf"{MARK}({_RANGE})(?: (.+))?", re.ASCII | re.DOTALL)
-_FRESHNESS = re.compile(r"(moved|changed|stale)(?: |\Z)")
-_DETAIL = re.compile(r"(of|signature|line)(?: |\Z)(?:of )?(.*)", re.DOTALL)
 _RELATIONS = {Detail.FULL: "", Detail.WINDOW: "of", Detail.SIGNATURE: "signature of", Detail.LINE: "line of"}
-_DETAILS = {"of": Detail.WINDOW, "signature": Detail.SIGNATURE, "line": Detail.LINE}
 _LONG = frozenset({Detail.FULL, Detail.WINDOW})
 
 
-class LineRange(NamedTuple):
-    """Lines `start` to `end` of a file, shown on `shown` lines of the text."""
-
-    start: int
-    end: int
-    shown: int
-
-
 def quote(text: str) -> str:
-    """The text on one line: itself if it can be read back as it is, else a JSON string."""
+    """The text on one line: unchanged if it can be read back as it is, else a JSON string."""
     return text if _MISREADABLE.search(text) is None else quoted(text)
 
 
 def quoted(text: str) -> str:
     """The text as a JSON string on one line."""
-    return _UNSAFE_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+    return _UNSAFE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def unquote(written: str) -> str:
-    """The text that `quote` wrote. Raises ValueError if a quoted one is damaged."""
-    return str(json.loads(written)) if written.startswith('"') else written
+def file_path(item: ContextItem) -> str:
+    """The path of an item that shows lines of a file, empty for a record."""
+    return item.location.path if item.location is not None and item.pieces else ""
 
 
 def line_range(piece: Piece) -> str:
@@ -94,22 +90,20 @@ def touches(earlier: Piece, later: Piece) -> bool:
     return later.start == earlier.end + 1
 
 
-def label_line(piece: Piece, *, shown: bool) -> str:
-    """The label of one piece. `shown`: its text follows."""
-    lines = shown_range(piece) if shown else line_range(piece)
-    name = quote(piece.name) if piece.name else ""
-    relation = _RELATIONS[piece.detail] if name else _RELATIONS[piece.detail].removesuffix("of").rstrip()
-    return " ".join(part for part in (f"{MARK}{lines}", piece.freshness or "", relation, name) if part)
-
-
 def labelled(pieces: Iterable[Piece], *, shown: bool) -> str:
-    """The pieces of a file, each below its label; pieces that touch are one where one label says enough."""
+    """The pieces of a file, each below its label. With `shown`, pieces that touch share a label that says enough."""
     rows: list[str] = []
     for piece in joined_pieces(pieces) if shown else pieces:
-        rows.append(label_line(piece, shown=shown))
+        rows.append(_label(piece, shown_range(piece) if shown else line_range(piece)))
         if shown:
             rows.append(piece.text)
     return "\n".join(rows)
+
+
+def _label(piece: Piece, lines: str) -> str:
+    name = quote(piece.name) if piece.name else ""
+    relation = _RELATIONS[piece.detail] if name else _RELATIONS[piece.detail].removesuffix("of").rstrip()
+    return " ".join(part for part in (f"{MARK}{lines}", piece.freshness or "", relation, name) if part)
 
 
 def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
@@ -137,16 +131,13 @@ def _continues(last: Piece, piece: Piece) -> bool:
 def _joined(run: Sequence[Piece]) -> Piece:
     first, last = run[0], run[-1]
     named = [piece for piece in run if piece.name]
-    if not named:
-        name, detail = "", Detail.FULL
-    else:
-        name, detail = named[0].name, named[0].detail
-        if any(piece.detail is Detail.WINDOW for piece in named):
-            detail = Detail.WINDOW
-        if any(piece.name != name for piece in named):
-            container = _container([piece.name for piece in named])
-            detail = Detail.WINDOW if container else detail
-            name = container or f"{name} … {named[-1].name}"
+    name, detail = (named[0].name, named[0].detail) if named else ("", Detail.FULL)
+    if any(piece.detail is Detail.WINDOW for piece in named):
+        detail = Detail.WINDOW
+    if any(piece.name != name for piece in named):
+        container = _container([piece.name for piece in named])
+        detail = Detail.WINDOW if container else detail
+        name = container or f"{name} … {named[-1].name}"
     text = "\n".join(piece.text for piece in run)
     return Piece(first.start, last.end, name, text, detail, first.freshness)
 
@@ -158,40 +149,82 @@ def _container(names: Sequence[str]) -> str:
     return separator.join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
 
 
-def read_ranges(written: str) -> list[LineRange]:
-    """The ranges of `10-24,30=2`."""
-    ranges = []
-    for part in written.split(","):
-        lines, _, count = part.partition("=")
-        start, _, end = lines.partition("-")
-        first, last = int(start), int(end or start)
-        ranges.append(LineRange(first, last, int(count) if count else last - first + 1))
-    return ranges
+def kind_label(item: ContextItem) -> str:
+    """The word before the title of a record: `Commit`; `Guidance` for what is to be followed, whatever its kind."""
+    return (item.trust if item.trust is Trust.GUIDANCE else item.source).capitalize()
 
 
-def read_labelled(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
-    """`labelled` backwards. Raises ValueError where a label should stand and does not."""
-    position = 0
-    while position < len(body):
-        match = _LABEL_LINE.fullmatch(body[position])
-        if match is None:
-            raise ValueError(f"{body[position]!r} is not a label")
-        (lines,) = read_ranges(match[1])
-        position += 1
-        end = position + lines.shown if shown else position
-        yield _read_piece(lines, match[2] or "", "\n".join(body[position:end]))
-        position = end
+def record_name(item: ContextItem) -> str:
+    """The title of a record without its kind: `1a2b3c4 by Ada on 2024-05-01`."""
+    name = _NAMES.get(item.source)
+    return (name(item) if name is not None else "") or item.title
 
 
-def is_label(line: str) -> bool:
-    """Whether a line outside of any block is a label."""
-    return _LABEL_LINE.fullmatch(line) is not None
+def _commit_name(item: ContextItem) -> str:
+    sha = str(item.metadata.get("sha", ""))
+    if not sha:
+        return ""
+    author = str(item.metadata.get("author", ""))
+    day = _day(item.metadata.get("timestamp"))
+    return f"{sha[:_HASH_SHOWN]}{f' by {author}' if author else ''}{f' on {day}' if day else ''}"
 
 
-def _read_piece(lines: LineRange, label: str, text: str) -> Piece:
-    freshness, detail = None, Detail.FULL
-    if match := _FRESHNESS.match(label):
-        freshness, label = Freshness(match[1]), label[match.end() :]
-    if match := _DETAIL.fullmatch(label):
-        detail, label = _DETAILS[match[1]], match[2]
-    return Piece(lines.start, lines.end, unquote(label), text, detail, freshness)
+def _memory_name(item: ContextItem) -> str:
+    category, importance = item.metadata.get("category"), item.metadata.get("importance")
+    if not category:
+        return ""
+    return f"Category: {category}" + (f", Importance: {importance:g}" if isinstance(importance, int | float) else "")
+
+
+def _value_name(item: ContextItem) -> str:
+    axis, size = item.metadata.get("axis"), item.metadata.get("cluster_size")
+    return f"({axis}, cluster size: {size})" if axis else ""
+
+
+def _conversation_name(item: ContextItem) -> str:
+    day, branch = _day(item.metadata.get("created_at")), item.metadata.get("branch")
+    return f"on {day}{f' on branch {branch}' if branch else ''}" if day else ""
+
+
+_NAMES: Mapping[str, Callable[[ContextItem], str]] = {
+    Kind.COMMIT: _commit_name,
+    Kind.MEMORY: _memory_name,
+    Kind.EXPERIENCE: lambda item: experiences.heading(item.metadata),
+    Kind.VALUE: _value_name,
+    Kind.CONVERSATION: _conversation_name,
+}
+
+
+def record_title(item: ContextItem) -> str:
+    """The whole title of a record in plain words: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    name = record_name(item)
+    return f"{kind_label(item)} {name}" if name else kind_label(item)
+
+
+def heading_name(item: ContextItem) -> str:
+    """The name above the body of a record, empty where the body begins with it anyway."""
+    name = record_name(item)
+    return "" if name == record_body(item).split("\n", 1)[0] else name
+
+
+def heading(item: ContextItem) -> str:
+    """The title of a record above its body: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    name = heading_name(item)
+    return f"{kind_label(item)} {name}" if name else kind_label(item)
+
+
+def record_body(item: ContextItem) -> str:
+    """The text of a record: its pieces one below the other, else its content; then the files of a commit."""
+    body = "\n".join(piece.text for piece in item.pieces) if item.pieces else item.content
+    files = item.metadata.get("files_changed") if item.source == Kind.COMMIT else None
+    if not files or item.detail in (Detail.SIGNATURE, Detail.LINE):
+        return body
+    more = max(len(files), int(item.metadata.get("file_count", 0))) - FILES_SHOWN
+    return f"{body}\nFiles: {', '.join(files[:FILES_SHOWN])}{f' and {more} more' if more > 0 else ''}"
+
+
+def _day(timestamp: object) -> str:
+    """The day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
+    if isinstance(timestamp, str):
+        return timestamp[:_DAY]
+    return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if isinstance(timestamp, int | float) else ""

@@ -1,28 +1,29 @@
-"""Markdown: the canonical layout, one heading and one fence a file, one title and one fence a record.
+"""Markdown: the canonical layout, one heading and one fence per file, one title and one fence per record.
 
-Inside the fence of a file a label stands above each piece: `@@40-52 Reader.read`. Costs in o200k tokens besides
-paths, names and line numbers: 21 for the frame, 3 a section, 14 a file, 2 a further label. A part ends with a blank
+Inside the fence of a file a label is above each piece: `@@40-52 Reader.read`. Costs in o200k tokens besides paths,
+names and line numbers: 21 for the frame, 3 per section, 14 per file, 2 per further label. A part ends with a blank
 line wherever the next begins with a mark, so the tokens of the parts add up exactly.
+
+A view has a heading per entity, `*path:lines*` and a fence. A block has its type before its name and its score behind,
+and a fence for its imports besides that for its code.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from satchel.assemble.render.labels import labelled, quote
-from satchel.assemble.render.layout import (
-    counts_line,
-    file_path,
-    note_lines,
-)
-from satchel.assemble.render.opening import head_lines
-from satchel.assemble.render.records import heading_name, kind_label, record_body
-from satchel.assemble.render.request import RenderRequest
-from satchel.types import ContextItem, Detail
+from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of, place
+from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.assemble.render.labels import file_path, heading_name, kind_label, labelled, quote, record_body, touches
+from satchel.types import ContextItem, Detail, Piece, View
 
-ITEM_JOIN = ""
-SECTION_JOIN = ""
+JOIN = ""
+
+GAP_LINE = "…"
+"""Separates two ranges with lines missing between them. One token with its line break; three dots would be valid code
+in some languages."""
 
 _BACKTICKS = re.compile("`{3,}")
 _LANGUAGE = re.compile(r"[A-Za-z][\w+#.-]*", re.ASCII)
@@ -39,8 +40,10 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"## {title}\n\n", ""
 
 
-def item(item: ContextItem, *, show_code: bool) -> str:
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
     """A file as heading and fence, a record as title line and fence, then a blank line."""
+    if view is not View.SECTIONS:
+        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if not path:
         return f"{_title_line(item)}\n{fenced(item, record_body(item))}\n\n"
@@ -49,7 +52,7 @@ def item(item: ContextItem, *, show_code: bool) -> str:
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The footer: counts, then what there is to note."""
+    """The footer: counts, then the notes."""
     return f"---\n*{counts_line(request, items)}*{note_lines(request, items)}"
 
 
@@ -70,3 +73,34 @@ def fenced(item: ContextItem, body: str) -> str:
     # The nonce alone is a token shorter; digits cannot be taken for a language.
     mark = item.nonce if not language and item.nonce.isdigit() else f"{language or 'text'} {item.nonce}".rstrip()
     return f"{fence}{mark}\n{body}\n{fence}"
+
+
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    is_block = view is View.BLOCKS
+    title = f"{colonless(one.type)}: {quote(one.name)}" if is_block else quote(one.name)
+    score = f" (score: {one.score:.2f})" if is_block else ""
+    text = f"### {title}\n*{_location(one, show_code=show_code)}*{score}\n\n"
+    is_shown = show_code or not one.path
+    if one.imports:
+        imports = _gapped(item, one.imports) if is_shown else "\n"
+        text += f"**Imports:** {place(one.imports, shown=show_code)}\n{imports}"
+    if is_shown:
+        text += ("**Code:**\n" if is_block and one.path else "") + _gapped(item, one.pieces)
+    return text
+
+
+def _location(one: ShownEntity, *, show_code: bool) -> str:
+    if one.path:
+        return f"{colonless(one.path)}:{place(one.pieces, shown=show_code)}"
+    marks = marks_of(one.pieces[0])
+    return f"{colonless(one.type)}{f' ({marks})' if marks else ''}"
+
+
+def _gapped(item: ContextItem, pieces: Sequence[Piece]) -> str:
+    """The texts of the pieces in a fence, with a gap line wherever lines are missing, and a blank line."""
+    texts = [pieces[0].text]
+    for earlier, later in pairwise(pieces):
+        if not touches(earlier, later):
+            texts.append(GAP_LINE)
+        texts.append(later.text)
+    return fenced(item, "\n".join(texts)) + "\n\n"

@@ -1,27 +1,25 @@
-"""Plain text: one block an item, from `=== file PATH NONCE` to `=== NONCE`, a label above each piece.
+"""Plain text: one block per item, from `=== file PATH NONCE` to `=== NONCE`, a label above each piece.
 
-A record opens with its title instead, a file whose lines are not shown with `places`.
+A record opens with its title instead, a file whose lines are not shown with `places`. Whoever wrote the content does
+not know the nonce, and a label says how many lines belong to it, so a line that only looks like one is content.
 
-Whoever wrote the content does not know the nonce, and a label says how many lines belong to it, so a line that only
-looks like one is content.
+A view has a block per entity, titled by its name and place: `--- 15-18:` is above lines that are shown, `--- 15-18`
+means lines that are not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.assemble.render.labels import labelled, quote
-from satchel.assemble.render.layout import counts_line, file_path, note_lines
-from satchel.assemble.render.opening import head_lines
-from satchel.assemble.render.records import heading, record_body
-from satchel.assemble.render.request import RenderRequest
-from satchel.types import ContextItem, Detail
+from satchel.assemble.render.entities import ShownEntity, colonless, entities, marks_of
+from satchel.assemble.render.frame import RenderRequest, counts_line, head_lines, note_lines
+from satchel.assemble.render.labels import file_path, heading, labelled, line_range, quote, record_body, shown_range
+from satchel.types import ContextItem, Detail, View
 
-ITEM_JOIN = ""
-SECTION_JOIN = ""
+JOIN = ""
 
 NO_NONCE = "-"
-"""Stands in the mark of an item without a nonce, so that the last word of a mark is never part of a title."""
+"""Replaces a missing nonce in the mark of an item, so that the last word of a mark is never part of a title."""
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
@@ -34,24 +32,43 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
     return f"=== {title} ===\n\n", ""
 
 
-def item(item: ContextItem, *, show_code: bool) -> str:
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
     """The block of one item, then a blank line."""
+    if view is not View.SECTIONS:
+        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
     if path:
-        title = f"{'file' if show_code else 'places'} {quote(path)}"
-        body = labelled(item.pieces, shown=show_code)
-    else:
-        mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
-        title = f"{quote(heading(item))}{mark}"
-        body = record_body(item)
+        return _block(
+            item, f"{'file' if show_code else 'places'} {quote(path)}", labelled(item.pieces, shown=show_code)
+        )
+    mark = "" if item.detail is Detail.FULL else f" ({item.detail})"
+    return _block(item, f"{quote(heading(item))}{mark}", record_body(item))
+
+
+def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """The footer: counts, then the notes."""
+    return f"{counts_line(request, items)}{note_lines(request, items)}"
+
+
+def _block(item: ContextItem, title: str, body: str) -> str:
     nonce = item.nonce or NO_NONCE
     run = "==="
-    # Content that holds the very line which ends its block, nonce included: a longer run is a different line.
+    # Content may contain the very line that ends its block, nonce included: a longer run is a different line.
     while f"\n{run} {nonce}\n" in f"\n{body}\n":
         run += "="
     return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"
 
 
-def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The footer: counts, then what there is to note."""
-    return f"{counts_line(request, items)}{note_lines(request, items)}"
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    rows: list[str] = []
+    title = f"{quote(one.name)} [{colonless(one.path or one.type)}]"
+    if view is View.BLOCKS:
+        title = f"{colonless(one.type)}: {quote(one.name)}"
+        rows += [f"File: {quote(one.path)}"] if one.path else []
+        rows.append(f"Score: {one.score:.2f}")
+    for piece in (*one.imports, *one.pieces):
+        lines = (shown_range(piece) if show_code else line_range(piece)) if one.path else ""
+        marks = marks_of(piece)
+        place = " ".join(filter(None, ("---", lines, f"({marks})" if marks else "")))
+        rows += [f"{place}:", piece.text] if show_code or not one.path else [place]
+    return _block(item, title, "\n".join(rows))

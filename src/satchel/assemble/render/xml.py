@@ -1,7 +1,8 @@
 """XML: well-formed for any content, everything escaped, so that any parser gives the same items back.
 
-Characters that XML cannot hold (most controls, lone surrogates) become U+FFFD; text from outside has none left when
-it comes here.
+Characters that XML cannot contain (most controls, lone surrogates) become U+FFFD; text from outside has none left when
+it comes here. A view has an `entity` element; in a block its place is an element of its own, as the specification of
+blocks has it.
 """
 
 from __future__ import annotations
@@ -9,80 +10,102 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from satchel.assemble.render.labels import line_range
-from satchel.assemble.render.layout import Note, counts_line, file_path, notes, notice
-from satchel.assemble.render.opening import head_notes, overview_lines
-from satchel.assemble.render.records import heading, record_body
-from satchel.assemble.render.request import DEFAULT_TITLE, RenderRequest
-from satchel.types import ContextItem, Detail, Piece
+from satchel.assemble.render.entities import ShownEntity, entities
+from satchel.assemble.render.frame import (
+    DEFAULT_TITLE,
+    Note,
+    RenderRequest,
+    counts_line,
+    head_notes,
+    notes,
+    notice,
+    overview_lines,
+)
+from satchel.assemble.render.labels import file_path, heading, line_range, record_body
+from satchel.types import ContextItem, Detail, Piece, View
 
-ITEM_JOIN = ""
-SECTION_JOIN = ""
+JOIN = ""
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     """The root element, the notice and the list of the best."""
-    title = f" title={attribute(request.title)}" if request.title != DEFAULT_TITLE else ""
-    rows = [f"<context{title}>", f"<notice>{escaped(notice(request))}</notice>", *_elements(head_notes(request))]
+    title = _attribute("title", request.title if request.title != DEFAULT_TITLE else "")
+    rows = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>", *_elements(head_notes(request))]
     if lines := overview_lines(request, items):
-        rows += ["<best_first>", *map(escaped, lines), "</best_first>"]
+        rows += ["<best_first>", *map(_escaped, lines), "</best_first>"]
     return "\n".join(rows) + "\n"
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
     """The element of a section."""
-    return f"<section name={attribute(title)}>\n", "</section>\n"
+    return f'<section name="{_quoted(title)}">\n', "</section>\n"
 
 
-def item(item: ContextItem, *, show_code: bool) -> str:
+def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
     """A `file` with its `lines`, or a `record`. Their text begins and ends with a line break that is not part of it."""
+    if view is not View.SECTIONS:
+        return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
-    nonce = f" nonce={attribute(item.nonce)}" if item.nonce else ""
-    if not path:
-        title = attribute(heading(item))
-        return (
-            f"<record title={title}{detail_attribute(item.detail)}{nonce}>\n{escaped(record_body(item))}\n</record>\n"
-        )
-    language = f" language={attribute(item.language)}" if item.language else ""
-    lines = "".join(_lines(piece, show_code=show_code) for piece in item.pieces)
-    return f"<file path={attribute(path)}{language}{nonce}>\n{lines}</file>\n"
+    nonce = _attribute("nonce", item.nonce)
+    if path:
+        lines = "".join(_lines("lines", piece, piece.name, show_code=show_code) for piece in item.pieces)
+        return f'<file path="{_quoted(path)}"{_attribute("language", item.language)}{nonce}>\n{lines}</file>\n'
+    title = f'title="{_quoted(heading(item))}"{_detail(item.detail)}'
+    return f"<record {title}{nonce}>\n{_escaped(record_body(item))}\n</record>\n"
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """What there is to note, the counts, and the end of the root element."""
-    rows = [*_elements(notes(request, items)), f"<footer>{escaped(counts_line(request, items))}</footer>"]
+    """The notes, the counts, and the end of the root element."""
+    rows = [*_elements(notes(request, items)), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
     return "\n".join(rows) + "\n</context>"
 
 
 def _elements(listed: Iterable[Note]) -> list[str]:
-    return [f"<{note.key}>{escaped(line)}</{note.key}>" for note in listed for line in note.lines]
+    return [f"<{note.key}>{_escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 
-def _lines(piece: Piece, *, show_code: bool) -> str:
-    name = f" name={attribute(piece.name)}" if piece.name else ""
-    start = f'<lines range="{line_range(piece)}"{name}{detail_attribute(piece.detail)}{freshness_attribute(piece)}'
-    return f"{start}>\n{escaped(piece.text)}\n</lines>\n" if show_code else f"{start}/>\n"
+def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool) -> str:
+    name, kind = f' name="{_quoted(one.name)}"', f' type="{_quoted(one.type)}"'
+    location = ""
+    if view is View.BLOCKS:
+        tag = "code"
+        start = f'{kind}{name} score="{one.score:.2f}"'
+        if one.path:
+            location = f'<location file="{_quoted(one.path)}" start="{one.start}" end="{one.end}"/>\n'
+    else:
+        tag = "lines"
+        start = f"{name}{kind}{_attribute('file', one.path)}"
+    shown = show_code or not one.path
+    tagged = [*(("imports", piece) for piece in one.imports), *((tag, piece) for piece in one.pieces)]
+    lines = "".join(_lines(element, piece, "", show_code=shown, has_range=bool(one.path)) for element, piece in tagged)
+    return f"<entity{start}{_attribute('nonce', item.nonce)}>\n{location}{lines}</entity>\n"
 
 
-def detail_attribute(detail: Detail) -> str:
+def _lines(tag: str, piece: Piece, name: str, *, show_code: bool, has_range: bool = True) -> str:
+    lines = f' range="{line_range(piece)}"' if has_range else ""
+    freshness = f' freshness="{piece.freshness}"' if piece.freshness is not None else ""
+    start = f"<{tag}{lines}{_attribute('name', name)}{_detail(piece.detail)}{freshness}"
+    return f"{start}>\n{_escaped(piece.text)}\n</{tag}>\n" if show_code else f"{start}/>\n"
+
+
+def _detail(detail: Detail) -> str:
     """How much is shown, as an attribute; empty for all of it."""
     return "" if detail is Detail.FULL else f' detail="{detail}"'
 
 
-def freshness_attribute(piece: Piece) -> str:
-    """How the piece differs from what was indexed, as an attribute; empty if it does not."""
-    return f' freshness="{piece.freshness}"' if piece.freshness is not None else ""
-
-
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     """The text between tags: a parser would turn a bare carriage return into a line feed."""
     text = _IMPOSSIBLE.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
     return text.replace("\r", "&#13;")
 
 
-def attribute(text: str) -> str:
-    """The text as an attribute value with its quotes: a parser would turn bare white space into spaces."""
-    written = escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
-    return f'"{written}"'
+def _quoted(text: str) -> str:
+    """The text as an attribute value without its quotes: a parser would turn bare white space into spaces."""
+    return _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
+
+
+def _attribute(name: str, text: str) -> str:
+    """An attribute with the space before it, empty without a text."""
+    return f' {name}="{_quoted(text)}"' if text else ""

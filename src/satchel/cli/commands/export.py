@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from satchel import state_files
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, pass_invocation
 from satchel.cli.session import opened
@@ -34,12 +35,6 @@ def command(invocation: Invocation, target: str, *, force: bool) -> int:
     if target == STANDARD_OUTPUT:
         streams.write(text)
         return 0
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.chmod(0o600)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    state_files.replace(path, text.encode())
     streams.say(f"wrote {len(lines) - 1} records to {target}", color=invocation.color)
     return 0

@@ -103,10 +103,10 @@ def off(invocation: Invocation) -> int:
 
 def _switched(invocation: Invocation, *, is_on: bool) -> int:
     from satchel import config
-    from satchel.hooks.switch import switch
+    from satchel.hooks.toggle import toggle
 
     folders = config.Folders.from_environment(os.environ)
-    path = switch(config.user_file(folders), is_on=is_on)
+    path = toggle(config.user_file(folders), is_on=is_on)
     streams.write_line(f"hooks are {'on' if is_on else 'off'}: {ENABLED} in {path}")
     loaded = config.load_settings(None, os.environ, {}, folders)
     if loaded.settings.hooks_enabled != is_on:

@@ -52,8 +52,7 @@ def command(
     if max_tokens < LEAST_TOKENS:
         raise UsageError(f"--max-tokens is {max_tokens}: give {LEAST_TOKENS} or more, {MAX_TOKENS:,} is the default")
     root = invocation.root
-    from satchel.mcp.proxy import has_standard_streams, run_proxy
-    from satchel.mcp.proxy_context import ProxyContexts
+    from satchel.mcp.proxy import ProxyContexts, has_standard_streams, run_proxy
 
     if not has_standard_streams():
         raise UsageError("standard input or output is closed: an MCP client starts this command with both")

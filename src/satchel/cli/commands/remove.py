@@ -9,7 +9,7 @@ import click
 from satchel.cli import streams
 from satchel.cli.clients import change_data, client_options, places_of, show_changes
 from satchel.cli.options import HELP_OPTIONS, Invocation, common_options, json_option, pass_invocation
-from satchel.clients.content import display
+from satchel.clients.edits import display
 from satchel.errors import NoIndexError
 
 NOTHING_FOUND = 1
@@ -29,9 +29,8 @@ def command(
     gets back the very bytes that it had. What satchel remembers stays where it is. Ends with 1 when there was nothing
     to remove.
     """
-    from satchel.clients import receipts, removal, setup, targets
+    from satchel.clients import settings_file, setup, targets
     from satchel.config import Folders
-    from satchel.keys import load_key
 
     scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
     try:
@@ -42,9 +41,8 @@ def command(
         scopes, places = ("user",), places_of(invocation, needs_root=False)
         streams.note("there is no project here: only your settings for every folder are looked at")
     state = Folders.from_environment(os.environ).state
-    key = load_key(state)
     wanted = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
-    changes = removal.planned(wanted, state, key, force=force)
+    changes = setup.removals(wanted, state, force=force)
     if scope is None:
         changes = [change for change in changes if change.is_change]
     if not dry_run:
@@ -56,14 +54,14 @@ def command(
                 "scopes": list(scopes),
                 "written": not dry_run and any(change.is_change for change in changes),
                 "changes": [change_data(change) for change in changes],
-                "elsewhere": [str(file) for file in receipts.standing(state)],
+                "elsewhere": [str(file) for file in settings_file.files_set_up(state)],
             }
         )
     else:
         show_changes(changes, is_dry=dry_run, color=invocation.color)
         if not changes:
             streams.say(f"satchel is not set up in {client}", color=invocation.color)
-        if not dry_run and (others := receipts.standing(state)):
+        if not dry_run and (others := settings_file.files_set_up(state)):
             listed = ", ".join(display(file) for file in others)
             streams.note(f"still set up in {listed}: run `satchel remove` for that client, in that folder")
     return 0 if any(change.is_change for change in changes) else NOTHING_FOUND

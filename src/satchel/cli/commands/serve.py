@@ -84,8 +84,7 @@ def command(
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
     """Raise UsageError for a host that others reach, unless that is wanted and the token was chosen for it."""
-    from satchel.web.access import TOKEN_VARIABLE
-    from satchel.web.origins import is_loopback
+    from satchel.web.access import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
         return

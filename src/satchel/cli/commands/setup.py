@@ -37,21 +37,19 @@ def command(
     everywhere (codex). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
     `satchel remove CLIENT` takes it all back.
     """
-    from satchel.clients import launch, setup, targets
+    from satchel.clients import setup, targets
     from satchel.config import Folders
-    from satchel.keys import load_key
 
     chosen = targets.check_scope(client, scope)
     places = places_of(invocation, needs_root=chosen != "user")
     started = (
-        launch.parse_command(command_text)
+        targets.parse_command(command_text)
         if command_text is not None
-        else launch.find_launch(is_shared=targets.is_shared(chosen))
+        else targets.find_launch(is_shared=targets.is_shared(chosen))
     )
     state = Folders.from_environment(os.environ).state
     wanted = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
-    key = load_key(state)
-    changes = [setup.planned(target, state, key, force=force) for target in wanted]
+    changes = [setup.planned(target, state, force=force) for target in wanted]
     if not dry_run:
         setup.apply(changes, state)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)

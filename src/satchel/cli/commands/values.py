@@ -19,7 +19,7 @@ from satchel.cli.session import opened
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
-    from satchel.learn.lessons import Grouping, Validation, Value
+    from satchel.learn.entries import Grouping, Validation, Value
 
 SHOWN_MEMBERS = 10
 """Of a group, on a screen; `--json` gives all."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,20 +111,6 @@ def _check_owner(connection: apsw.Connection, path: Path) -> None:
     # A first run that was killed before its first transaction leaves an empty file.
     if tables and not tables >= _OWN_TABLES:
         raise DamagedStoreError(f"{path} is not a store of satchel: it holds other tables")
-
-
-@contextlib.contextmanager
-def folder_lock(folder: Path) -> Iterator[None]:
-    """Hold the folder of a store against others that want to replace the store; the lock ends with the process."""
-    descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-    try:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def put_aside(path: Path) -> Path:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.state_files import locked
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import (
     BUSY_TIMEOUT_MS,
     DamagedStoreError,
-    folder_lock,
     identity,
     open_connection,
     put_aside,
@@ -86,7 +86,7 @@ class SqliteStore(SqliteReader):
 
     def _begin_anew(self) -> apsw.Connection:
         """Put a damaged file aside, unless another process has done so by now, and open an empty one."""
-        with folder_lock(self.path.parent):
+        with locked(self.path.parent):
             try:
                 return open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
             except DamagedStoreError:
@@ -106,7 +106,7 @@ class SqliteStore(SqliteReader):
         """
         if self.damage and self._disposable:
             self.close()
-            with folder_lock(self.path.parent):
+            with locked(self.path.parent):
                 if identity(self.path) == self._identity:
                     self._begin_empty().close()
             self.damage = ""

@@ -1,0 +1,225 @@
+"""The pipeline of an answer: question -> plan -> search -> candidates -> pack -> context."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from satchel import outside
+from satchel.assemble.call_sites import call_site_lines
+from satchel.assemble.candidates import Candidate, record_candidate
+from satchel.assemble.companions import compacted, followers, import_lines
+from satchel.assemble.freshness import Freshener
+from satchel.assemble.gather import Gathered, Workbench, balance, search_plan, strength_of
+from satchel.assemble.items import counted_items
+from satchel.assemble.pack import ITEM_SHARE, answer, fit
+from satchel.assemble.pins import find_pins, with_pins
+from satchel.assemble.plans import PlannedSection, role_is_asked
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Section, by_priority
+from satchel.assemble.source_lines import Lines
+from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
+from satchel.assemble.truncation import strategy
+from satchel.search.retrievers import unavailable
+from satchel.sources.experiences import shown_record
+from satchel.tokens import counter
+from satchel.types import Context, Failure, Hit, Kind
+from satchel.vocabulary import Axis
+
+_WILD = frozenset("*?[")
+
+
+def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
+    """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
+    started = time.monotonic()
+    findings = search_plan(request, bench)
+    searched = time.monotonic()
+    sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
+    pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
+    sections = with_pins(sections, pinned, request.weights, request.limit)
+    has_vectors = any(row.result.with_vectors for row in findings.rows)
+    absent = unavailable(request.searches, has_vectors=has_vectors, has_history=Kind.COMMIT in bench.store.kinds())
+    failures = (*notes, *findings.failures, *absent, *unreadable, *unpinned, *findings.embedder_failures)
+    sent = bench.account.references() if bench.account is not None else ()
+    strength = strength_of(findings.rows)
+    impact = findings.impact
+    is_sure = impact is not None and impact.is_sure
+    missing = findings.missing_words(bench)
+    is_weak = not is_sure and is_weak_match(request, sections, strength)
+    callers = impact.listing() if impact is not None else []
+    asked = callers if impact is not None and impact.is_question else []
+    call_sites = call_site_lines(asked, counter(request.tokenizer), request.max_tokens)
+    sureness = 1.0 if is_sure else strength
+    policy = fill_policy(request, missing, len(findings.query.terms), sureness, is_weak=is_weak, call_sites=call_sites)
+    fitted = fit(request, bench, sections, failures, findings.plan, sent, policy)
+    if bench.count_lines is not None:
+        items, uncounted = counted_items(fitted.items, bench.count_lines)
+        fitted, failures = replace(fitted, items=items), (*failures, *uncounted)
+    if request.related:
+        from satchel.assemble.related import with_related  # here, because few questions ask for it
+
+        groups = [group for section in sections for group in section.groups.values()]
+        documents = [candidate.document for group in groups for candidate, _ in group.picks]
+        fitted = replace(fitted, items=with_related(fitted.items, documents, bench.store, bench.lines))
+    meta = {
+        "timings": {
+            "search_ms": round((searched - started) * 1000, 2),
+            "assemble_ms": round((time.monotonic() - searched) * 1000, 2),
+        },
+        "revision": bench.revision,
+        "embedder": bench.embedder.id if bench.embedder is not None else None,
+        "vectors": findings.vector_counts,
+        "callers": callers,
+        "strength": round(strength, 4),
+        "weak": is_weak,
+        "missing_terms": list(missing),
+    }
+    return answer(request, sections, fitted, failures, meta, sent)
+
+
+def searched_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
+    """The sections of an answer, ready to be packed beside something else, and what failed."""
+    findings = search_plan(request, bench, with_impact=False)
+    sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
+    return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
+
+
+def hit_candidates(
+    hits: Sequence[Hit], bench: Workbench, request: AssembleRequest
+) -> tuple[list[Candidate], list[Failure]]:
+    """Records that are to be shown in any case, as candidates, and what could not be read of them."""
+    candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
+    return candidates, failures
+
+
+def _sections(
+    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], asked: frozenset[str]
+) -> tuple[list[Section], list[Failure]]:
+    """What each kind may show; `asked` are the terms of the question."""
+    sections, failures = [], []
+    rows = balance(rows)
+    strength = strength_of(rows)
+    total = sum(row.section.weight for row in rows if row.result.hits) or 1.0
+    for row in rows:
+        planned = row.section
+        least = section_floor(row, request.min_score, strength)
+        if least is None or not planned.weight:
+            continue
+        hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
+        share = request.max_tokens * planned.weight / total
+        cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
+        candidates, lines, problems = _candidates(hits, bench, request, cap, asked, planned.side)
+        failures += problems
+        if candidates:
+            sections.append(_section(request, bench, planned, candidates, lines, asked, share))
+    return _best_entities(sections, request.entity_limit), failures
+
+
+def _section(
+    request: AssembleRequest,
+    bench: Workbench,
+    planned: PlannedSection,
+    candidates: list[Candidate],
+    lines: dict[str, Lines],
+    asked: frozenset[str],
+    share: float,
+) -> Section:
+    """The section of these candidates, without what the session has; `share` is its part of the budget in tokens."""
+    imports = import_lines(lines, bench.lines.outline) if request.imports else None
+    level = level_of(planned, candidates)
+    best = level + max((one.value for one in candidates if not one.is_lifted), default=-math.inf)
+    if bench.account is not None:
+        candidates, lines = bench.account.sift(candidates, lines, share)
+        imports = bench.account.sift_companions(imports, lines) if imports is not None else None
+    return Section(
+        planned.kind,
+        planned.weight,
+        by_priority(candidates),
+        lines,
+        planned.limit,
+        reserve=request.reserves.get(planned.kind, 0),
+        follow=followers(imports, asked),
+        title=planned.title,
+        level=level,
+        best=best,
+    )
+
+
+def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
+    """The sections with the candidates of the `most` most relevant documents; a section without any is left out.
+
+    Of equal relevance the first of their sections come first, then the order of the sections counts.
+    """
+    if most is None:
+        return sections
+    ranked: dict[str, tuple[float, int, int, str]] = {}
+    for position, section in enumerate(sections):
+        for rank, candidate in enumerate(section.candidates):
+            document = candidate.document.id
+            row = (-candidate.hit.relevance, rank, position, document)
+            ranked[document] = min(row, ranked.get(document, row))
+    kept = {document for *_, document in sorted(ranked.values())[:most]}
+    for section in sections:
+        section.candidates = [candidate for candidate in section.candidates if candidate.document.id in kept]
+    return [section for section in sections if section.candidates]
+
+
+def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
+    """Whether the globs and roles of the request let a hit through."""
+    if not role_is_asked(hit.document.kind, hit.document.role, request.roles):
+        return False
+    location = hit.document.location
+    if location is None:
+        return not request.paths
+    if request.paths and not _is_among(location.path, request.paths):
+        return False
+    return not _is_among(location.path, request.exclude)
+
+
+def _is_among(path: str, globs: Sequence[str]) -> bool:
+    """Whether one of the globs matches. A plain path is compared: that needs no expression to be made first."""
+    return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
+
+
+def _candidates(
+    hits: Sequence[Hit],
+    bench: Workbench,
+    request: AssembleRequest,
+    cap: float,
+    asked: frozenset[str],
+    side: Axis | None,
+) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
+    """The candidates of these hits, the lines they are in by group, and what could not be read of them."""
+    candidates: list[Candidate] = []
+    lines: dict[str, Lines] = {}
+    freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
+    shortener = strategy(request.strategy)
+    for hit in hits:
+        if hit.document.location is None:
+            candidates.append(_record(hit, bench, cap, asked, side))
+            continue
+        sighting = freshener.see(hit)
+        if sighting is None:
+            continue
+        lines[sighting.group] = sighting.lines
+        parts = sighting.candidates(request.whole_item_tokens, asked, shortener)
+        if request.context_lines:
+            for candidate in parts:
+                candidate.widen(request.context_lines, len(sighting.lines.lines))
+        candidates += parts if request.change is None else compacted(parts, request.change, sighting.lines)
+    return candidates, lines, freshener.failures
+
+
+def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side: Axis | None) -> Candidate:
+    """A record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
+    kind = hit.document.kind
+    shown = outside.hit(hit, bench.allow)
+    text = bench.store_of(kind).text(int(hit.document.fields["bundle"]))
+
+    def body(axis: Axis | None) -> str:
+        return outside.text(shown_record(kind, shown.document.fields, text, axis), bench.allow) if axis else ""
+
+    return record_candidate(shown, body(side or Axis.FULL), cap, asked, body(side and Axis.ROOT_CAUSE))

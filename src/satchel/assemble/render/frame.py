@@ -1,0 +1,359 @@
+"""Everything a context says besides its items: the notice and the best files above them, the footer below."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
+from satchel.clean import DATA_NOTICE, clean_field
+from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
+
+DEFAULT_TITLE = "Context"
+
+NOTICE = f"{DATA_NOTICE}."
+
+GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
+"""The notice of an answer that shows instruction files of a workspace that the user trusts."""
+
+WEAK = "nothing here answers this well; the best few are shown"
+
+LEAST_FILES = 3
+"""Fewer files are seen at a glance, and a list that has room for fewer is left out."""
+
+FILES_LISTED = 8
+"""Files that the list names; nobody reads on in a list whose best entries did not help."""
+
+LIST_SHARE = 0.01
+"""Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
+tokens."""
+
+CHARACTERS_PER_TOKEN = 3.6
+"""Of paths, names and reasons, in round numbers."""
+
+WORD_CHARACTERS = 40
+"""Longest word that is listed as not found; nobody wants to read a longer one again."""
+
+SOURCES_SHOWN = 10
+"""Entries of the sources footer, as the first specification has it; the others are counted."""
+
+OMISSIONS_SHOWN = 1
+"""Omissions that are named with their handles, the best first; the others are counted."""
+
+OMISSIONS_ROOM = 60
+"""Characters of the named omissions: with label, handles and number at most 60 tokens for ordinary paths."""
+
+OMITTED_LABEL = "Left out"
+HANDLED_LABEL = "Left out (satchel expand HANDLE)"
+
+ALSO_SHOWN = 5
+"""Other places named for one definition: enough to see the pattern that they follow; the others are counted."""
+
+QUERY_SHOWN = 200
+"""Characters of the longest question that is repeated: a longer one is a report, which would be paid for twice."""
+
+NO_HANDLE = "-"
+"""Replaces the handle of what cannot be asked for again: the caller described the situation itself."""
+
+REASONS_SHOWN = 1
+
+_REASONS: Mapping[str, tuple[str, float]] = {
+    "trace": ("trace", 0.0),
+    "pin": ("pinned", 0.0),
+    "given": ("given", 0.0),
+    "change": ("changed", 0.0),
+    "path mention": ("path named", 0.0),
+    "symbol mention": ("names it", 0.0),
+    "name": ("name", 0.5),
+    "calls": ("calls", 0.5),
+    "history": ("history", 0.5),
+    "likeness": ("meaning", 0.5),
+}
+"""Signal -> its name in the list, and the least value that makes it a reason; the most telling first."""
+
+_USUAL_REASON = "words"
+
+_PLACE_END = re.compile(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
+
+
+class Stop(StrEnum):
+    """Why nothing more was put into an answer, in the words of its footer."""
+
+    NOT_WORTH_IT = "the rest was not worth it"
+    FULL = "full"
+    COMPLETE = "everything relevant is shown"
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """The frame of one answer. Every part of it costs tokens and is therefore counted.
+
+    `show_sources` adds the list of the first ten sources; without `show_code` a file is shown as locations and names;
+    `group_by_type` puts the items under the four titles by type instead of one section per kind. With `overview` three
+    or more files are listed first, best first; `limit`, the budget in tokens, bounds that list. The best of `overflow`
+    are named with their handles, the others are counted. All `failures` share one line; `summary` is one line.
+    `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer shows it) the
+    footer also counts the items of each type. `query` appears in JSON only, and only if it is short. `lead` is the kind
+    whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed.
+    With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`. `shown_before` are the
+    references to what a session has already, one line each, and `shown_before_more` the number of those not named.
+    `not_found` are telling words of the question that occur nowhere; `weak` says that nothing shown answers it well;
+    `call_sites` are lines that list who calls what it asks about. With `used` (the tokens of the text itself, see
+    `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
+    """
+
+    query: str = ""
+    show_sources: bool = False
+    show_code: bool = True
+    group_by_type: bool = False
+    overflow: tuple[Omission, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    truncated: bool = False
+    summary: str = ""
+    tokenizer: str = ""
+    view: View = View.SECTIONS
+    show_handles: bool = False
+    lead: Kind | None = None
+    has_guidance: bool = False
+    title: str = DEFAULT_TITLE
+    based_on: Kind | None = None
+    shown_before: tuple[ShownBefore, ...] = ()
+    shown_before_more: int = 0
+    overview: bool = True
+    not_found: tuple[str, ...] = ()
+    weak: bool = False
+    call_sites: tuple[str, ...] = ()
+    limit: int = 0
+    used: int = 0
+    stopped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
+
+    With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label the
+    entries speak for themselves.
+    """
+
+    key: str
+    label: str
+    entries: tuple[str, ...]
+    more: int = 0
+    is_listed: bool = False
+    is_single: bool = False
+    separator: str = "; "
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The text after the label, line by line."""
+        entries = (*self.entries, f"and {self.more} more") if self.more else self.entries
+        return entries if self.is_listed else (self.separator.join(entries),)
+
+
+def notice(request: RenderRequest) -> str:
+    """The line that tells data from instructions."""
+    return GUIDED_NOTICE if request.has_guidance else NOTICE
+
+
+def head_notes(request: RenderRequest) -> list[Note]:
+    """The notes after the notice: words that occur nowhere, that nothing answers well, and the call sites."""
+    words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
+    every = (
+        Note("not_found", "Not found here", words, separator=", "),
+        Note("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
+        Note("call_sites", "", request.call_sites, is_listed=True),
+    )
+    return [note for note in every if note.entries]
+
+
+def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
+    """The lines below the title: notice, words that were not found, the call sites, the best files."""
+    noted = [f"{note.label}: {line}." if note.label else line for note in head_notes(request) for line in note.lines]
+    best = overview_lines(request, items)
+    return [notice(request), *noted, *(["Best first:", *best] if best else [])]
+
+
+def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
+    """The best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`; the last line counts the others.
+
+    Files keep the order of the items. Where the budget is small, later files are named by their paths alone.
+    """
+    files = [item for item in items if file_path(item)]
+    if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
+        return []
+    entries = [_file_entry(rank, item) for rank, item in enumerate(files[:FILES_LISTED], 1)]
+    rows = _fitted(entries, request.limit * LIST_SHARE * CHARACTERS_PER_TOKEN if request.limit else float("inf"))
+    if len(rows) < LEAST_FILES:
+        return []
+    more = len(files) - len(rows)
+    return [*rows, f"and {more} more"] if more else rows
+
+
+def _file_entry(rank: int, item: ContextItem) -> tuple[str, str]:
+    short = f"{rank} {quote(file_path(item))}"
+    best = set(item.metadata.get("names", ())[:1])
+    pieces = [piece for piece in item.pieces if piece.name in best] or item.pieces
+    piece = max(pieces, key=lambda one: one.end - one.start)
+    name = piece.name.rpartition(SECTION_SEPARATOR)[2]
+    place = f"{quote(name)} ({line_range(piece)})" if name else line_range(piece)
+    return short, f"{short}: {place}, {_reason(item)}"
+
+
+def _reason(item: ContextItem) -> str:
+    strength = {signal.name: signal.value for signal in item.signals}
+    reasons = [word for name, (word, least) in _REASONS.items() if strength.get(name, -1.0) >= least]
+    return ", ".join(reasons[:REASONS_SHOWN]) or _USUAL_REASON
+
+
+def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
+    """As many of these entries (short form, long form) as fit into `room` characters, each as long as it can be."""
+    rows: list[str] = []
+    for forms in entries:
+        row = next((form for form in reversed(forms) if len(form) <= room), None)
+        if row is None:
+            break
+        rows.append(row)
+        room -= len(row)
+    return rows
+
+
+def counts_line(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """`7 items from 2 sources; 2,310 of 4,000 tokens; full`: a source is a kind.
+
+    `Based on 3 past experiences` where only one kind counts.
+    """
+    if request.based_on is None:
+        line = f"{_counted(len(items), 'item')} from {_counted(len({item.source for item in items}), 'source')}"
+    else:
+        number = sum(item.source == request.based_on for item in items)
+        line = f"Based on {_counted(number, f'past {request.based_on}')}"
+    line = f"{line}, truncated" if request.truncated else line
+    if not request.used:
+        return line
+    line = f"{line}; {request.used:,} of {request.limit:,} tokens"
+    return f"{line}; {request.stopped}" if request.stopped else line
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
+    """The notes below the counts that have something to say, each entry on one line."""
+    sources = tuple(map(_source_entry, items[:SOURCES_SHOWN])) if request.show_sources else ()
+    omitted = _omission_entries(request.overflow)
+    omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
+    references = reference_lines(request.shown_before, request.shown_before_more)
+    every = (
+        Note("sources", "Sources", sources, max(len(items) - SOURCES_SHOWN, 0)),
+        Note("also", "Also at", _also_entries(items)),
+        Note("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
+        Note("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
+        Note("shown_before", "Shown before", references, is_listed=True),
+        Note("omitted", omitted_label, omitted, len(request.overflow) - len(omitted)),
+        Note("failures", "Failed", tuple(map(_failure_entry, request.failures))),
+        Note("counts", "Items", _type_counts(items) if request.tokenizer else ()),
+        Note("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
+        Note("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
+    )
+    return [note for note in every if note.entries]
+
+
+def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
+    """The notes as lines of text, each with the line break before it."""
+    return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
+
+
+def _type_counts(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """`12 code`, `3 commits`: the items of each context type, in the order of the types."""
+    counts = [(name, sum(item.source == kind for item in items)) for name, kind in CONTEXT_TYPES.items()]
+    return tuple(f"{count} {name}" for name, count in counts if count)
+
+
+def _source_entry(item: ContextItem) -> str:
+    path = file_path(item)
+    if not path:
+        return quote(record_title(item))
+    start = _entity_line(item)
+    return quote(f"{path}:{start}" if start else path)
+
+
+def _entity_line(item: ContextItem) -> int:
+    """The line where the best entity of a file begins; lines without a name, as imports, only if nothing has one."""
+    for row in item.metadata.get("entities", ()):
+        if row["start_line"] and any(piece.name == row["qualified_name"] for piece in item.pieces):
+            return int(row["start_line"])
+    return next((piece.start for piece in item.pieces if piece.name), item.pieces[0].start)
+
+
+def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """Other places that repeat shown code word for word: `src/a.js:3 = src/b.js:3-9, src/c.js:4-10`."""
+    return tuple(
+        f"{quote(f'{file_path(item)}:{line}')} = "
+        + _first_few([f"{row['path']}:{row['start_line']}-{row['end_line']}" for row in rows])
+        for item in items
+        for line, rows in groupby(item.metadata.get("also_at", ()), key=lambda row: row["of_line"])
+    )
+
+
+def _merged_entry(item: ContextItem) -> str:
+    """The records that say the same as one that is shown: `memory mem_a = mem_b, note n_1 and 2 more`."""
+    rows: Sequence[Mapping[str, Any]] = item.metadata["merged"]
+    names = [row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}" for row in rows]
+    own = f"{item.source} {item.metadata['id']}"
+    return f"{quote(own)} = {_first_few(names)}"
+
+
+def _first_few(entries: Sequence[str]) -> str:
+    more = len(entries) - ALSO_SHOWN
+    return ", ".join(map(quote, entries[:ALSO_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
+def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
+    """The rest of what is shown in part: `src/a.py:10-40 a2b3c4d5`."""
+    cuts = [f"{quote(f'{file_path(item)}:{cut.start}-{cut.end}')} {cut.handle}" for item in items for cut in item.cuts]
+    records = [
+        f"{quote(record_title(item))} {item.handle}"
+        for item in items
+        if not file_path(item) and item.detail is not Detail.FULL and item.handle
+    ]
+    return (*cuts, *records)
+
+
+def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
+    """A line for each reference, and one that counts those that are not named."""
+    return (*map(shown_before_entry, references), *((f"and {more} more",) if more else ()))
+
+
+def shown_before_entry(one: ShownBefore) -> str:
+    """What a session has already, and the handle that gives it again: `src/a.py:10-40,60-71 a2b3c4d5`."""
+    if one.path:
+        return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
+    # A title in quotes cannot be taken for a place, even if it ends like one.
+    return f"{quoted(one.title) if _PLACE_END.search(one.title) else quote(one.title)} {one.handle or NO_HANDLE}"
+
+
+def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
+    """The best few with their handles: `src/a.py:10-24 Reader.read a2b3c4d5`, or without the name."""
+    entries = list(map(_omission_entry, overflow[:OMISSIONS_SHOWN]))
+    return tuple(_fitted(entries, OMISSIONS_ROOM) or (entries[0][:1] if entries else ()))
+
+
+def _omission_entry(omission: Omission) -> tuple[str, str]:
+    handle = f" {omission.handle}" if omission.handle else ""
+    if not omission.path:
+        entry = quote(f"{omission.source.capitalize()} {omission.title}".rstrip()) + handle
+        return entry, entry
+    place = f"{omission.path}:{omission.start}-{omission.end}" if omission.start else omission.path
+    has_name = omission.title not in ("", omission.path)
+    return quote(place) + handle, quote(f"{place} {omission.title}" if has_name else place) + handle
+
+
+def _failure_entry(failure: Failure) -> str:
+    message = f"{failure.source}: {failure.message}"
+    return quote(f"{message} ({failure.hint})" if failure.hint else message)

@@ -1,0 +1,398 @@
+"""Truncation strategies by name: how something too large is shortened, with a remark where lines were left out.
+
+`signature-first` keeps the declaration, its doc comment and the beginning of the body (of a class: every signature);
+`bookend` keeps the beginning and the end. Both leave out whole statements or members, found in the syntax tree, and
+look at the shortened text again: it has no fault that the whole text did not have. The remark is a comment of the
+language, on one line: `# 12 lines left out (29-40)`. Without a grammar the units are lines.
+
+A strategy of your own is an object with a `name` and a `shorten`; `register` makes it known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+from satchel import text as words
+from satchel.errors import UsageError
+from satchel.sources.comment_mark import comment
+
+if TYPE_CHECKING:
+    from satchel.sources.code.runs import Run, Unit
+
+
+LADDER = "ladder"
+"""The name of the default: full body, window around what matched, signature, one line."""
+
+CHARACTERS_PER_TOKEN = 3.6
+"""As in the packer: for choosing what to leave out; what is shown is counted exactly."""
+
+LEAST_LEFT_OUT = 3
+"""Lines: fewer are not worth the remark, and the packer shows a gap of two anyway."""
+
+REMARK_TOKENS = 14
+"""What a remark costs, an upper estimate."""
+
+SHARES = (1.0, 0.5, 0.25)
+"""Of the tokens that an item may have: the steps of the ladder that a strategy offers."""
+
+MOST_TRIALS = 6
+"""How often fewer units are kept when a shortened text turns out to be faulty."""
+
+EXAMINED = 64
+"""Entities whose syntax is remembered: more than an answer shortens."""
+
+_FILLERS = {"python": "...", "bash": ":"}
+"""Languages in which a block must not be empty, and the statement that does nothing."""
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text by lines (0-based here) and its language, empty if unknown."""
+
+    lines: tuple[str, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One line of ours that stands for the lines `start`..`end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """What is kept: the line ranges in order, and a remark for each gap between them or behind them."""
+
+    ranges: tuple[Range, ...]
+    remarks: tuple[Remark, ...]
+
+    def text(self, source: Source) -> str:
+        """The shortened text, remarks in their places."""
+        pieces = [(start, "\n".join(source.lines[start - 1 : end])) for start, end in self.ranges]
+        pieces += [(remark.start, remark.text) for remark in self.remarks]
+        return "\n".join(text for _, text in sorted(pieces))
+
+
+class Strategy(Protocol):
+    """One way to shorten. `shorten` is pure: the same arguments give the same result."""
+
+    @property
+    def name(self) -> str:
+        """What `--strategy` calls it."""
+
+    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+        """The lines `start`..`end` (from 1) in about so many tokens; None if nothing sensible can be left out.
+
+        The budget is a wish: a long signature may need more.
+        """
+
+
+Choose = Callable[[Source, "Sequence[Unit]", bool, float], Iterator[list[Range]]]
+"""Gives the ranges of lines to leave out of a run, the best way first, for a budget of the run in tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxStrategy:
+    """A strategy that leaves whole statements or members out, chosen by `choose`."""
+
+    name: str
+    choose: Choose
+
+    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+        """The lines in about so many tokens: by the syntax where there is a grammar, else line by line."""
+        whole = _size(source, start, end)
+        if whole <= budget_tokens:
+            return None
+        from satchel.sources.code.grammar import GRAMMARS
+
+        if source.language in GRAMMARS:
+            return self._by_syntax(source, start, end, budget_tokens)
+        units, kept_first = _line_units(start, end)
+        for gaps in self.choose(source, units, kept_first, budget_tokens - REMARK_TOKENS):
+            return _shortened(source, start, end, gaps, ())
+        return None
+
+    def _by_syntax(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+        run, check = _examined(source, start, end)
+        if run is None:
+            return None
+        around = _size(source, start, end) - sum(_size(source, unit.start, unit.end) for unit in run.units)
+        for trial, gaps in enumerate(self.choose(source, run.units, run.documented, budget_tokens - around)):
+            if trial >= MOST_TRIALS:
+                break
+            made = _shortened(source, start, end, gaps, _empty(run, gaps, source.language))
+            if made is not None and check.is_sound(made):
+                return made
+        return None
+
+
+@lru_cache(maxsize=EXAMINED)
+def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]:
+    """What may be left out of these lines, remembered: the steps of one entity ask one after the other."""
+    from satchel.sources.code.runs import run_within, tree_of
+
+    text = "\n".join(source.lines)
+    tree = tree_of(text, source.language)
+    return run_within(tree, text, start, end) if tree is not None else None, _Check(source, start, end)
+
+
+class _Check:
+    """Whether a shortened text has no fault that the whole did not have; the whole is looked at once."""
+
+    def __init__(self, source: Source, start: int, end: int) -> None:
+        self._source, self._start, self._end = source, start, end
+
+    @cached_property
+    def _alone(self) -> int:
+        return self._faults(self._source.lines[self._start - 1 : self._end])
+
+    @cached_property
+    def _inside(self) -> int:
+        return self._faults(self._source.lines)
+
+    def is_sound(self, made: Shortened) -> bool:
+        """By the shortened text alone where the whole is sound alone, else by it in its place in the file."""
+        text = made.text(self._source).split("\n")
+        if not self._alone:
+            return not self._faults(text)
+        if self._faults(text) > self._alone:
+            return False
+        lines = self._source.lines
+        return self._faults([*lines[: self._start - 1], *text, *lines[self._end :]]) <= self._inside
+
+    def _faults(self, lines: Sequence[str]) -> int:
+        from satchel.sources.code.runs import faults, tree_of
+
+        tree = tree_of("\n".join(lines) + "\n", self._source.language)
+        return faults(tree) if tree is not None else 0
+
+
+def _line_units(start: int, end: int) -> tuple[list[Unit], bool]:
+    from satchel.sources.code.runs import Unit
+
+    return [Unit(number, number) for number in range(start, end + 1)], True
+
+
+def _size(source: Source, start: int, end: int) -> float:
+    return (sum(map(len, source.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
+
+
+def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
+    """The lines of the units from one to before another, None where they are too few to leave out."""
+    if first >= last or units[last - 1].end - units[first].start + 1 < LEAST_LEFT_OUT:
+        return None
+    return units[first].start, units[last - 1].end
+
+
+def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> int:
+    """How many units from the first on fit into the budget, at least `least`."""
+    count, size = 0, 0.0
+    for unit in units:
+        size += _size(source, unit.start, unit.end)
+        if size > budget and count >= least:
+            break
+        count += 1
+    return count
+
+
+def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+    """Signature first: bodies of members before members, then everything behind the first statements that fit."""
+    if sum(unit.body is not None for unit in units) * 2 > len(units):
+        yield from _body_gaps(source, units, budget)
+    least = 1 if documented else 0
+    for count in range(_kept(source, units, budget - REMARK_TOKENS, least), least - 1, -1):
+        if (gap := _gap(units, count, len(units))) is not None:
+            yield [gap]
+
+
+def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
+    """Every member by its signature; the bodies of the first ones as far as the budget goes."""
+    cut: list[tuple[float, Range]] = []
+    for unit in units:
+        if unit.body is None:
+            continue
+        inner = unit.body.units
+        gap = _gap(inner, 1 if unit.body.documented else 0, len(inner))
+        if gap is not None:
+            cut.append((_size(source, *gap) - REMARK_TOKENS, gap))
+    size = sum(_size(source, unit.start, unit.end) for unit in units) - sum(saved for saved, _ in cut)
+    spare = budget - size
+    if spare < 0:
+        return
+    gaps = []
+    for saved, gap in cut:
+        if saved <= spare:
+            spare -= saved
+        else:
+            gaps.append(gap)
+    if gaps:
+        yield gaps
+
+
+def _middle_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+    """Bookend: half of the budget for the first units, the other half for the last."""
+    least = 1 if documented else 0
+    half = (budget - REMARK_TOKENS) / 2
+    first = _kept(source, units, half, least)
+    last = min(_kept(source, units[::-1], half, 0), len(units) - first)
+    for fewer in range(max(first, last) + 1):
+        gap = _gap(units, max(first - fewer, least), len(units) - max(last - fewer, 0))
+        if gap is not None:
+            yield [gap]
+
+
+def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
+    """The gaps that leave no statement in their block, in a language that does not allow that."""
+    if language not in _FILLERS:
+        return ()
+    runs = [run, *(unit.body for unit in run.units if unit.body is not None)]
+    return tuple(
+        (start, end)
+        for start, end in gaps
+        for one in runs
+        if one.units[0].start <= start
+        and end <= one.units[-1].end
+        and all(unit.is_comment or (start <= unit.start and unit.end <= end) for unit in one.units)
+    )
+
+
+def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]) -> Shortened | None:
+    """The lines without the gaps, each with its remark."""
+    ranges, remarks, position = [], [], start
+    for first, last in gaps:
+        if first > position:
+            ranges.append((position, first - 1))
+        filler = f"{_FILLERS[source.language]}  " if (first, last) in empty else ""
+        line = source.lines[first - 1]
+        indent = line[: len(line) - len(line.lstrip())]
+        remark = comment(source.language, f"{last - first + 1} lines left out ({first}-{last})")
+        remarks.append(Remark(first, last, f"{indent}{filler}{remark}"))
+        position = last + 1
+    if position <= end:
+        ranges.append((position, end))
+    return Shortened(tuple(ranges), tuple(remarks)) if ranges and remarks else None
+
+
+def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tokens: float) -> list[Shortened]:
+    """The lines shortened ever more, from `most_tokens` down to a quarter of it; empty if nothing can be left out."""
+    found: list[Shortened] = []
+    for share in SHARES:
+        made = chosen.shorten(source, start, end, most_tokens * share)
+        if made is not None and made not in found:
+            found.append(made)
+    return found
+
+
+SIGNATURE_FIRST: Strategy = SyntaxStrategy("signature-first", _prefix_gaps)
+BOOKEND: Strategy = SyntaxStrategy("bookend", _middle_gaps)
+
+_STRATEGIES: dict[str, Strategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
+
+
+def register(strategy: Strategy) -> None:
+    """Make a strategy known under its name. Raises UsageError for a name that is taken."""
+    if strategy.name in strategy_names():
+        raise UsageError(f"there is already a strategy {strategy.name!r}: give yours another name")
+    _STRATEGIES[strategy.name] = strategy
+
+
+def strategy_names() -> tuple[str, ...]:
+    """All names, the default first."""
+    return (LADDER, *_STRATEGIES)
+
+
+def strategy(name: str) -> Strategy | None:
+    """The strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
+    if name == LADDER:
+        return None
+    try:
+        return _STRATEGIES[name]
+    except KeyError:
+        raise UsageError(f"unknown strategy {name!r}: choose from {', '.join(strategy_names())}") from None
+
+
+LONGEST_UNIT = 240
+"""Characters of a line that is kept in one piece: three written lines. A longer one is split at its sentences."""
+
+ELLIPSIS = "…"
+"""Stands where a passage leaves text out."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks end sentences too
+
+
+def units_of(text: str) -> list[str]:
+    """The consecutive units of a text; joined they are the text again."""
+    units: list[str] = []
+    for line in text.splitlines(keepends=True):
+        units += [line] if len(line) <= LONGEST_UNIT else _sentences(line)
+    return units
+
+
+def _sentences(line: str) -> list[str]:
+    """A long line cut behind its sentences, and at words where a sentence is longer than a unit may be."""
+    pieces, start = [], 0
+    for end in [*(match.end() for match in _SENTENCE_END.finditer(line)), len(line)]:
+        while end - start > LONGEST_UNIT:
+            space = line.rfind(" ", start + LONGEST_UNIT // 2, start + LONGEST_UNIT)
+            cut = space + 1 if space > 0 else start + LONGEST_UNIT
+            pieces.append(line[start:cut])
+            start = cut
+        if end > start:
+            pieces.append(line[start:end])
+            start = end
+    return pieces
+
+
+def matches(units: Sequence[str], asked: AbstractSet[str]) -> list[int]:
+    """How many different words of the question each unit contains; `asked` are stemmed terms."""
+    return [len(asked & words.count_terms(words.words(unit)).keys()) if asked else 0 for unit in units]
+
+
+def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:
+    """First and last index of the run that starts at the best unit and grows while it costs at most `room`.
+
+    The neighbour with the higher gain is taken first, the later one where they are equal. None where not even the best
+    unit fits.
+    """
+    best = max(range(len(gains)), key=lambda index: (gains[index], -index), default=None)
+    if best is None or costs[best] > room:
+        return None
+    first = last = best
+    room -= costs[best]
+    while True:
+        sides = []
+        if last + 1 < len(gains) and costs[last + 1] <= room:
+            sides.append((gains[last + 1], 1, last + 1))
+        if first > 0 and costs[first - 1] <= room:
+            sides.append((gains[first - 1], 0, first - 1))
+        if not sides:
+            return first, last
+        _, _, taken = max(sides)
+        room -= costs[taken]
+        first, last = min(first, taken), max(last, taken)
+
+
+def excerpt(text: str, asked: AbstractSet[str], characters: float) -> str:
+    """The best passage of a text in at most about so many characters, with an ellipsis at each cut end.
+
+    The whole text where it is short enough; empty where not even one unit fits.
+    """
+    if len(text) <= characters:
+        return text
+    units = units_of(text)
+    run = best_run(matches(units, asked), [len(unit) for unit in units], characters)
+    if run is None:
+        return ""
+    first, last = run
+    passage = "".join(units[first : last + 1]).strip("\n").rstrip()
+    return f"{ELLIPSIS} " * (first > 0) + passage + f" {ELLIPSIS}" * (last < len(units) - 1)

@@ -1,0 +1,257 @@
+"""Dataclasses as JSON and back: annotations say how each field is written and checked.
+
+`Annotated[str, text(1_000)]` is a text of at most 1,000 characters. Reading checks everything, because a file may come
+from elsewhere: a UsageError names the field, its value and its limit. Unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+from functools import cache
+from typing import Any, TypeVar, cast, get_type_hints
+
+from satchel.errors import UsageError
+from satchel.vocabulary import parse_choice
+
+MILLISECONDS = 3
+"""Decimal digits of a second that JSON keeps."""
+
+DAY_SECONDS = 86_400
+
+CHOICE_CHARACTERS = 100
+"""Longest text that is compared with the values of a choice."""
+
+Clean = Callable[[str], str]
+"""Makes a text from elsewhere safe to store."""
+
+Data = Mapping[str, Any]
+Record = TypeVar("Record")
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How one field is written in JSON and read back.
+
+    `load` takes the name for messages, the JSON value and a cleaner; None as its answer asks for the default. It also
+    sees a missing value as None if the field is `required` or has no default. `key` is the JSON key, by default the
+    name of the attribute.
+    """
+
+    load: Callable[[str, Any, Clean | None], Any]
+    dump: Callable[[Any], Any] = lambda value: value
+    required: bool = False
+    key: str = ""
+
+
+def text(limit: int, *, required: bool = False, nullable: bool = False) -> Codec:
+    """A text of at most `limit` characters, before and after cleaning; `nullable` writes an empty one as null."""
+
+    def load(name: str, value: Any, clean: Clean | None) -> str:
+        value = "" if value is None else value
+        if not isinstance(value, str):
+            raise UsageError(f"{name} is {type(value).__name__}: it is a text")
+        return value if clean is None else check(name, clean(check(name, value)))
+
+    def check(name: str, value: str) -> str:
+        if required and not value.strip():
+            raise UsageError(f"{name} is missing or empty")
+        if len(value) > limit:
+            raise UsageError(f"{name} has {len(value):,} characters: at most {limit:,}")
+        return value
+
+    return Codec(load, (lambda value: value or None) if nullable else str, required)
+
+
+def identifier(limit: int, *, required: bool = False) -> Codec:
+    """Letters, digits, dots, dashes and underscores; never cleaned."""
+    plain_text = text(limit, required=required)
+
+    def load(name: str, value: Any, clean: Clean | None) -> str:
+        checked: str = plain_text.load(name, value, clean and str)
+        if checked and _ID.fullmatch(checked) is None:
+            raise UsageError(f"{name} is {checked!r}: it has letters, digits, dots, dashes and underscores only")
+        return checked
+
+    return Codec(load, required=required)
+
+
+def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Codec:
+    """One value of an enumeration; `label` stands for the name of the field in messages."""
+    plain_text = text(CHOICE_CHARACTERS)
+
+    def load(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
+        checked: str = plain_text.load(name, value, clean and str)
+        return parse_choice(kind, checked, label or name) if checked or required else None
+
+    return Codec(load, lambda member: None if member is None else member.value, required)
+
+
+def share() -> Codec:
+    """A number from 0 to 1."""
+
+    def load(name: str, value: Any, _clean: Clean | None) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise UsageError(f"{name} is {value!r}: it is 0 to 1")
+        return float(value)
+
+    return Codec(load)
+
+
+def count(least: int, meaning: str) -> Codec:
+    """A whole number from `least`; `meaning` ends the message about another value."""
+
+    def load(name: str, value: Any, _clean: Clean | None) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise UsageError(f"{name} is {value!r}: {meaning}")
+        return value
+
+    return Codec(load)
+
+
+def flag() -> Codec:
+    """True or false."""
+
+    def load(name: str, value: Any, _clean: Clean | None) -> bool:
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} is {value!r}: it is true or false")
+        return value
+
+    return Codec(load)
+
+
+def moment(key: str) -> Codec:
+    """Seconds since the epoch, in JSON an ISO time in UTC."""
+
+    def load(name: str, value: Any, _clean: Clean | None) -> float:
+        try:
+            return read_time(value)
+        except (TypeError, ValueError, OverflowError, OSError):
+            raise UsageError(f"{name} is {value!r}: give a time such as 2026-05-01T10:30:00Z") from None
+
+    return Codec(load, iso_time, required=True, key=key)
+
+
+def texts(most: int, limit: int, *, unique: bool = False) -> Codec:
+    """At most `most` texts, none of them empty; `unique` keeps each once."""
+    entry = text(limit, required=True)
+
+    def load(name: str, value: Any, clean: Clean | None) -> tuple[str, ...]:
+        rows = value or []
+        if not isinstance(rows, list):
+            raise UsageError(f"{name} is {type(rows).__name__}: it is a list")
+        _check_count(name, rows, most)
+        checked = [entry.load(name, row, clean) for row in rows]
+        return tuple(dict.fromkeys(checked) if unique else checked)
+
+    return Codec(load, list)
+
+
+def nested(kind: type[Any]) -> Codec:
+    """Another dataclass, or None."""
+
+    def load_inner(name: str, value: Any, clean: Clean | None) -> Any:
+        if value is not None and not isinstance(value, Mapping):
+            raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+        return None if value is None else load(kind, value, clean)
+
+    return Codec(load_inner, lambda record: None if record is None else dump(record))
+
+
+def nested_list(kind: type[Any], most: int) -> Codec:
+    """At most `most` objects of another dataclass."""
+
+    def load_inner(name: str, value: Any, clean: Clean | None) -> tuple[Any, ...]:
+        rows = value or []
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+            raise UsageError(f"{name} is not a list of objects")
+        _check_count(name, rows, most)
+        return tuple(load(kind, row, clean) for row in rows)
+
+    return Codec(load_inner, lambda records: [dump(record) for record in records])
+
+
+def _check_count(name: str, rows: list[Any], most: int) -> None:
+    if len(rows) > most:
+        raise UsageError(f"{name} has {len(rows):,} entries: at most {most:,}")
+
+
+@cache
+def _table(kind: Hashable) -> tuple[tuple[str, str, Codec, bool], ...]:
+    """Attribute, JSON key, codec, and whether to read a missing value, for each field of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    rows = []
+    for row in fields(cast("type[Any]", kind)):
+        codec: Codec = hints[row.name].__metadata__[0]
+        has_default = row.default is not MISSING or row.default_factory is not MISSING
+        rows.append((row.name, codec.key or row.name, codec, codec.required or not has_default))
+    return tuple(rows)
+
+
+def dump(record: Any) -> dict[str, Any]:
+    """A dataclass as plain JSON values, in the order of its fields."""
+    return {key: codec.dump(getattr(record, name)) for name, key, codec, _ in _table(cast("Hashable", type(record)))}
+
+
+def load(kind: type[Record], data: Data, clean: Clean | None = str) -> Record:
+    """Read a dataclass from plain JSON values. Raises UsageError.
+
+    `clean` None is for values that satchel stored: texts are neither cleaned nor measured, because a redaction mark
+    may be longer than the secret that it replaces.
+    """
+    values = {
+        name: codec.load(key, data.get(key), clean)
+        for name, key, codec, is_read in _table(cast("Hashable", kind))
+        if is_read or key in data
+    }
+    return kind(**{name: value for name, value in values.items() if value is not None})
+
+
+def plain(value: Any) -> Any:
+    """Any value as plain JSON values: dataclasses by their fields, enumerations by their values, tuples as lists."""
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {row.name: plain(getattr(value, row.name)) for row in fields(value)}
+    if isinstance(value, Mapping):
+        return {plain(key): plain(inner) for key, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def json_line(data: Data) -> str:
+    """A JSON object on one line, without blanks; letters as they are."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_object(line: bytes, most_bytes: int) -> dict[str, Any]:
+    """The JSON object on a line. Raises UsageError for anything else, and for a line of more than `most_bytes`."""
+    if len(line) > most_bytes:
+        raise UsageError(f"the line has {len(line):,} bytes: at most {most_bytes:,}")
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise UsageError(f"not a JSON object but {type(data).__name__}")
+    return data
+
+
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC, cut to milliseconds: `2026-05-01T10:30:00.250Z`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def read_time(iso: str) -> float:
+    """Seconds since the epoch of an ISO time; without a zone, UTC. Raises ValueError for what UTC cannot represent."""
+    parsed = datetime.fromisoformat(iso)
+    aware = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+    try:
+        return round(aware.astimezone(UTC).timestamp(), MILLISECONDS)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,173 @@
+"""What the handlers of an event share: its root, settings, session and engine, and the answers that they return."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from satchel import hook_log, outside
+from satchel.config import PROJECT_FILE, Folders, LoadedSettings
+from satchel.errors import LockedError, StoreError
+from satchel.git import find_repository
+from satchel.hooks import background, hosts
+from satchel.hooks.hosts import HookEvent
+from satchel.hooks.session_state import SessionState
+from satchel.roots import Places
+from satchel.types import Context
+from satchel.wire import json_text
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+    from satchel.learn.entries import Experience
+
+MOST_CHARACTERS = 9_000
+"""Length limit of what is written for the host: hosts cut or put aside more than 10,000 characters."""
+
+SHRINK = 0.7
+MOST_TRIES = 5
+"""An answer that is too long in characters is packed again into so much less; after some tries there is none."""
+
+INDEX_NAME = "index.db"
+
+SESSION_CHARACTERS = 100
+"""Length of a session id in an experience."""
+
+TITLE_CHARACTERS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of an event. `reason` says why nothing did, or what was done; `contexts` are the parts of the text.
+
+    `notice` is a line for the person. `deliver` is called once the text is certain to be sent.
+    """
+
+    outcome: str
+    reason: str = ""
+    text: str = ""
+    notice: str = ""
+    tokens: int = 0
+    contexts: tuple[Context, ...] = ()
+    deliver: tuple[Callable[[], object], ...] = ()
+
+    def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """Return the ids and titles of what was injected."""
+        return [
+            {"id": outside.line(item.id, allow=allow), "title": outside.line(item.title, TITLE_CHARACTERS, allow),
+             "tokens": item.tokens}
+            for context in self.contexts
+            for item in context.items
+        ]  # fmt: skip
+
+
+def nothing(reason: str, notice: str = "") -> Answer:
+    """Return an answer without context, and the reason."""
+    return Answer(hook_log.NOTHING, reason, notice=notice)
+
+
+def counted(items: int) -> str:
+    """`1 item`, `3 items`."""
+    return f"{items} item" if items == 1 else f"{items} items"
+
+
+class EventContext:
+    """The root that an event is about, its settings, what its session has had, and the engine once it is needed."""
+
+    def __init__(
+        self, event: HookEvent, folders: Folders, loaded: LoadedSettings, places: Places, environ: Mapping[str, str]
+    ) -> None:
+        self.event = event
+        self.places = places
+        self.settings = loaded.settings
+        self.folders, self._loaded = folders, loaded
+        self.session = SessionState(folders.state, event.session) if event.session else None
+        self.folder = Path(event.folder) if event.folder else places.root
+        self._environ = environ
+        self._engine: Satchel | None = None
+
+    @property
+    def engine(self) -> Satchel:
+        """The engine, opened on first use."""
+        if self._engine is None:
+            from satchel.engine import Satchel
+
+            self._engine = Satchel.open_at(self.places, self._loaded, self.folders, self._environ)
+        return self._engine
+
+    def close(self) -> None:
+        """Close the engine if it was opened."""
+        if self._engine is not None:
+            self._engine.close()
+
+    @cached_property
+    def is_project(self) -> bool:
+        """True if the root may be indexed unasked: it is a repository, or has a settings file."""
+        root = self.places.root
+        return find_repository(root) is not None or (root / PROJECT_FILE).is_file()
+
+    @cached_property
+    def active(self) -> Experience | None:
+        """The active experience of the session, else that of no session.
+
+        None also if the memory cannot be read: the context that is packed beside it says so.
+        """
+        if not self.places.memory.exists():
+            return None
+        journal, session = self.engine.experiences, self.event.session[:SESSION_CHARACTERS]
+        try:
+            return (journal.active(session) if session else None) or journal.active()
+        except (LockedError, StoreError):
+            return None
+
+    @property
+    def has_index(self) -> bool:
+        """True if there is an index to answer from."""
+        return (self.places.index / INDEX_NAME).exists()
+
+    def refresh(self) -> bool:
+        """Update the index in another process; returns whether one was started."""
+        return background.refresh(self.places.root, self.folders.state, self.places.index.name)
+
+    def claim(self, what: str, seconds: float | None = None) -> bool:
+        """Return true once per session (or once in so many seconds); always for a session without a name."""
+        return self.session is None or self.session.claim(what, seconds)
+
+    def options(self, **options: Any) -> dict[str, Any]:
+        """Add the session to the options of a request."""
+        return {**options, "session": self.event.session} if self.event.session else options
+
+    def safe_line(self, text: str, most: int) -> str:
+        """Return the first line of a text that is not blank, cleaned and redacted."""
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        return outside.line(first, most, self.settings.redact_allow)
+
+    def relative(self, path: str) -> str:
+        """Return a path relative to the root, or as it is outside the root; cleaned and redacted."""
+        absolute = os.path.normpath(self.folder / path)
+        below = os.path.relpath(absolute, self.places.root)
+        return outside.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
+
+    def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
+        """Pack with this budget, or with a smaller one until at most `MOST_CHARACTERS` are written."""
+        for _ in range(MOST_TRIES):
+            answer = pack(tokens)
+            if self.size(answer) <= MOST_CHARACTERS:
+                for deliver in answer.deliver:
+                    deliver()
+                return answer
+            tokens = int(tokens * SHRINK)
+        return nothing(f"it would not fit into {MOST_CHARACTERS:,} characters")
+
+    def size(self, answer: Answer) -> int:
+        """Return the number of characters that are written for the answer."""
+        return len(written(self.event, answer))
+
+
+def written(event: HookEvent, answer: Answer) -> str:
+    """Return the JSON object for the host, or an empty text if there is nothing to say."""
+    output = hosts.answer(event, answer.text if event.injects else "", answer.notice)
+    return json_text(output) if output else ""

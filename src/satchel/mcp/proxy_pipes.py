@@ -1,0 +1,179 @@
+"""The server behind the proxy as a child process, and the lines of its pipes.
+
+The child has a process group of its own, so that all of it ends with the proxy. Pipes are read through descriptors, not
+streams: a thread that is blocked in a buffered read would keep the process from ending.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from satchel.errors import UsageError
+
+FIRST_SIGNAL_CODE = 128
+
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""The signal that nobody can ignore, where there is one."""
+
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+
+class Child:
+    """A running server. Its standard error is that of the proxy."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+                preexec_fn=_dies_with_parent(),
+            )
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UsageError(f"cannot run {command[0]!r}: {reason}") from error
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._pipes = (self._process.stdin, self._process.stdout)
+        self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
+
+    def close_input(self) -> None:
+        """Say that nothing more will come, which is how a server is told to end."""
+        with contextlib.suppress(OSError):
+            self._pipes[0].close()
+
+    def close(self) -> None:
+        """Close both pipes, once nobody reads or writes them any more."""
+        for pipe in self._pipes:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def wait(self, seconds: float | None = None) -> int | None:
+        """The exit code, 128 and the number of the signal that ended it; None while it runs."""
+        try:
+            code: int = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return code if code >= 0 else FIRST_SIGNAL_CODE - code
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the server and all that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            else:
+                self._process.send_signal(number)
+
+    def end(self, waits: Sequence[tuple[int, float]]) -> int:
+        """Signal after signal, each with the seconds to wait behind it, until it has ended."""
+        code = self.wait(0)
+        for number, seconds in waits:
+            if code is not None:
+                break
+            self.signal(number)
+            code = self.wait(seconds)
+        # What it started and left behind has no other reader than the proxy.
+        self.signal(signal.SIGTERM)
+        return FIRST_SIGNAL_CODE + KILL if code is None else code
+
+
+def _dies_with_parent() -> Callable[[], None] | None:
+    """What the child does before it becomes the server: on Linux it asks to end with the proxy, however that ends."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    library = ctypes.CDLL(None)
+
+    def ask() -> None:
+        library.prctl(_DEATH_SIGNAL, signal.SIGTERM)
+
+    return ask
+
+
+CHUNK_BYTES = 65_536
+"""What a pipe holds, so that a reader gets no more than that at once."""
+
+LONGEST_LINE = 64_000_000
+"""Bytes of a line that is looked at. A longer one is passed on as it comes, so that memory stays bounded."""
+
+Pieces = Iterator[bytes]
+
+
+def lines(descriptor: int) -> Iterator[bytes | Pieces]:
+    """Each line with its end; the last one may have none. What is longer than `LONGEST_LINE` comes in pieces.
+
+    The pieces have to be taken before the next line is asked for.
+    """
+    buffered: list[bytes] = []
+    size, behind = 0, b""
+    chunks = _chunks(descriptor)
+    while chunk := behind or next(chunks, b""):
+        behind = b""
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join([*buffered, line, b"\n"])
+            buffered, size = [], 0
+        if rest:
+            buffered.append(rest)
+            size += len(rest)
+        if size > LONGEST_LINE:
+            following: list[bytes] = []
+            yield _pieces(buffered, chunks, following)
+            buffered, size, behind = [], 0, b"".join(following)
+    if buffered:
+        yield b"".join(buffered)
+
+
+def _pieces(buffered: list[bytes], chunks: Iterator[bytes], following: list[bytes]) -> Pieces:
+    """What was buffered and all up to the end of the line; what was read behind that goes to `following`."""
+    yield from buffered
+    for chunk in chunks:
+        piece, end, rest = chunk.partition(b"\n")
+        following.append(rest)
+        yield piece + end
+        if end:
+            return
+
+
+def _chunks(descriptor: int) -> Iterator[bytes]:
+    while True:
+        try:
+            chunk = os.read(descriptor, CHUNK_BYTES)
+        except OSError:  # the other side is gone, or the descriptor was closed to end this
+            return
+        if not chunk:
+            return
+        yield chunk
+
+
+class Output:
+    """Where lines go, whole and one after the other, from whichever thread. It blocks while nobody reads."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._guard = threading.Lock()
+
+    def write(self, pieces: Iterable[bytes]) -> bool:
+        """Write one line; False where nobody reads any more."""
+        with self._guard:
+            try:
+                for piece in pieces:
+                    _write_all(self._descriptor, piece)
+            except OSError:
+                return False
+        return True
+
+
+def _write_all(descriptor: int, raw: bytes) -> None:
+    rest = memoryview(raw)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

@@ -1,0 +1,320 @@
+"""Relays JSON-RPC lines between client and server; the results of chosen tools wait a moment for their context.
+
+A result gets its context without any change to its other bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from satchel.mcp.proxy_pipes import Output, Pieces
+from satchel.tools.contexts import Daemons
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+LIST, CALL, CANCELLED = "tools/list", "tools/call", "notifications/cancelled"
+
+COMPLETE = "complete"
+"""The `resultType` of a result that is one; others ask the client for something first, or name a task."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of the client that the proxy remembers: a call of a tool, or the list of all."""
+
+    key: str
+    method: str
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parsed(line: bytes) -> Any:
+    """The JSON-RPC message (or the batch of them) on a line, None where it is none."""
+    try:
+        value = json.loads(_decoded(line))
+    except ValueError:
+        return None
+    except RecursionError:  # nested too deeply to be looked at; it may well be a message
+        return {} if b'"jsonrpc"' in line else None
+    messages = value if isinstance(value, list) else [value]
+    return value if any(isinstance(one, dict) and "jsonrpc" in one for one in messages) else None
+
+
+def request_of(message: object) -> Request | None:
+    """A call of a tool or a request for their list, None for everything else."""
+    if not isinstance(message, dict) or message.get("method") not in {LIST, CALL} or "id" not in message:
+        return None
+    params = message.get("params")
+    named = params if isinstance(params, dict) else {}
+    if message["method"] == LIST:
+        # A page after the first says nothing about what there is at all.
+        return None if named.get("cursor") else Request(_key(message["id"]), LIST)
+    arguments, name = named.get("arguments"), named.get("name")
+    if not isinstance(name, str):
+        return None
+    return Request(_key(message["id"]), CALL, name, arguments if isinstance(arguments, dict) else {})
+
+
+def cancelled_key(message: object) -> str | None:
+    """The key of the request that a message takes back."""
+    if not isinstance(message, dict) or message.get("method") != CANCELLED:
+        return None
+    params = message.get("params")
+    return _key(params["requestId"]) if isinstance(params, dict) and "requestId" in params else None
+
+
+def answered_keys(message: object) -> list[str]:
+    """The keys of the requests that a message of the server answers; several for a batch."""
+    messages = message if isinstance(message, list) else [message]
+    return [_key(one["id"]) for one in messages if isinstance(one, dict) and "id" in one and "method" not in one]
+
+
+def takes_context(message: object) -> bool:
+    """Whether a message is the successful and complete result of a call, with content to add to."""
+    result = message.get("result") if isinstance(message, dict) else None
+    if not isinstance(result, dict) or not isinstance(result.get("content"), list):
+        return False
+    return result.get("isError") in (None, False) and result.get("resultType", COMPLETE) == COMPLETE
+
+
+def tool_names(message: object) -> list[str] | None:
+    """The names in a whole list of tools, None where it is none or goes on on another page."""
+    result = message.get("result") if isinstance(message, dict) else None
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not isinstance(tools, list) or result.get("nextCursor"):
+        return None
+    return [str(tool["name"]) for tool in tools if isinstance(tool, dict) and "name" in tool]
+
+
+def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str, Any]) -> bytes:
+    """The line with one more item of content and `_meta.contextUsed`; every other byte is as it was."""
+    text = _decoded(line)
+    message = _members(text, _skipped(text, 0))
+    result = _members(text, message["result"][0])
+    edits: list[tuple[int, str]] = []
+    if item is not None:
+        edits.append(_inside(text, *result["content"], json.dumps(item)))
+    shown = f'"contextUsed": {json.dumps(used)}'
+    if "_meta" not in result:
+        edits.append(_inside(text, *message["result"], f'"_meta": {{{shown}}}'))
+    elif text[result["_meta"][0]] == "{" and "contextUsed" not in _members(text, result["_meta"][0]):
+        edits.append(_inside(text, *result["_meta"], shown))
+    for place, added in sorted(edits, reverse=True):
+        text = text[:place] + added + text[place:]
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
+    """Where to add to the array or object that stands there, and what with."""
+    is_empty = _skipped(text, start + 1) == end - 1
+    return end - 1, added if is_empty else f", {added}"
+
+
+def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """Where the values of the object that begins at `start` begin and end. The text is known to be JSON."""
+    found: dict[str, tuple[int, int]] = {}
+    place = _skipped(text, start + 1)
+    while text[place] != "}":
+        name, place = _DECODER.raw_decode(text, place)
+        value = _skipped(text, _skipped(text, place) + 1)
+        _, end = _DECODER.raw_decode(text, value)
+        found[name] = (value, end)
+        place = _skipped(text, end)
+        if text[place] == ",":
+            place = _skipped(text, place + 1)
+    return found
+
+
+def _skipped(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found is not None else place
+
+
+def _decoded(line: bytes) -> str:
+    """Bytes that are no UTF-8 survive the way there and back."""
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _key(identity: object) -> str:
+    """An id as a key: 1 and "1" are two."""
+    return json.dumps(identity, sort_keys=True)
+
+
+def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The globs that match none of these names."""
+    from fnmatch import fnmatchcase
+
+    return [glob for glob in globs if not any(fnmatchcase(name, glob) for name in names)]
+
+
+MOST_REQUESTS = 10_000
+"""Requests that wait for an answer; beyond that the oldest are forgotten, and their answers pass as they are."""
+
+MOST_HELD = 32
+"""Results that wait for their context at once; while there are more, the server is not read."""
+
+NAMES_SHOWN = 12
+
+Enrich = Callable[[Request, bytes], bytes]
+"""The line of a result with the context of its call. Whatever it raises, the line goes on as it was."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True, eq=False)
+class _Held:
+    """A line that waits for its context. Whoever releases it first decides what is written.
+
+    `is_done` says that its context was assembled or failed, which may be long after the line is gone.
+    """
+
+    line: bytes
+    guard: threading.Lock = field(default_factory=threading.Lock)
+    timer: threading.Timer | None = None
+    is_gone: bool = False
+    is_done: bool = False
+
+
+class Relay:
+    """Passes lines of the server on to the client. `say` writes a note, `junk` what is no message."""
+
+    def __init__(
+        self,
+        output: Output,
+        junk: Output,
+        globs: Sequence[str],
+        enrich: Enrich,
+        deadline: Callable[[], float],
+        say: Say,
+    ) -> None:
+        self._output, self._junk, self._globs = output, junk, tuple(globs)
+        self._enrich, self._deadline, self._say = enrich, deadline, say
+        self._threads = Daemons(1)
+        self._guard = threading.Lock()
+        self._requests: dict[str, Request] = {}
+        self._slots = threading.BoundedSemaphore(MOST_HELD)
+        self._held: set[_Held] = set()
+        self._settled = threading.Condition(self._guard)
+        self._late_ones: set[_Held] = set()
+
+    def prepare(self, work: Callable[[], None]) -> None:
+        """Do this before the first context, while nobody waits for one."""
+        self._threads.start(work)
+
+    def sees(self, line: bytes) -> None:
+        """Take note of a line of the client, before the server has it."""
+        if b'"method"' not in line:
+            return
+        message = parsed(line)
+        request, taken_back = request_of(message), cancelled_key(message)
+        with self._guard:
+            if taken_back is not None:
+                self._requests.pop(taken_back, None)
+            if request is not None and (request.method == LIST or self._is_chosen(request.tool)):
+                self._requests[request.key] = request
+                if len(self._requests) > MOST_REQUESTS:
+                    del self._requests[next(iter(self._requests))]
+
+    def passes(self, line: bytes) -> bool:
+        """Pass a line of the server on, now or with its context soon. False where nobody reads any more."""
+        message = parsed(line)
+        if message is None:
+            if line.strip():
+                self._junk.write([line if line.endswith(b"\n") else line + b"\n"])
+            return True
+        with self._guard:
+            requests = [self._requests.pop(key, None) for key in answered_keys(message)]
+        request = requests[0] if len(requests) == 1 else None  # the answers of a batch pass as they are
+        if request is not None and request.method == LIST:
+            self._compare(tool_names(message))
+        elif request is not None and takes_context(message):
+            self._hold(request, line)
+            return True
+        return self._output.write([line])
+
+    def passes_long(self, pieces: Pieces) -> bool:
+        """Pass a line on that is too long to be looked at."""
+        return self._output.write(pieces)
+
+    def settle(self, seconds: float) -> None:
+        """Wait for what is held, and pass the rest on as it was."""
+        with self._settled:
+            self._settled.wait_for(lambda: not self._held, seconds)
+            left = [*self._held]
+        for held in left:
+            self._release(held, held.line)
+
+    def _is_chosen(self, tool: str) -> bool:
+        return any(fnmatchcase(tool, glob) for glob in self._globs)
+
+    def _hold(self, request: Request, line: bytes) -> None:
+        """Let a line wait for its context, no longer than the deadline.
+
+        While the one that was too late is still being assembled, nobody waits behind it.
+        """
+        with self._guard:
+            is_stuck = bool(self._late_ones)
+        if is_stuck:
+            self._output.write([line])
+            return
+        self._slots.acquire()
+        held, seconds = _Held(line), self._deadline()
+        with self._guard:
+            self._held.add(held)
+        held.timer = threading.Timer(seconds, self._late, (held, seconds))
+        held.timer.daemon = True
+        held.timer.start()
+        job = self._threads.start(partial(self._enriched, held, request))
+        job.add_done_callback(partial(self._done, held))
+
+    def _enriched(self, held: _Held, request: Request) -> bytes:
+        # One that is gone already costs nothing more: what waits behind a slow one shall not be late as well.
+        return held.line if held.is_gone else self._enrich(request, held.line)
+
+    def _done(self, held: _Held, job: Future[bytes]) -> None:
+        with self._guard:
+            held.is_done = True
+            self._late_ones.discard(held)
+        problem = job.exception()
+        if problem is not None:
+            self._say(f"no context: {type(problem).__name__}: {problem}")
+        self._release(held, held.line if problem is not None else job.result())
+
+    def _late(self, held: _Held, seconds: float) -> None:
+        with self._guard:
+            if not held.is_done:
+                self._late_ones.add(held)
+        if self._release(held, held.line):
+            self._say(f"no context: not assembled within {seconds:g} s (the setting tools.deadline_s)")
+
+    def _release(self, held: _Held, line: bytes) -> bool:
+        """Write a held line, once. Returns whether it was this time."""
+        with held.guard:
+            if held.is_gone:
+                return False
+            held.is_gone = True
+        if held.timer is not None:
+            held.timer.cancel()
+        self._output.write([line])
+        self._slots.release()
+        with self._settled:
+            self._held.discard(held)
+            self._settled.notify_all()
+        return True
+
+    def _compare(self, names: Sequence[str] | None) -> None:
+        """Say which globs choose nothing of what this server has."""
+        for glob in unmatched(self._globs, names) if names is not None else ():
+            more = f" and {len(names) - NAMES_SHOWN} more" if names and len(names) > NAMES_SHOWN else ""
+            self._say(f"no tool of this server matches {glob!r}: it has {', '.join((names or [])[:NAMES_SHOWN])}{more}")

@@ -1,0 +1,1 @@
+"""The API of the seeds: search results from anywhere become a context (`ContextAssembler`, `Searcher`)."""

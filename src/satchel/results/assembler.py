@@ -1,0 +1,345 @@
+"""`ContextAssembler`: contexts for a question, before a kind of work, and of results from anywhere, by one object."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from satchel import config, logs
+from satchel.assemble.candidates import Candidate, within_blanks
+from satchel.assemble.items import entity_row
+from satchel.assemble.pack import pack
+from satchel.assemble.plans import (
+    PREMORTEM,
+    PREMORTEM_LIMIT,
+    PREMORTEM_QUESTIONS,
+    PREMORTEM_TOKENS,
+    Plan,
+    PlannedSection,
+    make_plan,
+    premortem_plan,
+)
+from satchel.assemble.render import RenderRequest, render
+from satchel.assemble.request import AssembleRequest, check_budget, parse_format, parse_kinds, parse_view
+from satchel.assemble.section import Section, subtract
+from satchel.assemble.source_lines import FileLines
+from satchel.assemble.thresholds import FillPolicy
+from satchel.engine import Satchel
+from satchel.errors import SatchelError, UsageError
+from satchel.keys import load_key
+from satchel.results.candidates import Supply, supply
+from satchel.results.entities import SOURCE, read_results
+from satchel.results.searcher import SEARCHES, Searcher
+from satchel.results.sections import searched_context
+from satchel.results.shapes import AssemblyOptions
+from satchel.search.filters import make_filters
+from satchel.settings import Settings
+from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Omission, View
+
+if TYPE_CHECKING:
+    from satchel.rules.judge import Judge
+    from satchel.rules.situation import Situation
+
+SEARCH_SECONDS = 5.0
+"""A search of somebody else's searcher that takes longer is noted, and the others answer without it."""
+
+MOST_NOTES = 10
+"""Notes about single results in one answer; each is paid for, and a thousand would be all there is."""
+
+
+class ContextAssembler:
+    """Assembles contexts from the results of a searcher, or from results that it is given.
+
+    `searcher` is a `Satchel`, a `Searcher`, or an object of your own with some of the methods of `Searcher`, sync or
+    async; without one the `Satchel` of the current folder is used. `options` apply to every call without its own.
+    `contexts` is the folder of the current `context.yaml`, and `judge` decides conditions in plain words, both for
+    situations. `allow` are regular expressions of texts that look like secrets but are not. Keeps a cache of the files
+    that it read. Safe to share between threads. Close it, or use it in a `with` block: it may have opened a folder.
+    """
+
+    def __init__(
+        self,
+        searcher: object | None = None,
+        *,
+        options: AssemblyOptions | None = None,
+        contexts: str | None = None,
+        judge: Judge | None = None,
+        allow: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        if isinstance(searcher, Satchel):
+            # Paths are those of the folder that is searched, and what may be shown there may be shown here.
+            options = options or AssemblyOptions(project_root=searcher.places.root)
+            allow = allow or searcher.settings.redact_allow
+        self.options = options or AssemblyOptions()
+        self.allow = tuple(allow)
+        self._environ = os.environ if environ is None else environ
+        self.key = load_key(config.Folders.from_environment(self._environ).state)
+        self._contexts, self._judge = contexts, judge
+        self._searcher = searcher
+        self._own: Satchel | None = None
+        self._files: dict[Path, FileLines] = {}
+        self._guard = threading.Lock()
+
+    async def assemble_context(
+        self, query: str, context_types: Sequence[str] = (), limit: int = 20, max_tokens: int = 2000
+    ) -> Context:
+        """A context for a question from these sources, `limit` items each, never over `max_tokens`.
+
+        Without `context_types` every kind that has documents is asked. A source that fails or is slow becomes a named
+        failure of the answer; without any result the answer is empty. Raises InvalidContextTypeError for an unknown
+        type (the message names all), UsageError for an empty question or impossible numbers.
+        """
+        kinds = parse_kinds(context_types)
+        engine = self._engine()
+        if engine is not None:
+            return await engine.aassemble(
+                query, types=context_types, limit=limit, max_tokens=max_tokens, **self.options.changed()
+            )
+        if not query.strip():
+            raise UsageError("the question is empty: say what context is needed")
+        asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
+        request = self._request(query, limit, max_tokens, kinds=asked)
+        plan = Plan(make_plan(request, {}))
+        return await self._searched(request, plan, [query for _ in plan.sections])
+
+    async def get_premortem_context(
+        self, domain: str, strategy: str | None = None, limit: int = PREMORTEM_LIMIT,
+        max_tokens: int = PREMORTEM_TOKENS,
+    ) -> Context:  # fmt: skip
+        """What went wrong before in this domain, and with this strategy: each experience once, with its root cause.
+
+        `limit` counts the items of a section. Raises UsageError for an unknown domain or strategy; the message lists
+        all.
+        """
+        engine = self._engine()
+        if engine is not None:
+            return await engine.apremortem(
+                domain, strategy, limit=limit, max_tokens=max_tokens, **self.options.changed()
+            )
+        filters = make_filters(domain=domain, strategy=strategy)
+        request = self._request("", limit, max_tokens, filters=filters, plan=PREMORTEM)
+        plan = premortem_plan(request)
+        queries = []
+        for section in plan.sections:
+            query = PREMORTEM_QUESTIONS[section.title].format(domain=domain, strategy=strategy)
+            queries.append(f"{query} using {strategy}" if section.kind is Kind.VALUE and strategy else query)
+        return await self._searched(request, plan, queries)
+
+    async def assemble_situation(self, situation: Mapping[str, Any] | Situation, max_tokens: int = 4000) -> Context:
+        """A context for what an agent is doing: what guides it, and what history knows of it (`Satchel.situation`).
+
+        Somebody else's searcher has no rules: then those of the current folder count.
+        """
+        engine = self._engine() or self._opened()
+        shown = {name: value for name, value in self.options.changed().items() if name in ("format", "tokenizer")}
+        return await engine.asituation(
+            situation, context=self._contexts, judge=self._judge, max_tokens=max_tokens, **shown
+        )
+
+    async def assemble(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
+        """A context of these results: `assemble_now` without blocking the event loop."""
+        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+        return await asyncio.to_thread(self.assemble_now, list(results), options)
+
+    def assemble_now(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
+        """A context of these results, best score first, inside the budget.
+
+        A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path,
+        start_line, end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts
+        once. What is wrong with a result is a named failure of the answer. Raises UsageError for impossible options.
+        """
+        started = time.monotonic()
+        if isinstance(results, str | bytes | Mapping):
+            raise UsageError(f"results is one {type(results).__name__}: give a list of results")
+        rows = list(results)
+        chosen = options or self.options
+        root = Path(chosen.project_root)
+        request = chosen.request()
+        entities, notes = read_results(rows, self.allow)
+        supplied = supply(entities, request, root, self._files_of(root.resolve()))
+        context = self._packed(supplied, request, _bounded([*notes, *supplied.notes]))
+        meta = {
+            "timings": {"assemble_ms": round((time.monotonic() - started) * 1000, 2)},
+            "given": {"results": len(rows), "entities": len(entities), "files_read": len(supplied.lines)},
+        }
+        return replace(context, meta={**context.meta, **meta})
+
+    def format(self, context: Context, format: str | None = None, view: str | None = None) -> str:  # noqa: A002
+        """The text of a context; in another format or view its items are written again, without counting them."""
+        written = context.format, View(context.meta.get("view", View.SECTIONS))
+        layout = written[0] if format is None else parse_format(format)
+        shown = written[1] if view is None else parse_view(view)
+        if (layout, shown) == written:
+            return context.text
+        frame = RenderRequest(
+            query=context.query, group_by_type=shown is View.ENTITIES, failures=context.failures, view=shown
+        )
+        return render(frame, context.items, format=layout) if context.items else ""
+
+    def clear_cache(self) -> None:
+        """Forget every file that was read."""
+        with self._guard:
+            self._files.clear()
+
+    @property
+    def engine(self) -> Satchel | None:
+        """The engine that is asked, None for somebody else's searcher, or while none was opened."""
+        return self._own if self._searcher is None else self._engine()
+
+    def close(self) -> None:
+        """Close the engine if it was opened here."""
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+    def __enter__(self) -> ContextAssembler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _engine(self) -> Satchel | None:
+        """The engine to ask, None for somebody else's searcher."""
+        if isinstance(self._searcher, Satchel):
+            return self._searcher
+        if isinstance(self._searcher, Searcher):
+            return self._searcher.satchel
+        return None if self._searcher is not None else self._opened()
+
+    def _opened(self) -> Satchel:
+        """The engine of the current folder."""
+        with self._guard:
+            if self._own is None:
+                self._own = Satchel.open(".", environ=self._environ)
+            return self._own
+
+    def _files_of(self, root: Path) -> FileLines:
+        with self._guard:
+            if root not in self._files:
+                self._files[root] = FileLines(root, self.key, Settings().index_max_file_bytes, self.allow)
+            return self._files[root]
+
+    def _packed(self, supplied: Supply, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
+        """Fit and render. A whole file of which there are parts too is shown only if none of its parts is."""
+        kept: list[Candidate] = []
+        while True:
+            section = supplied.section(kept, imports=request.imports)
+            sections = [section] if section.candidates else []
+            context = pack(
+                request, sections, self, problems, {"view": request.view}, policy=FillPolicy(is_strict=False)
+            )
+            shown = {item.location.path for item in context.items if item.location is not None}
+            waiting = [one for one in supplied.whole_files if one.group not in shown and one not in kept]
+            if not waiting:
+                break
+            kept += waiting
+        dropped = [one for one in supplied.whole_files if one not in kept]
+        covered = {one.document.id: one for one in section.candidates if _is_covered(one, section)}
+        overflow = [omission for omission in context.overflow if omission.id not in covered]
+        overflow += map(_parts_shown, dropped)
+        items = tuple(_with_rows(item, covered.values()) for item in context.items)
+        return replace(context, items=items, overflow=tuple(overflow))
+
+    def _request(self, query: str, limit: int, max_tokens: int, **more: Any) -> AssembleRequest:
+        if limit < 1:
+            raise UsageError(f"limit is {limit}: give at least 1")
+        return replace(self.options.request(), query=query, limit=limit, max_tokens=check_budget(max_tokens), **more)
+
+    def _can_search(self, kind: Kind) -> bool:
+        return callable(getattr(self._searcher, SEARCHES[kind.plural], None))
+
+    async def _searched(self, request: AssembleRequest, plan: Plan, queries: Sequence[str]) -> Context:
+        """The context of what somebody else's searcher answers to one query per section."""
+        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+        asked = zip(plan.sections, queries, strict=True)
+        answers = await asyncio.gather(*(self._ask(section, query) for section, query in asked))
+        failures = [answer for answer in answers if isinstance(answer, Failure)]
+        rows = [
+            (section, answer)
+            for section, answer in zip(plan.sections, answers, strict=True)
+            if not isinstance(answer, Failure)
+        ]
+        root = Path(self.options.project_root)
+        files = self._files_of(root.resolve())
+        return await asyncio.to_thread(searched_context, request, plan, rows, self, root, files, failures)
+
+    async def _ask(self, section: PlannedSection, query: str) -> list[object] | Failure:
+        """The results of one search of somebody else's searcher, or why there are none."""
+        import asyncio
+
+        source = section.kind.plural
+        search = getattr(self._searcher, SEARCHES[source], None)
+        if not callable(search):
+            return Failure(
+                source, f"the searcher has no {SEARCHES[source]}", "give it one, or do not ask for this type"
+            )
+        try:
+            return await asyncio.wait_for(_called(search, query, _arguments(section)), SEARCH_SECONDS)
+        except TimeoutError:
+            return Failure(source, f"no answer within {SEARCH_SECONDS:g} s")
+        except Exception as error:  # noqa: BLE001 - somebody else's code must not take the other sources down
+            logs.warning(
+                "source failed", source=source, error=repr(error), exc_info=not isinstance(error, SatchelError)
+            )
+            return Failure(source, f"{type(error).__name__}: {error}")
+
+
+def _arguments(section: PlannedSection) -> dict[str, Any]:
+    """The arguments of a search besides its question."""
+    if section.kind is not Kind.EXPERIENCE:
+        return {"limit": section.limit}
+    filters = {name: getattr(section.filters, name, None) for name in ("axis", "domain", "strategy", "outcome")}
+    return {"limit": section.limit, "axis": "full"} | {name: str(value) for name, value in filters.items() if value}
+
+
+async def _called(
+    search: Callable[..., Iterable[object] | Awaitable[Iterable[object]]], query: str, arguments: Mapping[str, Any]
+) -> list[object]:
+    """The results of a sync or async search; a sync one runs in a thread of its own."""
+    import asyncio
+
+    is_async = inspect.iscoroutinefunction(search)
+    results = search(query, **arguments) if is_async else await asyncio.to_thread(search, query, **arguments)
+    return list(await results if inspect.isawaitable(results) else results)
+
+
+def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
+    if len(notes) <= MOST_NOTES:
+        return tuple(notes)
+    return (*notes[:MOST_NOTES], Failure(SOURCE, f"{len(notes) - MOST_NOTES} more notes of this kind"))
+
+
+def _is_covered(candidate: Candidate, section: Section) -> bool:
+    """Whether a candidate is not shown itself, but all of its lines are in what is shown of its file."""
+    group = section.groups.get(candidate.group)
+    location = candidate.document.location
+    if group is None or location is None or candidate in section.shown:
+        return False
+    whole = within_blanks(section.lines[candidate.group], location.start_line, location.end_line)
+    return not subtract([whole], group.ranges)
+
+
+def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
+    """The item with the entities inside others that it shows: a method whose class is shown whole."""
+    rows = [entity_row(one) for one in covered if one.leader is None and one.group == item.title]
+    if not rows or item.location is None:
+        return item
+    shown = {row["id"] for row in item.metadata["entities"]}
+    entities = [*item.metadata["entities"], *(row for row in rows if row["id"] not in shown)]
+    return replace(item, metadata={**item.metadata, "entities": entities})
+
+
+def _parts_shown(candidate: Candidate) -> Omission:
+    document = candidate.document
+    return Omission(
+        document.id, candidate.kind.value, document.title, candidate.hit.relevance, "parts", 0, candidate.group
+    )

@@ -1,0 +1,205 @@
+"""From entities to the candidates that are packed: real lines of real files, else the content as it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from satchel.assemble.candidates import (
+    CHARACTERS_PER_TOKEN,
+    SHRINK_SHARES,
+    Candidate,
+    Step,
+    lines_size,
+    shortened_steps,
+    signature_range,
+    within_blanks,
+)
+from satchel.assemble.imports import binding
+from satchel.assemble.render.entities import group_of
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.section import Group, Section
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
+from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, Place, locate, relative_path
+from satchel.sources.code.languages import kind_of, language_of
+from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
+
+RANK_STEP = 10.0
+"""Distance of two ranks in log value: more than any difference in size makes, so that the order is kept."""
+
+SHORTENED_SHARE = 0.5
+"""Share of the budget that one shortened entity may use: there should be room for a second."""
+
+_GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
+_ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
+
+
+@dataclass(slots=True)
+class Supply:
+    """The candidates of entities, the lines that they are in, and notes about what could not be read.
+
+    `whole_files` are the candidates that are files of which there are other entities too.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    whole_files: list[Candidate] = field(default_factory=list)
+    lines: dict[str, Lines] = field(default_factory=dict)
+    outlines: dict[str, Outline] = field(default_factory=dict)
+    notes: list[Failure] = field(default_factory=list)
+
+    def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
+        """One section with the candidates and these whole files, in one order over all types."""
+        every = sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value)
+        return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
+
+    def _imports(self, candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
+        outline = self.outlines.get(candidate.group)
+        if group.lines is None or outline is None or candidate.leader is not None:
+            return []
+        ranges = binding(group.lines.lines, outline, step.ranges)
+        return [_import(candidate, group.lines, start, end) for start, end in ranges]
+
+
+def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, files: FileLines) -> Supply:
+    """Candidates for entities that are in order, best first."""
+    supplied = Supply()
+    paths = [relative_path(entity.path, root) if entity.path else "" for entity in entities]
+    shared = {path for path, entity in zip(paths, entities, strict=True) if path and entity.type not in WHOLE_FILES}
+    for rank, (path, entity) in enumerate(zip(paths, entities, strict=True)):
+        candidate = _candidate(entity, path, rank, request, files, supplied)
+        if candidate is not None:
+            is_whole = entity.type in WHOLE_FILES and candidate.group in shared
+            (supplied.whole_files if is_whole else supplied.candidates).append(candidate)
+    return supplied
+
+
+def _candidate(
+    entity: Entity, path: str, rank: int, request: AssembleRequest, files: FileLines, supplied: Supply
+) -> Candidate | None:
+    reason = ""
+    if path:
+        lines = supplied.lines.get(path) or files.read(path)
+        if isinstance(lines, Unreadable):
+            reason = f"{entity.path} cannot be read: {lines.reason}"
+        else:
+            outline = supplied.outlines.setdefault(path, files.outline(lines))
+            place = locate(entity, lines.lines, outline)
+            if isinstance(place, Place):
+                supplied.lines[path] = lines
+                return _located(entity, rank, lines, place, request)
+            reason = f"{entity.path} {place}"
+    if not entity.content.strip() and not entity.summary.strip():
+        note = Failure(SOURCE, f"{entity.label} is left out: {reason}", "give its content or correct lines")
+        supplied.notes.append(note)
+        return None
+    if reason:
+        supplied.notes.append(Failure(SOURCE, f"{entity.label}: {reason}", "the content is shown as it was given"))
+    return _record(entity, rank, request, is_stale=bool(reason))
+
+
+def _kind(entity: Entity, language: str | None = None) -> Kind:
+    if entity.type in set(Kind):
+        return Kind(entity.type)
+    group = group_of(entity.type)
+    if group is None and entity.path:
+        return kind_of(entity.path, language)
+    return _GROUP_KINDS[group or "other"]
+
+
+def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: AssembleRequest) -> Candidate:
+    language = language_of(lines.path) or ""
+    location = Location(lines.path, place.start, place.end, lines.content_hash)
+    hit = _hit(entity, rank, _kind(entity, language), location, place, language)
+    whole = within_blanks(lines, place.start, place.end)
+    size = lines_size(lines, *whole)
+    last = len(lines.lines)
+    around = within_blanks(lines, max(whole[0] - request.context_lines, 1), min(whole[1] + request.context_lines, last))
+    steps = [Step(Detail.FULL, (around,))]
+    if around != whole:
+        steps.append(Step(Detail.FULL, (whole,)))
+    most = min(size / 2, request.max_tokens * SHORTENED_SHARE)
+
+    def shrink(_room: float) -> list[Step]:
+        signature = signature_range(hit.document, lines)
+        first = Step(Detail.LINE, ((whole[0], whole[0]),))
+        last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
+        return [*shortened_steps(_shortener(request), lines, language, whole, most), last_resort]
+
+    return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
+
+
+def _shortener(request: AssembleRequest) -> Strategy:
+    """The strategy of the request; no search matched lines here, so the ladder has no window and uses the first."""
+    return strategy(request.strategy) or SIGNATURE_FIRST
+
+
+def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bool) -> Candidate:
+    place = Place(0, 0, Freshness.STALE if is_stale else None)
+    hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
+    body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
+    size = len(body) / CHARACTERS_PER_TOKEN
+    language = str(hit.document.fields["language"])
+    short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
+
+    def shrink(room: float) -> list[Step]:
+        if language:
+            steps = _shortened_texts(body, language, min(size / 2, request.max_tokens * SHORTENED_SHARE), request)
+        else:
+            passages = (excerpt(body, frozenset(), room * share * CHARACTERS_PER_TOKEN) for share in SHRINK_SHARES)
+            steps = [Step(Detail.WINDOW, text=passage) for passage in passages if passage and passage != body]
+        return steps + ([Step(Detail.LINE, text=short)] if short != body else [])
+
+    return Candidate(hit, hit.score, size, 0, lambda: [Step(Detail.FULL, text=body)], shrink=shrink)
+
+
+def _shortened_texts(body: str, language: str, most: float, request: AssembleRequest) -> list[Step]:
+    """The ways to shorten code that came as text."""
+    lines, steps = Lines("", tuple(body.split("\n"))), []
+    for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
+        pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
+        pieces += [(remark.start, remark.text) for remark in step.remarks]
+        steps.append(Step(Detail.WINDOW, text="\n".join(text for _, text in sorted(pieces))))
+    return steps
+
+
+def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: Place, language: str) -> Hit:
+    part = place.part
+    title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
+    if location is not None and entity.type in WHOLE_FILES:
+        title = location.path
+    role = _ROLES.get(entity.type, part.role if part is not None else Role.TEXT)
+    if location is None and place.freshness is Freshness.STALE:
+        title = f"{title} (as given, not as in {entity.path})"
+    fields = {
+        **entity.fields,
+        "type": entity.type or kind.value,
+        "language": language,
+        "name": entity.name,
+        "summary": part.summary if part is not None else "",
+        **({"freshness": place.freshness} if place.freshness is not None else {}),
+        **({"sources": list(entity.sources)} if entity.sources else {}),
+        **({"twins": list(entity.twins)} if entity.twins else {}),
+    }
+    signature = part.signature if part is not None else ""
+    document = Document(entity.id, kind, title, "", location, role, signature, fields=fields)
+    span = Span(place.start, place.end, -RANK_STEP * rank)
+    return Hit(document, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank))
+
+
+def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
+    """Import lines of a file, shown only beside the code that uses them, and next to it in rank."""
+    document = Document(
+        f"{leader.kind}:{lines.path}#L{start}-{end}",
+        leader.kind,
+        "",
+        "",
+        Location(lines.path, start, end, lines.content_hash),
+        Role.GAP,
+        fields={"type": "import", "language": leader.document.fields.get("language", "")},
+    )
+    value = leader.value - RANK_STEP / 4
+    hit = Hit(document, leader.hit.relevance, value, (Span(start, end, value),))
+    steps = [Step(Detail.FULL, ((start, end),))]
+    return Candidate(hit, value, lines_size(lines, start, end), start, lambda: steps, leader=leader)

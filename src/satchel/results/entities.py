@@ -1,0 +1,308 @@
+"""Search results from anywhere as entities that can be trusted, and where each entity is in its file as it is now.
+
+A result is a mapping or an object. Its entity is under `entity` (or is the result itself, or the document of one of our
+own hits); a name may be written as here or in camel case; a location may be in the entity or in its metadata. What is
+wrong with a result becomes a named note.
+
+Whoever gave the entity looked at some earlier state of the file. Its lines are believed where the file agrees: the
+content is there, or the name is. Otherwise the content is looked for, then the definition by its name. An entity that
+is nowhere in the file is shown by the content that was given, marked stale.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from satchel.clean import clean_field, clean_text
+from satchel.redact import redact
+from satchel.types import Failure, Freshness, Outline, Part
+
+SOURCE = "given results"
+"""The source that notes about results name."""
+
+ASSUMED_LINES = 50
+"""How far an entity without an end reaches where no definition tells, as the specification has it."""
+
+LEAST_MATCHED = 30
+"""Characters that a text of one line needs before it is looked for elsewhere in the file: `}` is everywhere."""
+
+WHOLE_FILES = frozenset({"file", "module"})
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "entity_id", "entityId"),
+    "name": ("name", "title"),
+    "qualified_name": ("qualified_name", "qualifiedName"),
+    "type": ("type", "role", "kind"),
+    "content": ("content", "body"),
+    "summary": ("summary",),
+    "path": ("file_path", "filePath", "path", "file"),
+    "start": ("start_line", "startLine", "line"),
+    "end": ("end_line", "endLine"),
+}
+
+_VAGUE_ROLES = frozenset({"record", "text", "gap"})
+"""Roles that say less than the kind of the document does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One entity, clean and redacted. `start` and `end` are 0 where they are missing; `score` is finite.
+
+    `sources` are the searches that returned it, `twins` the ids of the results that were the same entity. `fields` is
+    what the kind of a record defines.
+    """
+
+    id: str
+    name: str
+    qualified_name: str
+    type: str
+    content: str
+    summary: str
+    path: str
+    start: int
+    end: int
+    score: float
+    sources: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """How a note names it."""
+        return self.qualified_name or self.name or self.path or self.id
+
+
+def read_results(results: Iterable[object], allow: Sequence[str] = ()) -> tuple[list[Entity], list[Failure]]:
+    """The distinct entities of the results, best score first (ties in the order of the results), and notes.
+
+    `allow` are regular expressions of texts that look like secrets but are not.
+    """
+    notes: list[Failure] = []
+    distinct: dict[tuple[object, ...], Entity] = {}
+    for number, result in enumerate(results, 1):
+        entity = _Reader(result, number, allow, notes).entity()
+        if entity is not None:
+            key = _identity(entity)
+            distinct[key] = _merged(distinct[key], entity) if key in distinct else entity
+    return _with_distinct_ids(sorted(distinct.values(), key=lambda entity: -entity.score)), notes
+
+
+def _identity(entity: Entity) -> tuple[object, ...]:
+    """Equal for results that mean one entity: the same place and name in a file, else the same id or text."""
+    if entity.path and (entity.start or entity.name):
+        return ("place", entity.path, entity.start, entity.qualified_name or entity.name, entity.type)
+    return ("id", entity.id) if entity.id else ("text", entity.name, entity.content)
+
+
+def _merged(first: Entity, again: Entity) -> Entity:
+    best, other = (first, again) if first.score >= again.score else (again, first)
+    twins = tuple(twin for twin in dict.fromkeys((*best.twins, other.id, *other.twins)) if twin not in ("", best.id))
+    return replace(best, sources=tuple(dict.fromkeys((*first.sources, *again.sources))), twins=twins)
+
+
+def _with_distinct_ids(entities: Iterable[Entity]) -> list[Entity]:
+    """The entities with ids that differ, because items are told apart by their ids."""
+    seen: dict[str, int] = {}
+    rows = []
+    for entity in entities:
+        named = entity.qualified_name or entity.name
+        place = f"{entity.path}::{named}" if entity.path else named
+        identity = entity.id or f"{entity.type or 'entity'}:{place}"
+        seen[identity] = seen.get(identity, 0) + 1
+        rows.append(replace(entity, id=identity if seen[identity] == 1 else f"{identity}~{seen[identity]}"))
+    return rows
+
+
+class _Reader:
+    """Reads one result. What it cannot use becomes a note with the number of the result."""
+
+    def __init__(self, result: object, number: int, allow: Sequence[str], notes: list[Failure]) -> None:
+        entity = _get(result, "entity")
+        self._is_hit = entity is None and _get(result, "document") is not None
+        entity = _get(result, "document") if entity is None else entity
+        self._result = result
+        self._entity = result if entity is None else entity
+        self._places = (self._entity, _get(self._entity, "location"), _get(self._entity, "metadata"))
+        self._number, self._allow, self._notes = number, allow, notes
+
+    def entity(self) -> Entity | None:
+        """The entity of the result, None where there is nothing in it to show."""
+        path, name = self._line("path", 1_000), self._line("name")
+        qualified = self._line("qualified_name")
+        content, summary = self._text("content"), self._text("summary")
+        if not (path or content.strip() or summary.strip() or self._is_hit):
+            self._note("it has neither a file nor content", "give file_path with start_line, or content")
+            return None
+        if self._is_hit and not path and not content:
+            content = name  # a hit on a record has its title only; whoever wants the body opens it
+        start, end = self._number_of("start"), self._number_of("end")
+        if end and end < start:
+            self._note(f"it ends on line {end}, before line {start} where it starts; the end is ignored")
+            end = 0
+        source = _get(self._result, "source")
+        return Entity(
+            self._line("id", 400),
+            name or qualified.rpartition("::")[2].rpartition(".")[2] or path.rpartition("/")[2],
+            qualified.rpartition("::")[2],
+            self._type(),
+            content,
+            summary,
+            path,
+            start,
+            end,
+            self._score(),
+            (clean_field(source),) if isinstance(source, str) and source else (),
+        )
+
+    def _type(self) -> str:
+        name = self._line("type").lower()
+        return str(_get(self._entity, "kind")) if self._is_hit and name in _VAGUE_ROLES else name
+
+    def _value(self, field: str) -> Any:
+        values = (_get(place, name) for place in self._places for name in _NAMES[field])
+        return next((value for value in values if value is not None), None)
+
+    def _line(self, field: str, limit: int = 200) -> str:
+        value = self._value(field)
+        if value is None or not isinstance(value, str | int | float):
+            return ""
+        return redact(clean_field(str(value), limit), self._allow)[0].strip()
+
+    def _text(self, field: str) -> str:
+        value = self._value(field)
+        return redact(clean_text(value)[0], self._allow)[0] if isinstance(value, str) else ""
+
+    def _number_of(self, field: str) -> int:
+        """The number of a line, 0 where there is none or it is impossible."""
+        value = self._value(field)
+        if value is None:
+            return 0
+        number = int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+        if not _is_finite(number) or number != int(number) or number < 1:
+            self._note(f"its {field} line is {clean_field(repr(value), 40)}, lines count from 1; it is ignored")
+            return 0
+        return int(number)
+
+    def _score(self) -> float:
+        # The score of a hit of ours ranks within its kind only; its relevance is absolute.
+        names = ("relevance", "score") if self._is_hit else ("score", "relevance")
+        value = next((score for score in (_get(self._result, name) for name in names) if score is not None), None)
+        if value is not None and not _is_finite(value):
+            self._note(f"its score is {clean_field(repr(value), 40)}, not a finite number; it ranks as 0")
+            return 0.0
+        return 0.0 if value is None else float(value)
+
+    def _note(self, message: str, hint: str = "") -> None:
+        self._notes.append(Failure(SOURCE, f"result {self._number}: {message}", hint))
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _get(thing: object, name: str) -> Any:
+    """A value of a mapping or an attribute of an object, None where there is none."""
+    if type(thing) is dict:  # the usual case, and far cheaper to tell than a mapping
+        return thing.get(name)
+    if thing is None or isinstance(thing, str | int | float):
+        return None
+    return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+
+
+def value_of(result: object, *names: str) -> Any:
+    """The value of the first of these names that a result has, itself or in its `metadata`."""
+    values = (_get(place, name) for name in names for place in (result, _get(result, "metadata")))
+    return next((value for value in values if value is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Lines (from 1) of the file as it is now, and the definition that they are, if they are one."""
+
+    start: int
+    end: int
+    freshness: Freshness | None = None
+    part: Part | None = None
+
+
+def relative_path(path: str, root: Path) -> str:
+    """A path below the root, with forward slashes. A path that leads outside is unchanged: reading refuses it."""
+    if path.startswith("/"):
+        for base in (str(root), str(root.resolve())):
+            if path.startswith(f"{base}/"):
+                return posixpath.normpath(path[len(base) + 1 :])
+        return path
+    return posixpath.normpath(path)
+
+
+def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | str:
+    """Where the entity is in the file, or why its lines cannot be told."""
+    last = len(lines) - 1 if lines and not lines[-1] else len(lines)
+    if entity.type in WHOLE_FILES and not entity.start:
+        return Place(1, max(last, 1))
+    named = _named(entity, outline.parts)
+    starts = _content_starts(entity, lines)
+    moved = _moved(entity, starts, named)
+    if not entity.start:
+        return "has no such definition, and no lines were given" if moved is None else replace(moved, freshness=None)
+    if entity.start > last:
+        return moved or f"has only {last} lines, not the line {entity.start} of {entity.label}"
+    end = min(entity.end or _end(entity.start, outline.parts), last)
+    as_given = Place(entity.start, end, None, _at(entity.start, outline.parts))
+    if entity.start in starts:
+        return as_given
+    has_code = "\n" in entity.content.strip()
+    if not starts and not has_code:
+        # Nothing but the name can be checked: a content of one line may be a description.
+        simple = entity.name.rpartition(".")[2]
+        if named is not None and named.start <= end and entity.start <= named.end:
+            return replace(as_given, part=named)
+        if any(simple in line for line in lines[entity.start - 1 : end]):
+            return as_given
+    if moved is not None:
+        return moved
+    return f"no longer has {entity.label}" if has_code else as_given
+
+
+def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place | None:
+    """The place of the content, or the definition of that name with what is its body now."""
+    if starts:
+        return Place(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
+    freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
+    return Place(named.start, named.end, freshness, named) if named is not None else None
+
+
+def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
+    """The lines where the content of the entity begins in the file, blanks at both ends of lines aside."""
+    wanted = [line.strip() for line in entity.content.strip("\n").split("\n")]
+    if len(wanted) < 2 and len(wanted[0]) < LEAST_MATCHED:
+        return []
+    stripped = [line.strip() for line in lines]
+    return [
+        number
+        for number, line in enumerate(stripped, 1)
+        if line == wanted[0] and stripped[number - 1 : number - 1 + len(wanted)] == wanted
+    ]
+
+
+def _named(entity: Entity, parts: Sequence[Part]) -> Part | None:
+    """The definition of that name, the nearest where several have it."""
+    full = (entity.qualified_name or entity.name).replace("::", ".").replace("#", ".")
+    simple = full.rpartition(".")[2]
+    exact = [part for part in parts if part.name and part.name == full]
+    alike = exact or [part for part in parts if simple and part.name.rpartition(".")[2] == simple]
+    return min(alike, key=lambda part: abs(part.start - entity.start), default=None)
+
+
+def _end(start: int, parts: Sequence[Part]) -> int:
+    return next((part.end for part in parts if part.start <= start <= part.end and part.name), start + ASSUMED_LINES)
+
+
+def _at(start: int, parts: Sequence[Part]) -> Part | None:
+    """The first definition around this line."""
+    return next((part for part in parts if part.name and part.start <= start <= part.end), None)

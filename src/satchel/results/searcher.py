@@ -1,0 +1,230 @@
+"""`Searcher`: one question to one kind of knowledge, as the first specification of the assembler has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from satchel import logs, outside
+from satchel.assemble.items import record_metadata
+from satchel.errors import UsageError
+from satchel.results.shapes import Finding
+from satchel.sources.experiences import shown_record
+from satchel.types import CONTEXT_TYPES, Hit, Role
+from satchel.vocabulary import Axis, parse_choice
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+
+SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
+"""Context type -> the method of a searcher that answers for it."""
+
+MORE_CODE = 8
+"""Results that are searched for each one wanted where language or type leave some out."""
+
+
+class SearchMode(StrEnum):
+    """Whether a search compares meaning, words, or both."""
+
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    HYBRID = "hybrid"
+
+
+_STRATEGIES: Mapping[SearchMode, tuple[str, ...]] = {
+    SearchMode.SEMANTIC: ("dense",),
+    SearchMode.KEYWORD: ("lexical", "names", "history", "graph"),
+    SearchMode.HYBRID: (),
+}
+
+_BY_WORDS_ALONE = frozenset({"code", "commits", "docs"})
+"""Types without vectors: measured, they add nothing there. A semantic search of them compares words."""
+
+_VAGUE = frozenset({Role.RECORD, Role.TEXT, Role.GAP})
+"""Roles that say less than the kind does."""
+
+
+class Searcher:
+    """Searches one `Satchel`; without one, that of the current folder.
+
+    An empty query has no results. Results come best first. Filters that are None admit everything; times are seconds
+    since the epoch. Raises UsageError for impossible values; the message lists the possible ones.
+    """
+
+    def __init__(self, satchel: Satchel | None = None, *, now: float | None = None) -> None:
+        """Recency is measured from `now` (seconds); default: the start of the day (UTC) of each search."""
+        self._satchel = satchel
+        self._opened: Satchel | None = None
+        self._now = now
+
+    @property
+    def satchel(self) -> Satchel:
+        """The engine that is searched, opened for the current folder when it is first needed."""
+        if self._satchel is not None:
+            return self._satchel
+        if self._opened is None:
+            from satchel.engine import Satchel
+
+            self._opened = Satchel.open(".")
+        return self._opened
+
+    def close(self) -> None:
+        """Close the engine if it was opened here."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    async def search_memories(
+        self,
+        query: str,
+        limit: int = 10,
+        search_mode: str = SearchMode.HYBRID,
+        *,
+        category: str | None = None,
+        min_importance: float | None = None,
+        **filters: Any,
+    ) -> list[Finding]:
+        """Memories, of one category and of at least an importance (0 to 1) if given."""
+        return await self._search(
+            "memories", query, limit, search_mode, category=category, min_importance=min_importance, **filters
+        )
+
+    async def search_code(
+        self,
+        query: str,
+        limit: int = 10,
+        search_mode: str = SearchMode.HYBRID,
+        *,
+        language: str | None = None,
+        unit_type: str | None = None,
+    ) -> list[Finding]:
+        """Parts of code files, in one language and of one type (`function`, `method`, `class`) if given."""
+        more = MORE_CODE if language or unit_type else 1
+        results = await self._search("code", query, limit * more, search_mode)
+        chosen = [row for row in results if unit_type in (None, row.type)]
+        return [row for row in chosen if language in (None, row.metadata["language"])][:limit]
+
+    async def search_experiences(
+        self,
+        query: str,
+        axis: str = Axis.FULL,
+        domain: str | None = None,
+        strategy: str | None = None,
+        outcome: str | None = None,
+        limit: int = 10,
+        search_mode: str = SearchMode.HYBRID,
+        **filters: Any,
+    ) -> list[Finding]:
+        """Experiences by one of their sides: `full`, `strategy`, `surprise` or `root_cause`."""
+        side = parse_choice(Axis, axis, "axis")
+        return await self._search(
+            "experiences", query, limit, search_mode, axis=side, domain=domain, strategy=strategy, outcome=outcome,
+            **filters,
+        )  # fmt: skip
+
+    async def search_values(
+        self,
+        query: str,
+        limit: int = 5,
+        search_mode: str = SearchMode.HYBRID,
+        *,
+        axis: str | None = None,
+        domain: str | None = None,
+        strategy: str | None = None,
+        **filters: Any,
+    ) -> list[Finding]:
+        """Values, from the experiences of one axis, domain or strategy if given."""
+        return await self._search(
+            "values", query, limit, search_mode, axis=axis, domain=domain, strategy=strategy, **filters
+        )
+
+    async def search_commits(
+        self,
+        query: str,
+        author: str | None = None,
+        since: float | None = None,
+        limit: int = 10,
+        search_mode: str = SearchMode.HYBRID,
+        *,
+        until: float | None = None,
+    ) -> list[Finding]:
+        """Commits, by an author (a part of the name or address) and from a span of time if given."""
+        return await self._search("commits", query, limit, search_mode, author=author, since=since, until=until)
+
+    async def search_docs(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
+        """Sections of documents."""
+        return await self._search("docs", query, limit, search_mode)
+
+    async def search_notes(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
+        """Notes."""
+        return await self._search("notes", query, limit, search_mode)
+
+    async def search_conversations(
+        self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID, **filters: Any
+    ) -> list[Finding]:
+        """Exchanges of conversations."""
+        return await self._search("conversations", query, limit, search_mode, **filters)
+
+    async def search_contexts(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
+        """Context files and instruction files."""
+        return await self._search("contexts", query, limit, search_mode)
+
+    async def _search(self, type_: str, query: str, limit: int, search_mode: str, **filters: Any) -> list[Finding]:
+        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
+
+        mode = parse_choice(SearchMode, search_mode, "search mode")
+        if limit < 1:
+            raise UsageError(f"limit is {limit}: give at least 1")
+        if not query.strip():
+            return []
+        wanted = {name: value for name, value in filters.items() if value is not None}
+        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, wanted)
+
+    def _search_now(
+        self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]
+    ) -> list[Finding]:
+        satchel = self.satchel
+        if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.embedder is None):
+            logs.warning("no vectors to search by: the words answer", type=type_)
+            mode = SearchMode.HYBRID
+        hits = satchel.search(
+            query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode], min_score=0.0
+        )
+        return [_finding(hit, satchel) for hit in hits]
+
+
+def _finding(hit: Hit, satchel: Satchel) -> Finding:
+    """A hit with its content as it was indexed; an experience shows all of its sides."""
+    document, location = hit.document, hit.document.location
+    kind, allow = document.kind.value, satchel.settings.redact_allow
+    text = satchel.store_of(document.kind).text(int(document.fields["bundle"]))
+    if location is None:
+        content = outside.text(shown_record(document.kind, document.fields, text), allow)
+        metadata = record_metadata(document.id, document.fields, document.created)
+        return Finding(
+            document.id, kind, kind, document.title, content, hit.relevance, metadata=metadata, signals=hit.signals
+        )
+    place: dict[str, Any] = {
+        "file_path": location.path,
+        "start_line": location.start_line,
+        "end_line": location.end_line,
+    }
+    metadata = {
+        **place,
+        "language": document.fields.get("language", ""),
+        "qualified_name": document.title,
+        "signature": document.signature,
+    }
+    return Finding(
+        document.id,
+        kind,
+        kind if document.role in _VAGUE else document.role.value,
+        document.title,
+        outside.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
+        hit.relevance,
+        metadata=metadata,
+        signals=hit.signals,
+        **place,
+    )

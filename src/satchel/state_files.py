@@ -1,0 +1,166 @@
+"""Files in the user's folders that several processes share: locked, read with a limit, appended to, replaced, pruned.
+
+Every function raises OSError where the disk refuses. Locks are advisory; the kernel releases them when their holder
+ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import get_ident
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: of two changes at the same moment, one may be lost
+    fcntl = None  # type: ignore[assignment]
+
+HAS_LOCKS = fcntl is not None
+
+POLL_SECONDS = 0.005
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Flags for opening a file so that neither a link is followed nor a child process inherits it."""
+
+
+class UnusableFileError(OSError):
+    """The path leads to something other than a regular file, or the file exceeds the limit."""
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and those above it for the user alone, as far as they are missing."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def read(path: Path, limit: int | None = None) -> bytes | None:
+    """Return the contents of a file, or None if there is none. Never follows a link or waits for a pipe.
+
+    Raises UnusableFileError for a file of more than `limit` bytes, and for anything that is not a file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
+    except FileNotFoundError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UnusableFileError(errno.EINVAL, "no regular file", str(path))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            raw = file.read() if limit is None else file.read(limit + 1)
+    finally:
+        os.close(descriptor)
+    if limit is not None and len(raw) > limit:
+        raise UnusableFileError(errno.EFBIG, f"more than {limit:,} bytes", str(path))
+    return raw
+
+
+def append(
+    path: Path, raw: bytes, *, most: int | None = None, kept: int = 0, wait_seconds: float | None = None
+) -> None:
+    """Add whole lines to a file; all of them or, on a full disk, none.
+
+    If the file then has more than `most` bytes, only the newest `kept` bytes of whole lines remain. A process that has
+    waited `wait_seconds` for the lock of the folder writes without it.
+    """
+    make_folder(path.parent)
+    with locked(path.parent, wait_seconds):
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NO_LINK, 0o600)
+        try:
+            before = os.fstat(descriptor).st_size
+            try:
+                _write(descriptor, raw)
+            except OSError:
+                os.ftruncate(descriptor, before)
+                raise
+        finally:
+            os.close(descriptor)
+        if most is not None and before + len(raw) > most:
+            replace(path, path.read_bytes()[-kept:].partition(b"\n")[2])
+
+
+def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Put a file in place as a whole: readers see the old contents or the new ones, also after a crash.
+
+    With `durable` the contents are on the disk before they take the place of the old ones.
+    """
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
+    unfinished.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode)
+        try:
+            _write(descriptor, raw)
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        unfinished.chmod(mode)  # whatever the mask of the process allows
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write(descriptor: int, raw: bytes) -> None:
+    if os.write(descriptor, raw) < len(raw):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextlib.contextmanager
+def locked(path: Path, wait_seconds: float | None = None) -> Iterator[bool]:
+    """Lock a folder, or a lock file that is created where it is missing; yields whether the lock was obtained.
+
+    Without `wait_seconds` it waits for as long as another process keeps the lock.
+    """
+    if fcntl is None:
+        yield True
+        return
+    flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
+    descriptor = os.open(path, flags | NO_LINK, 0o600)
+    try:
+        yield _wait_for_lock(descriptor, wait_seconds)
+    finally:
+        os.close(descriptor)
+
+
+def _wait_for_lock(descriptor: int, wait_seconds: float | None) -> bool:
+    deadline = None if wait_seconds is None else time.monotonic() + wait_seconds
+    while not try_lock(descriptor):
+        if deadline is not None and time.monotonic() >= deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def try_lock(descriptor: int, *, is_shared: bool = False) -> bool:
+    """Lock an open file if no other process keeps it locked. True where the system or file system has no locks."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # some network file systems have no locks
+    return True
+
+
+def prune_older(folder: Path, seconds: float) -> None:
+    """Delete the files in a folder that were last changed more than so many seconds ago."""
+    oldest = time.time() - seconds
+    with contextlib.suppress(FileNotFoundError):
+        for path in folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+
+
+def prune_surplus(folder: Path, pattern: str, most: int) -> None:
+    """Delete the oldest matching files of a folder, down to half of `most`, if there are `most` or more."""
+    paths = sorted(folder.glob(pattern), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    for path in paths[: len(paths) - most // 2] if len(paths) >= most else ():
+        path.unlink(missing_ok=True)

@@ -1,0 +1,174 @@
+"""Middleware that every request passes before a route sees it, and every response on its way out.
+
+It checks in this order, each with a response of its own: the target, the Host, the Origin, the credentials, the content
+type and the size. A refused request has no effect, and no route is reachable another way, unknown paths, the page and
+`/mcp` included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from satchel.web.access import Access, Origins
+from satchel.web.error_responses import (
+    NOT_SIGNED_IN,
+    SLOW_BODY,
+    WRONG_CONTENT,
+    WRONG_HOST,
+    WRONG_ORIGIN,
+    WRONG_TARGET,
+    Refusal,
+    too_large,
+)
+
+BODY_SECONDS = 10.0
+"""A body that has not arrived by then is not coming: on one machine two megabytes take milliseconds."""
+
+TICKET_PARAMETER = "token"
+"""Of the link that is printed: `/?token=...`."""
+
+JSON = "application/json"
+
+OWN_SITES = frozenset({"same-origin", "none"})
+"""What a browser says of a request that our page makes (same-origin) or that a person types (none)."""
+
+SAFE_HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+"""On every answer, refusals included: nothing of it runs elsewhere, is framed, or stays in a cache."""
+
+
+class Middleware:
+    """Wraps the application; made once for a server."""
+
+    def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int) -> None:
+        self._app = app
+        self._origins = origins
+        self._access = access
+        self._body_bytes = body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request in, or answer why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # no route of ours is a web socket
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SAFE_HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        headers = Headers(scope=scope)
+        refusal = self._unknown_name(scope, headers)
+        if refusal is None and (ticket := _ticket(scope)) is not None:
+            await self._signed_in(ticket, headers)(scope, receive, send_safely)
+            return
+        refusal = refusal or self._unknown_person(headers) or _wrong_content(scope, headers)
+        if refusal is None and scope["method"] == "POST":
+            body = await self._body(headers, receive)
+            if isinstance(body, Refusal):
+                refusal = body
+            else:
+                receive = _replayed(body, receive)
+        if refusal is not None:
+            await answer(refusal)(scope, receive, send_safely)
+            return
+        await self._app(scope, receive, send_safely)
+
+    def _unknown_name(self, scope: Scope, headers: Headers) -> Refusal | None:
+        if not scope["path"].startswith("/"):  # a whole address in the request line would win over the Host
+            return WRONG_TARGET
+        hosts, origins, sites = (headers.getlist(name) for name in ("host", "origin", "sec-fetch-site"))
+        if len(hosts) != 1 or not self._origins.is_host(hosts[0]):
+            return WRONG_HOST
+        if not all(self._origins.is_own(origin) for origin in origins) or not OWN_SITES.issuperset(sites):
+            return WRONG_ORIGIN
+        return None
+
+    def _unknown_person(self, headers: Headers) -> Refusal | None:
+        if self._access.is_bearer(headers.get("authorization", "")) or self._is_session(headers):
+            return None
+        return NOT_SIGNED_IN
+
+    def _is_session(self, headers: Headers) -> bool:
+        return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))
+
+    def _signed_in(self, ticket: str, headers: Headers) -> Response:
+        """The way from the link to the page. Whoever is in already may follow the link again."""
+        cookie = self._access.redeem(ticket)
+        if cookie is None and not self._is_session(headers):
+            return answer(NOT_SIGNED_IN)
+        return Response(status_code=303, headers={"Location": "/"} | ({"Set-Cookie": cookie} if cookie else {}))
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes | Refusal:
+        """The whole body, bounded in bytes and time; empty where the client went away."""
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared) > self._body_bytes:
+            return too_large(self._body_bytes)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    if len(body) > self._body_bytes:
+                        return too_large(self._body_bytes)
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            return SLOW_BODY
+
+
+def answer(refusal: Refusal) -> Response:
+    """A refusal as a response."""
+    return Response(refusal.body, refusal.status, dict(refusal.headers), JSON)
+
+
+def _ticket(scope: Scope) -> str | None:
+    """The ticket in the address of the page, where there is one."""
+    if scope["method"] != "GET" or scope["path"] != "/":
+        return None
+    given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(TICKET_PARAMETER)
+    return None if given is None else given[0]
+
+
+def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
+    """A form and a text are what pages of other sites may send without asking; JSON is not among it."""
+    if scope["method"] != "POST":
+        return None
+    kinds = [given.partition(";")[0].strip().lower() for given in headers.getlist("content-type")]
+    return None if kinds == [JSON] else WRONG_CONTENT
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body that was read, then what really comes: a client that goes away."""
+    is_given = False
+
+    async def replay() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay

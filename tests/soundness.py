@@ -1,0 +1,188 @@
+"""Checks of a store file: whether it keeps its own rules, and its contents without the numbers of its rows.
+
+A check takes a second or more for a large index.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+
+from satchel.store.lexicon import Field, Lexicon, Segment
+from satchel.store.segments import FIELDS, IntArray, decode_columns, decode_postings
+from satchel.store.sqlite.connection import rows
+
+MOST_FAULTS = 20
+"""Faults that are listed; one is enough to build an index again."""
+
+# Each finds rows that point at nothing, or that nothing points at.
+_BROKEN_LINKS: Mapping[str, str] = {
+    "a bundle without text": "SELECT key FROM bundles WHERE id NOT IN (SELECT bundle FROM texts)",
+    "a text without bundle": "SELECT bundle FROM texts WHERE bundle NOT IN (SELECT id FROM bundles)",
+    "a document without bundle": "SELECT row FROM documents WHERE bundle NOT IN (SELECT id FROM bundles)",
+    "a bundle without all of its documents": (
+        "SELECT key FROM bundles WHERE last_document - first_document + 1 != "
+        "(SELECT count(*) FROM documents WHERE bundle = bundles.id AND row BETWEEN first_document AND last_document)"
+    ),
+    "a document outside its bundle": (
+        "SELECT row FROM documents JOIN bundles ON bundle = id WHERE row NOT BETWEEN first_document AND last_document"
+    ),
+    "a definition without document": ("SELECT name FROM definitions WHERE document NOT IN (SELECT row FROM documents)"),
+    "an edge without source": (
+        "SELECT target FROM edges WHERE source NOT IN (SELECT row FROM documents) "
+        "AND source NOT IN (SELECT first_document FROM bundles)"
+    ),
+    "a bundle without segment": "SELECT key FROM bundles WHERE segment NOT IN (SELECT id FROM segments)",
+    "a bundle in a segment of another kind": (
+        "SELECT key FROM bundles JOIN segments ON segments.id = segment WHERE segments.kind != bundles.kind"
+    ),
+    "postings without segment": "SELECT DISTINCT segment FROM postings WHERE segment NOT IN (SELECT id FROM segments)",
+    "a file both indexed and skipped": (
+        "SELECT path FROM skipped WHERE path IN (SELECT key FROM bundles WHERE kind IN ('code', 'doc'))"
+    ),
+}
+
+
+def faults(connection: apsw.Connection) -> list[str]:
+    """What is wrong with a store, empty if nothing is; at most `MOST_FAULTS`. Reads one state and changes nothing."""
+    found: list[str] = []
+    with connection:
+        found += [str(row[0]) for row in rows(connection, f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
+        for what, query in _BROKEN_LINKS.items():
+            found += [f"{what}: {row[0]}" for row in rows(connection, f"{query} LIMIT {MOST_FAULTS}")]
+        for kind in _kinds(connection):
+            found += _wrong_words(connection, kind)
+            found += _wrong_segments(connection, kind)
+    return found[:MOST_FAULTS]
+
+
+def _kinds(connection: apsw.Connection) -> list[str]:
+    return [row[0] for row in rows(connection, "SELECT DISTINCT kind FROM segments ORDER BY kind")]
+
+
+def _wrong_words(connection: apsw.Connection, kind: str) -> Iterator[str]:
+    """Where the words of one kind do not agree with its rows."""
+    lexicon, positions = _lexicon(connection, kind)
+    hidden: dict[int, int] = dict(rows(connection, "SELECT id, hidden FROM bundles WHERE kind = ?", (kind,)))
+    yield from (f"{kind} {bundle} has no words" for bundle in sorted(hidden.keys() - positions.keys()))
+    wrong = [bundle for bundle, place in positions.items() if lexicon.live_bundle[place] == bool(hidden[bundle])]
+    yield from (f"{kind} {bundle} is found though hidden, or the other way round" for bundle in wrong)
+    count = "SELECT count(*), coalesce(sum(last_document - first_document + 1), 0) FROM bundles WHERE NOT hidden"
+    ((bundles, documents),) = rows(connection, f"{count} AND kind = ?", (kind,))
+    if (bundles, documents) != (lexicon.bundle_count, lexicon.document_count):
+        found = f"{lexicon.bundle_count} bundles with {lexicon.document_count} documents"
+        yield f"{kind} has words of {found}, but rows of {bundles} with {documents}"
+
+
+def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
+    """Where a segment does not agree with itself."""
+    for segment, windows, blob in rows(connection, "SELECT id, windows, columns FROM segments WHERE kind = ?", (kind,)):
+        columns = decode_columns(blob)
+        sizes = (len(columns.window_document), len(columns.document_row), len(columns.bundle_id))
+        if windows != sizes[0]:
+            yield f"segment {segment} says that it has {windows} windows, but it has {sizes[0]}"
+        for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
+            fields = zip(decode_postings(body), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
+            if any(field is not None and _is_wrong(field[0], size) for field, size in fields):
+                yield f"the postings of {term!r} in segment {segment} are out of range or out of order"
+
+
+def _is_wrong(units: IntArray, size: int) -> bool:
+    return bool(len(units)) and bool(units[-1] >= size or np.any(np.diff(units) <= 0))
+
+
+def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int, int]]:
+    """The words of a kind, and the place among them of every bundle that there is."""
+    segments = []
+    positions: dict[int, int] = {}
+    base = 0
+    select = "SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id"
+    for segment, blob, dead in rows(connection, select, (kind,)):
+        columns = decode_columns(blob)
+        segments.append(Segment(segment, columns, np.frombuffer(dead, dtype="<i8")))
+        ids = columns.bundle_id.tolist()
+        placed = rows(connection, "SELECT id, position FROM bundles WHERE segment = ?", (segment,))
+        positions |= {bundle: base + place for bundle, place in placed if ids[place : place + 1] == [bundle]}
+        base += len(ids)
+    return Lexicon(segments, lambda terms: _postings(connection, kind, terms)), positions
+
+
+def _postings(
+    connection: apsw.Connection, kind: str, terms: Sequence[str]
+) -> Iterator[tuple[str, int, list[Field | None]]]:
+    select = "SELECT segment, body FROM postings WHERE term = ? AND segment IN (SELECT id FROM segments WHERE kind = ?)"
+    for term in terms:
+        for segment, body in rows(connection, select, (term, kind)):
+            yield term, segment, decode_postings(body)
+
+
+def contents(connection: apsw.Connection) -> dict[str, Any]:
+    """Everything that search and answers can see, by keys and names: equal for two stores that say the same.
+
+    Left out are row numbers, segments, file times and the revision, which depend on how a store came to be.
+    """
+    said: dict[str, Any] = {}
+    with connection:
+        keys: dict[int, _Key] = {
+            bundle: (kind, key)
+            for bundle, kind, key in rows(connection, "SELECT id, kind, key FROM bundles WHERE NOT hidden")
+        }
+        documents: dict[int, _Document] = {
+            row: (*keys[bundle], *rest)
+            for row, bundle, *rest in rows(connection, "SELECT * FROM documents")
+            if bundle in keys
+        }
+        said["bundles"] = {keys[bundle]: rest for bundle, *rest in rows(connection, _BUNDLES)}
+        texts = rows(connection, "SELECT bundle, body FROM texts")
+        said["texts"] = {keys[bundle]: zlib.decompress(body).decode() for bundle, body in texts if bundle in keys}
+        said["documents"] = sorted(documents.values())
+        said["definitions"] = _named(rows(connection, "SELECT document, name, owner, line FROM definitions"), documents)
+        first = rows(connection, "SELECT first_document, id FROM bundles WHERE NOT hidden")
+        # The edges of an empty file start from a document that it does not have.
+        sources = {row: keys[bundle] for row, bundle in first} | documents
+        said["edges"] = _named(rows(connection, "SELECT source, type, target, weight FROM edges"), sources)
+        said["words"] = _words(connection, documents, keys)
+        said["skipped"] = sorted(rows(connection, "SELECT path, reason FROM skipped"))
+    return said
+
+
+_Key = tuple[str, str]
+_Document = tuple[Any, ...]
+_BUNDLES = """
+SELECT id, language, content_hash, size, line_count, secondary, title, tags, fields, created, importance, origin
+FROM bundles WHERE NOT hidden
+"""
+
+
+def _named(found: Sequence[tuple[Any, ...]], names: Mapping[int, _Document]) -> list[tuple[Any, ...]]:
+    """The rows with the name in place of the number that they start with; those without a name are left out."""
+    return sorted((*names[number], *rest) for number, *rest in found if number in names)
+
+
+def _words(
+    connection: apsw.Connection, documents: Mapping[int, _Document], keys: Mapping[int, _Key]
+) -> dict[tuple[str, str, str], list[tuple[Any, int]]]:
+    """Where every term occurs and how often: (kind, term, field) -> (place, count)."""
+    found: dict[tuple[str, str, str], list[tuple[Any, int]]] = {}
+    for kind in _kinds(connection):
+        lexicon, _ = _lexicon(connection, kind)
+        columns = lexicon.columns
+        in_documents = [documents.get(row) for row in columns.document_row.tolist()]
+        spans = (columns.window_document.tolist(), columns.window_start.tolist(), columns.window_end.tolist())
+        in_windows = [(in_documents[document], start, end) for document, start, end in zip(*spans, strict=True)]
+        in_bundles = [keys.get(bundle) for bundle in columns.bundle_id.tolist()]
+        places: tuple[Sequence[Any], ...] = (in_windows, in_documents, in_documents, in_bundles)
+        select = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
+        terms = [row[0] for row in rows(connection, select, (kind,))]
+        for term, postings in zip(terms, lexicon.postings(terms), strict=True):
+            for field, names in zip(FIELDS, places, strict=True):
+                units, counts = getattr(postings, field)
+                if len(units):
+                    found[(kind, term, field)] = sorted(
+                        (names[unit], count) for unit, count in zip(units.tolist(), counts.tolist(), strict=True)
+                    )
+    return found
