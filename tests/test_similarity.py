@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from satchel.similarity import SAME_PROSE, shingles, similarity
-from tests.evaluation import data_file
+from tests.eval_data import data_file
 
 
 def test_near_duplicates_of_prose_are_told_from_other_paragraphs() -> None:

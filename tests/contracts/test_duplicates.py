@@ -15,7 +15,7 @@ from satchel.learn.entries import Value
 from satchel.learn.records import value_bundle
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
-from tests.evaluation import data_file
+from tests.eval_data import data_file
 
 NOW = 1_800_000_000.0
 WIDE: Mapping[str, Any] = {"max_tokens": 20_000, "limit": 50, "min_score": 0.0, "now": NOW}

@@ -29,7 +29,7 @@ from satchel.learn.records import value_bundle
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View
-from tests.evaluation import data_file
+from tests.eval_data import data_file
 
 TOPIC = "marmalade"
 """The word that every planted text is asked for by."""

@@ -16,7 +16,7 @@ from satchel.rules.instructions import (
 )
 from satchel.rules.judge import Opinion, Verdict, WordJudge
 from satchel.rules.situation import make_situation
-from tests.evaluation import data_file
+from tests.eval_data import data_file
 from tests.rules.conftest import Write
 
 

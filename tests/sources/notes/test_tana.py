@@ -13,7 +13,7 @@ from satchel.errors import UsageError
 from satchel.sources.notes.note import field_lines
 from satchel.sources.notes.tana import UNTITLED, Workspace, read_nodes
 from satchel.types import EdgeType
-from tests.evaluation import data_file
+from tests.eval_data import data_file
 from tests.sources.notes.exports import export, field, node, notes_of, tagged
 
 CHILD, PARENT, REFERENCE, FIELD = EdgeType.CHILD, EdgeType.PARENT, EdgeType.REFERENCE, EdgeType.FIELD
