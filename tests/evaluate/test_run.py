@@ -171,7 +171,7 @@ def test_nothing_measured_is_no_measure(history: History, capfd: pytest.CaptureF
     data = json.loads(capfd.readouterr().out)
     assert (data["usable"], data["measures"]) == (0, {})
     assert run(["eval", "--root", str(history.root), "--max-tokens", "0"]) == 2
-    assert "max_tokens is 0" in capfd.readouterr().err
+    assert "--max-tokens is 0" in capfd.readouterr().err
 
 
 def test_a_repository_without_commits_has_no_fixes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
