@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from satchel.rules.judge import FAILS_BELOW, HOLDS_FROM, Verdict, WordJudge
-from satchel.rules.situation import make_situation
+from satchel.guidance.judge import FAILS_BELOW, HOLDS_FROM, Verdict, WordJudge
+from satchel.guidance.situation import make_situation
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -286,7 +286,9 @@ def orphans(home: Path) -> list[str]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            if ("satchel.index.worker" in command or " log " in command) and mark in (process / "environ").read_bytes():
+            if ("satchel.index.workers" in command or " log " in command) and mark in (
+                process / "environ"
+            ).read_bytes():
                 found.append(command)
         except OSError:  # it ended meanwhile
             continue

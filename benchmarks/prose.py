@@ -29,7 +29,7 @@ from typing import Any
 from satchel import Satchel, __version__
 from satchel.assemble.pipeline import CALIBRATED_FLOOR
 from satchel.search import rank_files
-from satchel.sources.headings import FINDERS
+from satchel.sources.docs import FINDERS
 
 PROJECTS = {"pallets/flask": ("flask", "docs"), "pytest-dev/pytest": ("pytest", "doc/en")}
 """Repository -> its folder in DIR, and the folder of its documentation there."""

@@ -32,15 +32,16 @@ from typing import Any
 from localization.dataset import load_instances
 from stopwatch import PeakMemory, fresh_home, lap, quantiles, run
 
-from satchel import Satchel, files
+from satchel import Satchel
 from satchel import text as words
 from satchel.config import Folders
-from satchel.keys import load_key
+from satchel.safety.keys import load_key
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.outline import outline_file
 from satchel.store.extract import extract
 from satchel.store.records import NewBundle
+from satchel.system import files
 from satchel.types import Kind, Outline
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

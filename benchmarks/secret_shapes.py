@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from satchel import __version__, files
-from satchel.clean import clean_text
-from satchel.file_contents import unwanted
+from satchel import __version__
 from satchel.index.walk import WalkOptions, walk
-from satchel.redact import redact
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_text
+from satchel.sources.file_contents import unwanted
+from satchel.system import files
 
 SEEDS = 20
 """Values of each kind: enough to meet the ones that begin or end with a separator."""

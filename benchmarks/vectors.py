@@ -29,10 +29,9 @@ from memory import data_folder, load, turns_of
 
 from satchel import Satchel, __version__
 from satchel.assemble.pipeline import CALIBRATED_FLOOR
-from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, built, weights_folder
+from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, WordPiece, built, weights_folder
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised
-from satchel.embed.wordpiece import WordPiece
 from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_documents
 from satchel.store import vectors as stored
 from satchel.types import Kind

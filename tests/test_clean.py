@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.clean import FIELD_LIMIT, clean_field, clean_text
+from satchel.safety.sanitize import FIELD_LIMIT, clean_field, clean_text
 
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=120)
 HOSTILE_TEXT = st.text(

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.clean import clean_field
 from satchel.config import PROJECT_NOTES, Folders, LoadedSettings, load_settings, user_file
 from satchel.errors import ConfigError
+from satchel.safety.sanitize import clean_field
 from satchel.settings import SETTINGS, Settings, attribute
 from satchel.types import CONTEXT_TYPES, Kind
 

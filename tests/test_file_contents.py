@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 
 from satchel import Satchel
 from satchel.assemble.render.frame import NOTICE
-from satchel.file_contents import is_generated, is_minified, is_saved_answer, unwanted
-from satchel.files import (
-    Skipped,
-    SkipReason,
-    decode,
-    escape_name,
-    is_odd_name,
-    is_secret_file,
-    read_text,
-)
 from satchel.operations.json import context_envelope
+from satchel.sources.file_contents import is_generated, is_minified, is_saved_answer, unwanted
+from satchel.system.files import Skipped, SkipReason, decode, escape_name, is_odd_name, is_secret_file, read_text
 from satchel.testing import TinyRepository
 
 TEXT = "eins\nzwei é 漢\n\nvier\f\x85\u2028fünf\n"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel import files
-from satchel.files import Skipped, SkipReason, read_bytes, read_text, stamp
+from satchel.system import files
+from satchel.system.files import Skipped, SkipReason, read_bytes, read_text, stamp
 
 KEY = b"a key of a test"
 LIMIT = 1_000_000

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from satchel import git as safe_git
 from satchel.errors import GitError
-from satchel.git import Repository, find_repository, head, repository_at, run, shallow_boundary, stream
 from satchel.index.walk import walk
 from satchel.sources.commits import diff_stat, read_commits, visible_commits
+from satchel.system import git as safe_git
+from satchel.system.git import Repository, find_repository, head, repository_at, run, shallow_boundary, stream
 from tests.repositories import commit, git, git_allowing_failure, git_bytes, new_repository
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import ConfigError
-from satchel.keys import KEY_BYTES, handle, load_key, nonce
+from satchel.safety.keys import KEY_BYTES, handle, load_key, nonce
 
 KEY = bytes(range(KEY_BYTES))
 ANY_TEXT = st.text(alphabet=st.characters(), max_size=60)
@@ -119,7 +119,7 @@ def test_a_nonce_depends_on_key_id_and_content() -> None:
 
 
 def test_a_nonce_that_occurs_in_the_content_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.keys.NONCE_DIGITS", 1)
+    monkeypatch.setattr("satchel.safety.keys.NONCE_DIGITS", 1)
     assert nonce(KEY, "a", "0123456 89") == "7"
 
 

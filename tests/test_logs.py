@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from satchel import logs
+from satchel.system import telemetry
 
 
 def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.warning("key not stored", path="a/b")
+    telemetry.warning("key not stored", path="a/b")
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "key not stored" in shown.err
@@ -19,7 +19,7 @@ def test_a_warning_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_program_that_set_the_log_up_decides_where_it_goes(log_lines: list[MutableMapping[str, Any]]) -> None:
-    logs.warning("source failed", source="docs")
+    telemetry.warning("source failed", source="docs")
     assert log_lines == [{"event": "source failed", "source": "docs", "log_level": "warning"}]
 
 

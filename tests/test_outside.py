@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel import outside
-from satchel.files import SkipReason
+from satchel.safety import sanitize
+from satchel.system.files import SkipReason
 from satchel.types import Document, Kind
 
 from .test_redact import TOKENS
@@ -25,39 +25,39 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 
 
 def test_a_text_loses_secrets_and_hidden_characters_and_keeps_its_lines() -> None:
-    assert outside.text(f"a\u200b\n{KEY}\n") == f"a\n{MARK}\n"
-    assert outside.counted_text(f"a\u200b\n{KEY}\n") == (f"a\n{MARK}\n", {"redacted": 1, "cleaned": 1})
-    assert outside.counted_text("a") == ("a", {})
-    assert outside.text(KEY, allow=["^ghp_"]) == KEY
+    assert sanitize.text(f"a\u200b\n{KEY}\n") == f"a\n{MARK}\n"
+    assert sanitize.counted_text(f"a\u200b\n{KEY}\n") == (f"a\n{MARK}\n", {"redacted": 1, "cleaned": 1})
+    assert sanitize.counted_text("a") == ("a", {})
+    assert sanitize.text(KEY, allow=["^ghp_"]) == KEY
 
 
 def test_a_line_is_redacted_before_it_is_cut() -> None:
-    cut = outside.line(f"{'x' * 20} {KEY}", limit=40)
+    cut = sanitize.line(f"{'x' * 20} {KEY}", limit=40)
     assert cut == f"{'x' * 20} [REDACTED:github-t…"
-    assert outside.line("a\nb\u202e") == "a b"
-    assert outside.line("") == ""
+    assert sanitize.line("a\nb\u202e") == "a b"
+    assert sanitize.line("") == ""
 
 
 @given(json_values)
 def test_every_text_inside_a_value_is_made_fit(given_value: Any) -> None:
-    fit = outside.value(given_value)
+    fit = sanitize.value(given_value)
     assert KEY not in repr(fit)
     assert "\u202e" not in str(fit)
-    assert outside.value(fit) == fit
+    assert sanitize.value(fit) == fit
 
 
 def test_a_value_that_is_nested_too_deeply_becomes_text() -> None:
     deep: Any = KEY
     for _ in range(20):
         deep = [deep]
-    assert KEY not in repr(outside.value(deep))
-    assert MARK in repr(outside.value(deep))
-    assert KEY not in repr(outside.document(Document("memory:1", Kind.MEMORY, "t", "", fields={"a": deep})))
+    assert KEY not in repr(sanitize.value(deep))
+    assert MARK in repr(sanitize.value(deep))
+    assert KEY not in repr(sanitize.document(Document("memory:1", Kind.MEMORY, "t", "", fields={"a": deep})))
 
 
 def test_a_document_that_is_fit_is_returned_as_it_is() -> None:
     document = Document("memory:1", Kind.MEMORY, "t", "", tags=("a",), fields={"author": "Ada", "files": ["a.py"]})
-    assert outside.document(document) is document
+    assert sanitize.document(document) is document
 
 
 @pytest.mark.parametrize("field", ["title", "body", "signature", "origin", "tags", "fields"])
@@ -65,7 +65,7 @@ def test_every_field_of_a_document_is_made_fit(field: str) -> None:
     said = f"by {KEY}\u202e"
     values: dict[str, Any] = {"title": "t", "body": "", field: said}
     values |= {"tags": (said,)} if field == "tags" else {"fields": {"author": [said]}} if field == "fields" else {}
-    fit = outside.document(Document("memory:1", Kind.MEMORY, **values))
+    fit = sanitize.document(Document("memory:1", Kind.MEMORY, **values))
     assert KEY not in repr(fit)
     assert MARK in repr(fit)
     assert "\u202e" not in repr(fit)
@@ -73,9 +73,9 @@ def test_every_field_of_a_document_is_made_fit(field: str) -> None:
 
 def test_paths_that_must_not_be_read_are_named_with_their_reason() -> None:
     paths = ["src/a.py", f"fixtures/{KEY}.json", "src/\u202eb.py", "src/é.py", "docs/👩\u200d👩.md"]
-    assert outside.unfit_paths(paths) == {
+    assert sanitize.unfit_paths(paths) == {
         f"fixtures/{KEY}.json": SkipReason.SECRET_FILE,
         "src/\u202eb.py": SkipReason.ODD_NAME,
     }
-    assert outside.unfit_path(".env") is SkipReason.SECRET_FILE
-    assert outside.unfit_path("src/a.py") is None
+    assert sanitize.unfit_path(".env") is SkipReason.SECRET_FILE
+    assert sanitize.unfit_path("src/a.py") is None

@@ -9,7 +9,7 @@ import pytest
 
 from satchel.config import Folders
 from satchel.errors import NoIndexError
-from satchel.roots import extraction_cache_path, find_root, index_path, memory_path
+from satchel.system.locations import extraction_cache_path, find_root, index_path, memory_path
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel import state_files
+from satchel.system import state_files
 
 WITHOUT_FCNTL = """
 import pathlib, sys
@@ -20,7 +20,7 @@ from satchel import state_files
 state_files.append(pathlib.Path(sys.argv[1]) / "state" / "lines", b"line\\n")
 with state_files.locked(pathlib.Path(sys.argv[1])) as is_ours:
     print(is_ours, state_files.HAS_LOCKS)
-print(len(satchel.keys.load_key(pathlib.Path(sys.argv[1]) / "state", {})))
+print(len(satchel.safety.keys.load_key(pathlib.Path(sys.argv[1]) / "state", {})))
 """
 
 

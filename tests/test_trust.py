@@ -12,9 +12,9 @@ import pytest
 
 from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.safety.trust import GUIDANCE_ORIGIN, distrust, is_trusted, trust, trust_of, trusted_roots
 from satchel.settings import SETTINGS
 from satchel.testing import TinyRepository
-from satchel.trust import GUIDANCE_ORIGIN, distrust, is_trusted, trust, trust_of, trusted_roots
 from satchel.types import Kind, Trust
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from satchel.assemble.views import as_blocks, as_sources
+    from satchel.assemble.shapes import as_blocks, as_sources
     from satchel.engine import Satchel
     from satchel.errors import ContextAssemblyError, InvalidContextTypeError
     from satchel.results.assembler import ContextAssembler
@@ -51,8 +51,8 @@ _HOMES = {
     "InvalidContextTypeError": "errors",
     "Satchel": "engine",
     "Searcher": "results.searcher",
-    "as_blocks": "assemble.views",
-    "as_sources": "assemble.views",
+    "as_blocks": "assemble.shapes",
+    "as_sources": "assemble.shapes",
     "create_context_aware_tools": "tools.aware",
 }
 

@@ -1,8 +1,4 @@
-"""Dataclasses as JSON and back: annotations say how each field is written and checked.
-
-`Annotated[str, text(1_000)]` is a text of at most 1,000 characters. Reading checks everything, because a file may come
-from elsewhere: a UsageError names the field, its value and its limit. Unknown keys are ignored.
-"""
+"""Records to JSON and back: one declaration of a field reads, checks and writes it."""
 
 from __future__ import annotations
 
@@ -17,6 +13,17 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 from satchel.errors import UsageError
 from satchel.vocabulary import parse_choice
+
+
+def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """A JSON object as text that can be written as UTF-8: letters as they are, unless one is half a surrogate pair."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
+
 
 MILLISECONDS = 3
 """Decimal digits of a second that JSON keeps."""

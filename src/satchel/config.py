@@ -1,10 +1,4 @@
-"""Where satchel keeps things, and which settings are in force and why.
-
-Later wins: defaults, the user's `satchel.toml`, the `.satchel.toml` of a repository (safe settings only), environment,
-flags. A repository is not trusted: whatever is wrong with its file becomes a note and changes nothing, so that a
-hostile one can neither break a command nor reach what is not its own. The user's own mistakes are errors that name
-the place, the value and what is allowed.
-"""
+"""The settings in force: files, environment and defaults, and the switch of the hooks."""
 
 from __future__ import annotations
 
@@ -14,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from satchel.clean import clean_field
 from satchel.errors import ConfigError
-from satchel.files import Skipped, SkipReason, read_bytes
-from satchel.setting import Setting
-from satchel.settings import SETTINGS, Settings, attribute
+from satchel.safety.sanitize import clean_field
+from satchel.settings import SETTINGS, Setting, Settings, attribute
+from satchel.system import state_files
+from satchel.system.files import Skipped, SkipReason, read_bytes
 from satchel.types import Failure
 
 __all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load_settings", "user_file"]
@@ -280,3 +274,35 @@ def _meant(key: str, known: Mapping[str, object] = SETTINGS) -> str:
 
 def _after_colon(text: str) -> str:
     return f": {text}" if text else ""
+
+
+TABLE, KEY = "hooks", "enabled"
+
+
+def toggle(path: Path, *, is_on: bool) -> Path:
+    """Write `enabled` in the table `hooks` of the settings file; returns the file that was written.
+
+    A file that is a link is written where it leads. Raises ConfigError for a file that cannot be understood, OSError
+    for one that cannot be written.
+    """
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    target = path.resolve()
+    try:
+        before = target.read_bytes().decode("utf-8")
+        document = tomlkit.parse(before)
+    except FileNotFoundError:
+        before, document = "", tomlkit.document()
+    except (UnicodeDecodeError, TOMLKitError) as error:
+        raise ConfigError(f"{path} cannot be understood: {error}") from error
+    table = document.setdefault(TABLE, tomlkit.table())
+    if not hasattr(table, "keys"):
+        raise ConfigError(f"{path}: {TABLE} is {table!r}, but must be a table")
+    table[KEY] = is_on
+    after = tomlkit.dumps(document)
+    if after != before:
+        state_files.make_folder(target.parent)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+        state_files.replace(target, after.encode("utf-8"), mode=mode)
+    return target

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from satchel import config, hook_log, state_files
+from satchel import config
 from satchel.errors import ConfigError, NoIndexError
-from satchel.roots import Places, locate
+from satchel.system import hook_log, state_files
+from satchel.system.locations import Places, locate
 
 OLDEST_PYTHON = (3, 11)
 
@@ -338,7 +339,7 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
 
 def check_trust(places: Places) -> Check:
     """Report whether instruction files of this root guide agents; either way is in order."""
-    from satchel.trust import FOLDER, is_trusted
+    from satchel.safety.trust import FOLDER, is_trusted
 
     if is_trusted(places.root, places.state):
         return ok("trust", f"instruction files are guidance (marked in {places.state / FOLDER})")

@@ -14,24 +14,24 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, overload
 
 from satchel import config
-from satchel import trust as trust_marks
 from satchel.open_root import INDEX_NAME as INDEX_NAME
 from satchel.open_root import AnyPath, OpenRoot, ShouldStop, never
-from satchel.roots import Places, locate
+from satchel.safety import trust as trust_marks
+from satchel.system.locations import Places, locate
 
 if TYPE_CHECKING:
-    from satchel.assemble.context_query import QueryResult
-    from satchel.assemble.graph.service import GraphService
-    from satchel.assemble.receipts.replay import Replay
-    from satchel.assemble.receipts.service import ReceiptService
     from satchel.assemble.request import AssembleRequest
+    from satchel.assemble.shapes import QueryResult
     from satchel.embed.protocol import Embedder
-    from satchel.index.report import Progress, VectorReport
-    from satchel.learn.capture import Captured
-    from satchel.learn.service import MemoryService
-    from satchel.rules.service import GuidanceService
+    from satchel.graph.service import GraphService
+    from satchel.guidance.service import GuidanceService
+    from satchel.index.options import Progress, VectorReport
+    from satchel.memory.capture import Captured
+    from satchel.memory.service import MemoryService
+    from satchel.receipts.replay import Replay
+    from satchel.receipts.service import ReceiptService
+    from satchel.safety.trust import TrustMark
     from satchel.search.git_views import GitViews
-    from satchel.trust import TrustMark
     from satchel.types import Context, Failure, Hit
 
 FEW_ROWS = 20
@@ -92,7 +92,7 @@ def clean(
 
     Raises NoIndexError, and LockedError while another process builds an index.
     """
-    from satchel.index.removal import remove_everything, remove_index
+    from satchel.index.status import remove_everything, remove_index
 
     folders = config.Folders.from_environment(os.environ if environ is None else environ)
     if everything:
@@ -153,28 +153,28 @@ class Satchel:
     @cached_property
     def receipts(self) -> ReceiptService:
         """Answers to requests, their handles and sessions, `expand`, `why` and the change that is under way."""
-        from satchel.assemble.receipts.service import ReceiptService
+        from satchel.receipts.service import ReceiptService
 
         return ReceiptService(self._root)
 
     @cached_property
     def memory(self) -> MemoryService:
         """Memories, experiences, values and conversations."""
-        from satchel.learn.service import MemoryService
+        from satchel.memory.service import MemoryService
 
         return MemoryService(self._root)
 
     @cached_property
     def guidance(self) -> GuidanceService:
         """Contexts and instruction files for a situation."""
-        from satchel.rules.service import GuidanceService
+        from satchel.guidance.service import GuidanceService
 
         return GuidanceService(self._root, self.receipts)
 
     @cached_property
     def graphs(self) -> GraphService:
         """Contexts around a topic or a node, over the relations of notes and code."""
-        from satchel.assemble.graph.service import GraphService
+        from satchel.graph.service import GraphService
 
         return GraphService(self._root, self.receipts)
 
@@ -293,7 +293,7 @@ class Satchel:
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
         """The results of `query` as a formatted context with a row for each; options as in `query_options`."""
-        from satchel.assemble.context_query import query_options, query_result
+        from satchel.assemble.shapes import query_options, query_result
 
         request = self.request(query, **query_options(**options))
         return query_result(self.answer(request, self.refresh() if refresh else ()))
@@ -332,7 +332,7 @@ class Satchel:
 
         A saved situation is asked as one. Raises UsageError for anything else than a saved context.
         """
-        from satchel.assemble.receipts.replay import Replay, differences, saved_request
+        from satchel.receipts.replay import Replay, differences, saved_request
 
         notes = self.refresh() if refresh and self.replays_tree(saved) else ()
         if "situation" in (saved.get("meta") or {}):
@@ -344,7 +344,7 @@ class Satchel:
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
         """Whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
-        from satchel.assemble.receipts.replay import is_of_the_tree
+        from satchel.receipts.replay import is_of_the_tree
 
         return is_of_the_tree(saved)
 
@@ -356,6 +356,6 @@ class Satchel:
 
     def run_captured(self, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
         """Run a command, passing its output on, and return what it says about its tests. Raises UsageError."""
-        from satchel.learn.capture import run_captured
+        from satchel.memory.capture import run_captured
 
         return run_captured(command, out, err)

@@ -12,26 +12,24 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel import config
 from satchel.errors import LockedError, StoreError
-from satchel.index.vectors import Vectors, shelves
-from satchel.keys import load_key
-from satchel.roots import Places, locate
+from satchel.index.vectors import IndexVectors, shelves
+from satchel.safety.keys import load_key
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
+from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
-from satchel.workspaces import Registry, WorkspaceType
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from satchel.assemble.gather import Workbench
-    from satchel.assemble.receipts.session import Account
     from satchel.assemble.source_lines import FileLines
     from satchel.embed.protocol import Embedder
-    from satchel.index.options import BuildOptions
-    from satchel.index.report import IndexReport, Progress
+    from satchel.index.options import BuildOptions, IndexReport, Progress
     from satchel.index.status import Status
-    from satchel.sources.line_counts import LineCounts
+    from satchel.receipts.session import Account
+    from satchel.sources.commits import LineCounts
 
 REFRESH_PAUSE_SECONDS = 2.0
 """A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
@@ -60,7 +58,7 @@ class OpenRoot:
         self.environ = environ
         self.is_vault = False
         self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
-        self.vectors: Vectors
+        self.vectors: IndexVectors
         self._memory_store: SqliteStore | None = None
         self._executor: ThreadPoolExecutor | None = None
         self._executor_guard = threading.Lock()
@@ -98,7 +96,7 @@ class OpenRoot:
         """Open a root that was located, with settings that were loaded before. Raises what `Satchel.open` raises."""
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
-        opened.vectors = Vectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
+        opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
         opened.is_vault = Registry(folders).type_of(places.root) is WorkspaceType.VAULT
         return opened
 
@@ -116,7 +114,7 @@ class OpenRoot:
     def memory_store(self) -> SqliteStore:
         """The durable memory file of all roots, of which the records of this repository and of all are in sight."""
         if self._memory_store is None:
-            from satchel.learn.scope import workspaces_in_sight
+            from satchel.memory.scope import workspaces_in_sight
 
             store = SqliteStore(self.places.memory, durable=True, workspaces=workspaces_in_sight(self.places))
             store.on_write = self.vectors.fill_quickly
@@ -142,7 +140,7 @@ class OpenRoot:
     @cached_property
     def line_counts(self) -> LineCounts:
         """Inserted and deleted lines of commits, counted when they are shown."""
-        from satchel.sources.line_counts import LineCounts
+        from satchel.sources.commits import LineCounts
 
         return LineCounts(self.places.root)
 
@@ -234,7 +232,7 @@ class OpenRoot:
 
     def _build(self, progress: Progress | None, should_stop: ShouldStop) -> IndexReport:
         from satchel.index.build import build
-        from satchel.index.report import Quiet
+        from satchel.index.options import Quiet
 
         return build(self.store, self.places.root, self._build_options(), progress or Quiet(), should_stop)
 

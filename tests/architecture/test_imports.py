@@ -14,30 +14,23 @@ LEAF_FILES = (
     "errors",
     "vocabulary",
     "codec",
-    "protocols",
-    "logs",
-    "telemetry",
-    "wire",
     "text",
-    "globs",
     "similarity",
     "tokens",
-    "clean",
-    "secret_shapes",
-    "redact",
-    "files",
-    "file_contents",
-    "outside",
-    "state_files",
-    "keys",
-    "git",
-    "setting",
     "settings",
+    "system.globs",
+    "system.files",
+    "system.state_files",
+    "system.telemetry",
+    "system.git",
+    "safety.secret_rules",
+    "safety.redact",
+    "safety.sanitize",
+    "safety.keys",
     "config",
-    "roots",
-    "trust",
-    "workspaces",
-    "hook_log",
+    "system.locations",
+    "system.hook_log",
+    "safety.trust",
 )
 """The leaf files in their order: each may import only those before it, so there is no cycle among them."""
 
@@ -49,68 +42,80 @@ BUDGET = "tokens"
 EDGES = ("cli", "mcp", "web", "hooks")
 """Rooms that parse, call the engine and show. What the engine answers is all that they see of the stages."""
 
-STAGES = LEAVES | {"assemble", "embed", "index", "learn", "rules", "search", "sources", "store"}
+BELOW = LEAVES | {"embed", "search", "sources", "store"}
+"""What the rooms between search and the engine may use."""
+
+STAGES = BELOW | {"assemble", "graph", "guidance", "index", "memory", "receipts"}
 
 SERVICES = "services"
 """The classes that `Satchel` delegates to. Each is in the folder of its subject and above all stages."""
 
 SERVICE_MODULES = frozenset(
     {
-        "satchel.assemble.graph.service",
-        "satchel.assemble.receipts.expand",
-        "satchel.assemble.receipts.service",
-        "satchel.learn.service",
-        "satchel.rules.service",
+        "satchel.graph.service",
+        "satchel.guidance.service",
+        "satchel.memory.service",
+        "satchel.receipts.expand",
+        "satchel.receipts.service",
         "satchel.search.git_views",
     }
 )
 
+DOORS = LEAVES | {"clients", "doctor", "engine", "evaluation", "operations", "tools"}
+
 ROOMS: Mapping[str, frozenset[str]] = {
     "store": LEAVES,
     "sources": LEAVES - {BUDGET},
-    "index": LEAVES | {"embed", "store", "sources"},
-    "search": LEAVES | {"embed", "store", "sources"},
     "embed": LEAVES,
-    "learn": LEAVES | {"embed", "search", "store", "sources"},
-    "rules": LEAVES | {"search", "store", "sources"},
-    "assemble": LEAVES | {"embed", "search", "store", "sources"},
-    "testing": LEAVES | {"assemble", "embed", "index", "search", "store", "sources"},
+    "index": LEAVES | {"embed", "sources", "store"},
+    "search": LEAVES | {"embed", "sources", "store"},
+    "memory": BELOW,
+    "guidance": BELOW,
+    # A session decides what an answer leaves out, and what an answer showed is kept for it.
+    "assemble": BELOW | {"receipts"},
+    "receipts": BELOW | {"assemble"},
+    "graph": BELOW | {"assemble", "receipts"},
+    "testing": BELOW | {"assemble", "index"},
     "open_root": STAGES,
     SERVICES: STAGES | {"open_root"},
     "engine": STAGES | {"open_root", SERVICES},
-    "results": LEAVES | {"assemble", "engine", "rules", "search", "sources"},
+    "results": BELOW | {"assemble", "engine", "guidance"},
     "doctor": LEAVES | {"embed", "engine", "index", "sources", "store"},
-    "operations": LEAVES | {"assemble", "doctor", "engine", "search"},
+    "operations": LEAVES | {"assemble", "doctor", "engine", "graph", "search"},
     "clients": LEAVES,
-    "evaluate": LEAVES | {"engine", "index", "search", "sources"},
+    "evaluation": LEAVES | {"engine", "index", "search", "sources"},
     "tools": LEAVES,
     "adapters": LEAVES | {"engine"},
-    **dict.fromkeys(EDGES, LEAVES | {"operations", "clients", "engine", "evaluate", "doctor", "tools"}),
+    **dict.fromkeys(EDGES, DOORS),
     # HTTP carries MCP as well.
-    "web": LEAVES | {"operations", "engine", "mcp"},
+    "web": LEAVES | {"engine", "mcp", "operations"},
     # The commands of the command line start the other edges.
-    "cli": LEAVES | {"operations", "clients", "engine", "evaluate", "doctor", "tools", *EDGES},
+    "cli": DOORS | {*EDGES},
 }
 """Room -> what it may import beside itself. A room is a folder or a file directly below the package."""
 
 REPORTS = frozenset(
     {
-        "satchel.index.report",
+        "satchel.index.options",
         "satchel.index.status",
+        "satchel.memory.model",
         "satchel.search.changes",
-        "satchel.learn.entries",
-        "satchel.rules.instructions",
-        "satchel.rules.check",
+        "satchel.guidance.instructions",
+        "satchel.guidance.check",
     }
 )
 """Values that the engine takes or gives back, though they stand in the room that makes them: an edge may name them."""
 
 
 def room_of(module: str) -> str:
-    """`satchel.store.sqlite.store` is in the room `store`; the package itself is the room above all."""
+    """Return the room of a module, as `store` for `satchel.store.sqlite.store`; the package is the room above all.
+
+    The files of `safety` and `system` are leaf files with an order of their own.
+    """
     if module in SERVICE_MODULES:
         return SERVICES
-    return module.split(".")[1] if "." in module else PACKAGE
+    path = module.partition(".")[2]
+    return path if path in LEAVES else path.split(".")[0] or PACKAGE
 
 
 def allowed(module: str, target: str) -> bool:
@@ -134,7 +139,7 @@ def wrong_imports(found: tuple[Module, ...]) -> list[str]:
 
 
 def test_every_file_stands_in_a_room_of_the_table() -> None:
-    known = {PACKAGE, "__main__", *LEAVES, *ROOMS}
+    known = {PACKAGE, "__main__", "safety", "system", *LEAVES, *ROOMS}
     homeless = [module.path for module in modules("src") if room_of(module.name) not in known]
     assert not homeless, f"name a room for {homeless}"
 
@@ -159,8 +164,8 @@ def test_a_source_knows_nothing_of_search_store_or_budget() -> None:
         ("satchel.search.words", "from satchel.index.walk import walk"),
         ("satchel.sources.vault", "def f():\n    from satchel.tokens import counter"),
         ("satchel.store.other", "if TYPE_CHECKING:\n    import satchel.engine"),
-        ("satchel.errors", "from satchel import files"),
-        ("satchel.index.lanes", "from ..search import query"),
+        ("satchel.errors", "from satchel.system import files"),
+        ("satchel.index.workers", "from ..search import query"),
         ("satchel.cli.main", 'LAZY = {"x": "satchel.store.protocol:Store"}'),
     ],
     ids=["sideways", "inside a function", "for type checkers", "among leaf files", "relative", "as text"],

@@ -85,7 +85,7 @@ def imports_of(module: Module) -> Iterator[ImportedName]:
 
 
 def _from_names(module: Module, node: ast.ImportFrom) -> Iterator[str]:
-    """`from satchel import files, x` names the module satchel.files, and satchel itself for x.
+    """`from satchel import files, x` names the module satchel.system.files, and satchel itself for x.
 
     `__version__` is left out: the first file of the package has it, and needs nothing for it.
     """

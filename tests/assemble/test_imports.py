@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.assemble.imports import binding
+from satchel.assemble.companions import binding
 from satchel.assemble.source_lines import Range
 from satchel.sources.outline import outline_file
 

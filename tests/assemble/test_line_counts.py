@@ -61,5 +61,5 @@ def test_hits_are_counted_when_they_are_shown(satchel: Satchel) -> None:
 
 def test_hits_without_commits_ask_no_git(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     hits = satchel.search("send", types=["code"])
-    monkeypatch.setattr("satchel.git._command", None)
+    monkeypatch.setattr("satchel.system.git._command", None)
     assert satchel.count_lines(hits) == (hits, [])

@@ -8,10 +8,9 @@ import pytest
 
 from satchel.assemble.candidates import Candidate, Step, cut_note, file_candidates, record_candidate
 from satchel.assemble.companions import followers, import_lines, indexed_imports
-from satchel.assemble.dedupe import Seen
 from satchel.assemble.pack import omissions
 from satchel.assemble.packer import BUDGET, VALUE
-from satchel.assemble.section import Group, Section
+from satchel.assemble.section import Group, Section, Seen
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matches, units_of
 from satchel.types import Detail, Document, Freshness, Hit, Import, Kind, Location, Outline, Role, Span

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel import files
 from satchel.assemble.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Range, Unreadable, around, outline_of
+from satchel.system import files
 from satchel.types import Freshness
 
 KEY = b"k" * 16

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from satchel.assemble import truncation
 from satchel.assemble.truncation import Remark, Shortened, Source, shortenings, strategy
 from satchel.errors import UsageError
+from satchel.sources.chunks import comment
 from satchel.sources.code.languages import GRAMMARS
 from satchel.sources.code.runs import faults, tree_of
-from satchel.sources.comment_mark import comment
 from satchel.sources.outline import outline_file
 
 SAMPLES = Path(__file__).parents[1] / "sources" / "code" / "samples"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel, as_blocks, as_sources
-from satchel.assemble.views import is_truncated
+from satchel.assemble.shapes import is_truncated
 from satchel.testing import parse
 from satchel.types import Format, View
 from tests.e2e.sample import CLIENT, sample_repository

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.config import Folders
-from satchel.workspaces import Registry, WorkspaceType
+from satchel.system.locations import Registry, WorkspaceType
 from tests.cli.conftest import Satchel
 
 FILES = {

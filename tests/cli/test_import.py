@@ -9,7 +9,7 @@ import pytest
 
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
-from tests.learn.samples import calm_line
+from tests.memory.samples import calm_line
 
 pytestmark = pytest.mark.usefixtures("shop")
 

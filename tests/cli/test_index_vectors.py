@@ -11,7 +11,7 @@ import pytest
 
 from satchel import Satchel as Engine
 from satchel.cli.commands.index import vector_data, vector_summary
-from satchel.index.report import VectorCounts, VectorReport
+from satchel.index.options import VectorCounts, VectorReport
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Failure, Kind
 from tests.cli.conftest import Satchel

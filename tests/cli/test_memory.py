@@ -139,7 +139,7 @@ def test_what_is_remembered_here_is_not_seen_elsewhere(
 def test_a_secret_that_came_into_the_file_is_not_shown(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "AKIA" + "IOSFODNN7" + "ABCDEFQ"
     with monkeypatch.context() as patch:
-        patch.setattr("satchel.outside.text", lambda text, _allow=(): text)
+        patch.setattr("satchel.safety.sanitize.text", lambda text, _allow=(): text)
         identity = satchel("remember", f"the key is {secret}").out.strip()
     for arguments in (("memory", "list"), ("memory", "show", identity), ("context", "key", "--types", "memories")):
         assert secret not in satchel(*arguments).out, arguments

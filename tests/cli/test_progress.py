@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from satchel.cli.progress import LINE_SECONDS, BarWatch, LineWatch, Watch, progress_line, watch
-from satchel.index.report import Progress
+from satchel.index.options import Progress
 
 
 class Clock:

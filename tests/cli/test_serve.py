@@ -51,8 +51,8 @@ def test_without_the_extra_the_error_names_it(
     satchel: Satchel, shop: TinyRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shop.root.exists()
-    monkeypatch.delitem(sys.modules, "satchel.web.server", raising=False)
-    monkeypatch.delattr("satchel.web.server", raising=False)
+    monkeypatch.delitem(sys.modules, "satchel.web.application", raising=False)
+    monkeypatch.delattr("satchel.web.application", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     ran = satchel("serve")
     assert ran.code == 1

@@ -9,8 +9,8 @@ import pytest
 
 from satchel.cli import streams
 from tests.cli.conftest import Satchel
-from tests.learn.attempts import attempt
-from tests.learn.samples import FALSIFIED, STARTED
+from tests.memory.attempts import attempt
+from tests.memory.samples import FALSIFIED, STARTED
 
 pytestmark = pytest.mark.usefixtures("shop")
 

@@ -8,7 +8,7 @@ import pytest
 from satchel import Satchel as Engine
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel
-from tests.learn.lessons import STORIES, write_story
+from tests.memory.lessons import STORIES, write_story
 
 FAR = "Bananas ripen faster beside apples"
 

@@ -5,7 +5,7 @@ import pytest
 from satchel.cli.commands.index import report_data, summary
 from satchel.cli.commands.status import freshness_text
 from satchel.cli.streams import age_text, size_text
-from satchel.index.report import IndexReport
+from satchel.index.options import IndexReport
 from satchel.index.status import Freshness
 from satchel.operations.prose import hit_line
 from satchel.types import Document, Failure, Hit, Kind, Location

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from satchel import workspaces
 from satchel.config import Folders
 from satchel.errors import NoIndexError, StoreError, UsageError
+from satchel.system import locations
+from satchel.system.locations import Registry, WorkspaceType
 from satchel.testing import TinyRepository
-from satchel.workspaces import Registry, WorkspaceType
 from tests.cli.conftest import Satchel
 from tests.sources.notes.exports import export, node
 
@@ -120,7 +120,7 @@ def test_a_root_that_nobody_named_is_a_repository_and_a_file_an_export(tmp_path:
 def test_a_damaged_registry_is_named_with_what_to_do(tmp_path: Path, vault: Path) -> None:
     registry = Registry(folders(tmp_path))
     registry.add("main", vault)
-    path = tmp_path / "d" / workspaces.REGISTRY_NAME
+    path = tmp_path / "d" / locations.REGISTRY_NAME
     path.write_text('{"workspaces": [1]}')
     with pytest.raises(StoreError, match="remove it, and add your workspaces again"):
         registry.all()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from satchel import Satchel
 from satchel.testing import TinyRepository
-from tests.learn.lessons import STORIES, write_story
-from tests.learn.samples import STARTED
+from tests.memory.lessons import STORIES, write_story
+from tests.memory.samples import STARTED
 
 TYPES = ["memories", "code", "experiences", "values", "commits"]
 QUESTION = (

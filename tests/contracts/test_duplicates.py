@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from satchel import Satchel
-from satchel.learn.entries import Value
-from satchel.learn.records import value_bundle
+from satchel.memory.model import Value
+from satchel.memory.records import value_bundle
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
 from tests.eval_data import data_file

@@ -23,7 +23,7 @@ from satchel.errors import UsageError
 from satchel.testing import HashEmbedder
 from satchel.types import CONTEXT_TYPES
 from tests.contracts.five import QUESTION, TYPES, remember, repository
-from tests.learn.samples import FALSIFIED, STARTED
+from tests.memory.samples import FALSIFIED, STARTED
 from tests.oracle import o200k
 
 

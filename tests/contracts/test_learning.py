@@ -12,7 +12,7 @@ from satchel import Satchel
 from satchel.types import Format, Kind
 from satchel.vocabulary import Axis, Domain, MemoryCategory, RootCauseCategory, Strategy
 from tests.e2e.sample import sample_repository
-from tests.learn.samples import CONFIRMED, FALSIFIED, STARTED, calm_line
+from tests.memory.samples import CONFIRMED, FALSIFIED, STARTED, calm_line
 
 
 @pytest.fixture

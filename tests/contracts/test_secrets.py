@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
-from satchel.learn.entries import Memory, Value
-from satchel.learn.records import memory_bundle, value_bundle
+from satchel.memory.model import Memory, Value
+from satchel.memory.records import memory_bundle, value_bundle
 from satchel.operations.json import context_envelope
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from satchel import Satchel
-from tests.learn.lessons import STORIES, write_story
+from tests.memory.lessons import STORIES, write_story
 from tests.repositories import commit, new_repository
 
 CLIENT = '''"""Talks to the order server."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.store.sqlite.merge import MOST_SEGMENTS
+from satchel.store.sqlite.writer import MOST_SEGMENTS
 from satchel.testing import TinyRepository
 from tests.e2e.command import PATIENCE_SECONDS, Satchel
 from tests.index.indexing import differences
@@ -45,7 +45,7 @@ PLACES = {
     "history": ("satchel.index.commits:commit_bundle", 2),
     "reading": ("satchel.index.reading:Reader.read", 5),
     "publishing": ("satchel.store.sqlite.writer:SqliteWriter._write_segments", 1),
-    "merging": ("satchel.store.sqlite.merge:_merge_postings", 1),
+    "merging": ("satchel.store.sqlite.writer:_merge_postings", 1),
 }
 
 

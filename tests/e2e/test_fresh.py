@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from satchel import Satchel, files
+from satchel import Satchel
 from satchel.errors import UsageError
+from satchel.system import files
 from satchel.testing import TinyRepository, parse
 from satchel.types import Context, ContextItem, Format, Freshness
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE, PRICES, sample_repository

@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 
 from satchel.embed import minilm as module
-from satchel.embed.minilm import MODEL_FILE, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, built, built_folder, is_available
+from satchel.embed.minilm import (
+    MODEL_FILE,
+    VOCABULARY_FILE,
+    WEIGHTS_FILE,
+    MiniLM,
+    WordPiece,
+    built,
+    built_folder,
+    is_available,
+)
 from satchel.embed.minilm import weights_folder as find_weights
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import fingerprint
-from satchel.embed.wordpiece import WordPiece
 from satchel.errors import EmbeddingError, MissingExtraError
 
 TEXTS = [

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.embed.minilm import VOCABULARY_FILE, weights_folder
-from satchel.embed.wordpiece import LONGEST_WORD, WordPiece, words
+from satchel.embed.minilm import LONGEST_WORD, VOCABULARY_FILE, WordPiece, weights_folder, words
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "run", "##ning", ",", "你", "cafe", "$"]
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from satchel import Satchel, hook_log
+from satchel import Satchel
 from satchel.hooks import background, hosts, worker
 from satchel.hooks.event_context import Answer
+from satchel.system import hook_log
 from tests.e2e.sample import sample_repository
 from tests.hooks.recorded import event_word, recorded
 

@@ -21,9 +21,10 @@ from typing import Any
 
 import apsw
 
-from satchel import hook_log, tokens
+from satchel import tokens
 from satchel.hooks import background, supervise, worker
 from satchel.hooks.supervise import Work
+from satchel.system import hook_log
 from tests.hooks.recorded import event_word, recorded
 
 PATIENT_SECONDS = 60.0

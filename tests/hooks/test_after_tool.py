@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.hooks.conftest import Host
-from tests.learn.samples import FALSIFIED, STARTED
+from tests.memory.samples import FALSIFIED, STARTED
 
 OUTPUT = """Exit code 1
 Traceback (most recent call last):

@@ -10,9 +10,9 @@ import pytest
 from satchel.cli.application import run
 from satchel.cli.commands.serve import EVENTS
 from satchel.cli.main import hook_event
+from satchel.config import toggle
 from satchel.errors import ConfigError
 from satchel.hooks.hosts import Event
-from satchel.hooks.toggle import toggle
 from satchel.hooks.worker import log_failure
 from tests.hooks.conftest import Host
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel import hook_log
 from satchel.hooks import background, session_start
+from satchel.system import hook_log
 from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
 

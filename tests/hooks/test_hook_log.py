@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel import hook_log
-from satchel.state_files import locked
+from satchel.system import hook_log
+from satchel.system.state_files import locked
 
 
 def test_entries_come_back_in_their_order_and_broken_lines_are_left_out(tmp_path: Path) -> None:

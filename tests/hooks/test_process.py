@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from satchel import Satchel, hook_log
+from satchel import Satchel
 from satchel.hooks.event_context import MOST_CHARACTERS
+from satchel.system import hook_log
 from tests.e2e.sample import sample_repository
 from tests.hooks.faults import PATIENT_SECONDS
 from tests.hooks.recorded import recorded

@@ -10,7 +10,7 @@ import pytest
 from satchel.hooks import session_start
 from satchel.hooks.session_state import KEPT_SECONDS
 from tests.hooks.conftest import Host
-from tests.learn.samples import STARTED
+from tests.memory.samples import STARTED
 
 
 @pytest.fixture

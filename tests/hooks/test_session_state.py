@@ -9,7 +9,7 @@ import pytest
 
 from satchel.hooks import session_state
 from satchel.hooks.session_state import BusyError, SessionState, session_mark
-from satchel.state_files import locked
+from satchel.system.state_files import locked
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from satchel import hook_log
 from satchel.errors import StoreError
 from satchel.hooks import supervise, worker
 from satchel.hooks.hosts import Event
+from satchel.system import hook_log
 from tests.hooks.conftest import Host
 
 QUESTION = "where is an order sent again when the connection drops?"

@@ -11,8 +11,7 @@ from typing import Any
 import apsw
 
 from satchel.index.build import build
-from satchel.index.options import BuildOptions, ReadingOptions
-from satchel.index.report import IndexReport, Quiet
+from satchel.index.options import BuildOptions, IndexReport, Quiet, ReadingOptions
 from satchel.index.walk import WalkOptions
 from satchel.store.sqlite.connection import open_connection
 from satchel.store.sqlite.store import SqliteStore

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from satchel import files
 from satchel.index import reading, update
 from satchel.index.options import BuildOptions
+from satchel.system import files
 from satchel.testing import TinyRepository
 from tests.index.indexing import Index, differences, fresh_contents, stopping_at
 from tests.repositories import git

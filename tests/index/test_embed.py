@@ -12,10 +12,9 @@ import pytest
 
 from satchel.embed.protocol import fingerprint
 from satchel.errors import EmbeddingError
-from satchel.index import embed as module
-from satchel.index.embed import BATCH_DOCUMENTS, COMPLETE, counts, fill
-from satchel.index.vector_cache import VectorCache
-from satchel.store.document_text import document_texts
+from satchel.index import embedding as module
+from satchel.index.embedding import BATCH_DOCUMENTS, COMPLETE, VectorCache, counts, fill
+from satchel.store.extract import document_texts
 from satchel.store.records import NewBundle
 from satchel.store.sqlite.store import SqliteStore
 from satchel.testing import HashEmbedder

@@ -10,9 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.index import extraction_cache
-from satchel.index.extraction_cache import ExtractionCache
-from satchel.index.reading import Reading
+from satchel.index import reading as extraction_cache
+from satchel.index.reading import ExtractionCache, Reading
 from satchel.store.sqlite.connection import open_cache
 from satchel.testing import TinyRepository
 from tests.index.indexing import KEY, Index, differences, fresh_contents

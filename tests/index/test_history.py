@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel import git as safe_git
 from satchel.index import commits
 from satchel.index.commits import COMMIT_LANGUAGE
 from satchel.store.extract import extract, extract_record, extract_records
 from satchel.store.records import Extraction
+from satchel.system import git as safe_git
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role
 from tests.index.indexing import Index, differences, fresh_contents

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.globs import translate
 from satchel.index.ignore import GLOB_LIMIT, WILDCARD_LIMIT, Rules, parse_rules
 from satchel.index.walk import WalkOptions, walk
+from satchel.system.globs import translate
 from tests.repositories import git, new_repository
 
 

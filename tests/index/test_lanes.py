@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from satchel.index import lanes
-from satchel.index.lanes import Lanes
+from satchel.index import workers as lanes
 from satchel.index.options import ReadingOptions
 from satchel.index.reading import FAILED, Reader, Reading
-from satchel.index.worker import receive, send
+from satchel.index.workers import Lanes, receive, send
 from tests.index.indexing import KEY, never
 
 FILES = 60
@@ -188,7 +187,7 @@ Reader.read = lambda *_: signal.pause()
 
 PARENT = """
 import subprocess, sys, time
-from satchel.index.worker import receive, send
+from satchel.index.workers import receive, send
 process = subprocess.Popen([sys.executable, *sys.argv[2:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 send(process.stdin, (sys.argv[1], b"k" * 32, 1000000))
 receive(process.stdout)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.files import SkipReason
-from satchel.index.names import is_hidden, is_vendored, reason_of_name
+from satchel.index.ignore import is_hidden, is_vendored, reason_of_name
+from satchel.system.files import SkipReason
 
 
 @pytest.mark.parametrize(

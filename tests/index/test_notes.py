@@ -19,8 +19,8 @@ from satchel.index import export as export_module
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE
 from satchel.search.query import analyse
 from satchel.search.rank_records import search_records
+from satchel.system.locations import Registry, WorkspaceType
 from satchel.types import EdgeType, Kind
-from satchel.workspaces import Registry, WorkspaceType
 from tests.index.indexing import Index, differences, stopping_at
 from tests.index.vaults import RandomVault, VaultIndex, fresh_vault_contents
 from tests.sources.notes.exports import export, field, node, tagged

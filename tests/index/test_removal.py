@@ -6,7 +6,7 @@ import pytest
 
 from satchel.errors import LockedError
 from satchel.index.lock import holder, index_lock, last_run
-from satchel.index.removal import folder_bytes, remove_everything, remove_index
+from satchel.index.status import folder_bytes, remove_everything, remove_index
 
 
 def never() -> bool:

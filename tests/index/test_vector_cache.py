@@ -5,8 +5,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from satchel.index import vector_cache as module
-from satchel.index.vector_cache import VectorCache
+from satchel.index import embedding as module
+from satchel.index.embedding import VectorCache
 
 KEY = b"k" * 32
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import NoIndexError
-from satchel.files import Skipped, read_text, stamp
 from satchel.index import ignore
 from satchel.index import walk as walk_module
 from satchel.index.walk import FileEntry, Walk, WalkOptions, walk
+from satchel.system.files import Skipped, read_text, stamp
 from tests.repositories import commit, git, new_repository
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")

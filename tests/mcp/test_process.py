@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.mcp.process import Parent, end_after, take_pipes
+from satchel.mcp.pipes import Parent, end_after, take_pipes
 from tests.mcp.serving import PATIENCE_SECONDS
 
 
@@ -35,7 +35,7 @@ def test_standard_input_and_output_are_kept_for_the_protocol(capfd: pytest.Captu
 
 def test_without_standard_error_stray_words_go_nowhere() -> None:
     script = (
-        "import os\nos.close(2)\nfrom satchel.mcp.process import take_pipes\npipes = take_pipes()\n"
+        "import os\nos.close(2)\nfrom satchel.mcp.pipes import take_pipes\npipes = take_pipes()\n"
         "os.write(1, b'a word')\nos.write(pipes.sink, b'a message')\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
@@ -67,7 +67,7 @@ def test_the_last_resort_ends_the_process_unless_it_is_called_off(monkeypatch: p
 
 
 def test_the_pipes_are_taken_before_the_sdk_is_loaded() -> None:
-    script = "import sys, satchel.mcp.process\nprint([m for m in sys.modules if m == 'mcp' or m.startswith('mcp.')])"
+    script = "import sys, satchel.mcp.pipes\nprint([m for m in sys.modules if m == 'mcp' or m.startswith('mcp.')])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
     assert done.stdout == "[]\n"
     assert Path(sys.executable).exists()

@@ -20,8 +20,7 @@ from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import Desk
 from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, bounded, build
-from satchel.mcp.summary import MOST_TOKENS, cost, structured
-from satchel.mcp.tools import listed
+from satchel.mcp.tools import MOST_TOKENS, cost, listed, structured
 from satchel.operations.operation import Answered
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository

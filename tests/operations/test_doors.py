@@ -12,10 +12,10 @@ import pytest
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.learn.journal import Journal
-from satchel.learn.memories import Memories
-from satchel.learn.values import Values
 from satchel.mcp.tools import tool
+from satchel.memory.journal import Journal
+from satchel.memory.memories import Memories
+from satchel.memory.values import Values
 from satchel.operations.operation import Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
 from satchel.web.openapi import openapi

@@ -9,8 +9,8 @@ import pytest
 from satchel.config import Folders
 from satchel.engine import Satchel
 from satchel.errors import UsageError
+from satchel.system.locations import Registry
 from satchel.testing import TinyRepository
-from satchel.workspaces import Registry
 from tests.operations.conftest import Ask, Printed, stable
 
 

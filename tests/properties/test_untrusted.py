@@ -20,12 +20,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel import Satchel
-from satchel.assemble import dedupe
+from satchel.assemble import section as dedupe
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.entities import sections
 from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
-from satchel.learn.entries import Value
-from satchel.learn.records import value_bundle
+from satchel.memory.model import Value
+from satchel.memory.records import value_bundle
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View

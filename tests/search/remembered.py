@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from satchel.learn.entries import Experience, Lesson, Memory, Outcome, RootCause
-from satchel.learn.records import experience_bundle, memory_bundle
-from satchel.learn.scope import Notebook
-from satchel.learn.transcripts import put_exchanges
+from satchel.memory.model import Experience, Lesson, Memory, Outcome, RootCause
+from satchel.memory.records import experience_bundle, memory_bundle
+from satchel.memory.scope import Notebook
+from satchel.memory.transcripts import put_exchanges
 from satchel.search.filters import make_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind

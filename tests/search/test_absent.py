@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from satchel import Satchel
-from satchel.search.absent import MOST_ABSENT, absent_words
 from satchel.search.query import analyse
+from satchel.search.strength import MOST_ABSENT, absent_words
 from satchel.testing import TinyRepository
 from satchel.types import Kind
 

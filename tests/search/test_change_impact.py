@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.assemble.receipts.service import change_notes
+from satchel.receipts.service import change_notes
 from satchel.search.change_impact import blended, impact_of_change
 from satchel.search.query import analyse
 from satchel.sources.change import Change

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from satchel.learn.memories import Memories
-from satchel.learn.scope import Notebook
+from satchel.memory.memories import Memories
+from satchel.memory.scope import Notebook
 from satchel.search.filters import NO_FILTERS, Filters, filters_data, make_filters, parse_filters
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind

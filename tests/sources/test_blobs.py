@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import GitError
-from satchel.git import Repository, find_repository
-from satchel.sources.blobs import blob, earlier_blobs, resolve, staged_entries, tree_entries
+from satchel.sources.change import blob, earlier_blobs, resolve, staged_entries, tree_entries
+from satchel.system.git import Repository, find_repository
 from tests.repositories import commit, git, new_repository
 
 ODD = "folder/näme with\nline 'quote'.py"

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UsageError
-from satchel.git import find_repository
 from satchel.sources import change as room
 from satchel.sources.change import Change, ChangeOptions, change_data, change_from, opcodes, read_change
+from satchel.system.git import find_repository
 from tests.repositories import commit, git, new_repository
 
 BASE = '''import time

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import GitError
-from satchel.git import Repository, find_repository
 from satchel.sources import commits
 from satchel.sources.commits import LATEST_TIME, MESSAGE_LIMIT, Commit, diff_stat, read_commits, visible_commits
+from satchel.system.git import Repository, find_repository
 from tests.repositories import TIME, commit, git, git_bytes, new_repository
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.sources.chunks import MAX_LINES
-from satchel.sources.docs import outline_document
-from satchel.sources.headings import FINDERS
+from satchel.sources.docs import FINDERS, outline_document
 from satchel.types import Role
 from tests.sources.code.rendering import assert_tiles
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from satchel import git as safe_git
-from satchel.sources import commits, line_counts
-from satchel.sources.commits import diff_stat
-from satchel.sources.line_counts import Counted, LineCounts
+from satchel.sources import commits
+from satchel.sources import commits as line_counts
+from satchel.sources.commits import Counted, LineCounts, diff_stat
+from satchel.system import git as safe_git
 from tests.repositories import commit, git, new_repository
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.sources.peripheral import (
+from satchel.sources.roles import (
     Peripheral,
     asked_peripherals,
     asks_for_routine,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.sources.transcripts import COMPACTED, FAILURE_CHARACTERS, RESULT_CHARACTERS, Transcript, read_transcript
+from satchel.sources.conversations import COMPACTED, FAILURE_CHARACTERS, RESULT_CHARACTERS, Transcript, read_transcript
 
 LINE_BYTES = 100_000
 

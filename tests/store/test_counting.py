@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import text as words
-from satchel.store import counting
-from satchel.store.counting import LARGEST_COUNT, Counted, count
+from satchel.store import extract
+from satchel.store.extract import LARGEST_COUNT, Counted, count
 
 pieces = st.lists(st.text(st.sampled_from("ab_B3$ .\né"), max_size=40), max_size=5)
 
@@ -45,14 +45,14 @@ def test_a_count_stops_at_what_one_byte_holds() -> None:
 
 
 def test_a_full_table_is_left_for_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_RUNS", 3)
+    monkeypatch.setattr(extract, "MOST_RUNS", 3)
     for number in range(20):
         piece = f"alpha beta{number} gamma{number}"
         assert counts_of(count([piece]), 0) == expected(piece)
 
 
 def test_threads_that_count_at_the_same_time_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MOST_RUNS", 50)
+    monkeypatch.setattr(extract, "MOST_RUNS", 50)
     texts = [" ".join(f"name{(start * 7 + step) % 90}_of" for step in range(60)) for start in range(24)]
     with ThreadPoolExecutor(4) as pool:
         counted = list(pool.map(lambda piece: counts_of(count([piece]), 0), texts))

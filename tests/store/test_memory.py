@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.store.sqlite import connection, schema
+from satchel.store.sqlite import connection
+from satchel.store.sqlite import connection as schema
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.contracts.bundles import record_bundle

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.store.windows import SHORTEST_CUT, WINDOW_LINES, cut_windows
+from satchel.store.extract import SHORTEST_CUT, WINDOW_LINES, cut_windows
 
 lines_strategy = st.lists(st.sampled_from(["", "a = 1", "    b", "        c", "\td", "}"]), min_size=1, max_size=200)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.rules.situation import make_situation
+from satchel.guidance.situation import make_situation
 from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, call_situation
 from satchel.tools.contexts import Daemons
 

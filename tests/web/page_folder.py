@@ -9,7 +9,7 @@ from pathlib import Path
 
 from satchel.engine import Satchel
 from satchel.testing import TinyRepository
-from tests.learn.lessons import write_story
+from tests.memory.lessons import write_story
 
 RETRY = '''"""Retries for calls that may fail."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from satchel import hook_log
+from satchel.system import hook_log
 from tests.web import page_folder
 from tests.web.browser import SCREENSHOTS, Page
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from satchel.web.server import listening, reachable
+from satchel.web.application import listening, reachable
 from tests.e2e.sample import sample_repository
 from tests.web.asking import TOKEN
 from tests.web.process import PATIENCE_SECONDS, Server, resident_bytes, serving

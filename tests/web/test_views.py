@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from satchel import hook_log
 from satchel.engine import Satchel
-from satchel.web.views import VIEWS
+from satchel.system import hook_log
+from satchel.web.routes import VIEWS
 from tests.web.asking import client_of
 
 

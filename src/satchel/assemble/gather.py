@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from satchel import logs, outside
 from satchel.assemble.plans import Plan, PlannedSection, plan_of
 from satchel.errors import SatchelError
-from satchel.search.absent import absent_words
+from satchel.safety import sanitize
 from satchel.search.change_relations import Impact, beside_impact, impact_of_question, is_act, with_impact
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.retrievers import silent
 from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
-from satchel.search.strength import answer_strength
+from satchel.search.strength import absent_words, answer_strength
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
+from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind
 
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from satchel.assemble.freshness import ListChanged
     from satchel.assemble.items import CountLines
-    from satchel.assemble.receipts.session import Account
     from satchel.assemble.request import AssembleRequest
     from satchel.assemble.source_lines import FileLines
     from satchel.embed.protocol import Embedder
+    from satchel.receipts.session import Account
 
 MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
 """Kinds stored in the durable memory file; all others are derived and stored in the index."""
@@ -146,13 +146,10 @@ def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool
 
     `with_impact` adds what depends on the change, or on the definition that the question names.
     """
-    question = outside.text(request.query, bench.allow)
+    question = sanitize.text(request.query, bench.allow)
     query, impact = analyse(question), None
     if request.change is not None and with_impact:
-        from satchel.search.change_impact import (  # here, because few questions are about a change
-            blended,
-            impact_of_change,
-        )
+        from satchel.search.change_impact import blended, impact_of_change
 
         query = blended(query, request.change)
         impact = impact_of_change(request.change, bench.store)
@@ -250,7 +247,7 @@ def gather(
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
             is_bug = not isinstance(error, SatchelError)
-            logs.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=is_bug)
+            telemetry.warning("source failed", source=section.kind.plural, error=repr(error), exc_info=is_bug)
             failures.append(Failure(section.kind.plural, f"{type(error).__name__}: {error}"))
         gathered.append(Gathered(section, result))
     return gathered, failures

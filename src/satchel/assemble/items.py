@@ -11,9 +11,9 @@ from satchel.assemble.candidates import Candidate, Range
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
-from satchel.keys import handle, nonce
+from satchel.safety.keys import handle, nonce
 from satchel.search.documents import ALSO
-from satchel.sources.line_counts import Counted
+from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)

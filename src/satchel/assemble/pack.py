@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Protocol
 
-from satchel import outside
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.items import build_items, linked, shortened
 from satchel.assemble.packer import BUDGET, FRAMES, LIMIT, VALUE, Fitted, Packer
@@ -18,8 +17,9 @@ from satchel.assemble.render.frame import LIST_SHARE, shown_before_entry
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section, priority
 from satchel.assemble.thresholds import FILL, FillPolicy
-from satchel.keys import handle
-from satchel.redact import marks
+from satchel.safety import sanitize
+from satchel.safety.keys import handle
+from satchel.safety.redact import marks
 from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
@@ -151,12 +151,12 @@ def _frame(
         not_found=policy.not_found,
         weak=policy.is_weak,
         call_sites=policy.call_sites,
-        query=outside.text(request.query, marking.allow),
+        query=sanitize.text(request.query, marking.allow),
         show_sources=request.show_sources,
         show_handles=request.show_handles,
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
-        failures=outside.failures(failures, marking.allow),
+        failures=sanitize.failures(failures, marking.allow),
         tokenizer=footer_name(counter(request.tokenizer)) if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
@@ -194,14 +194,14 @@ def answer(
     tokens = counter(request.tokenizer)
     redacted = marks(fitted.text)
     return Context(
-        query=outside.text(request.query),
+        query=sanitize.text(request.query),
         text=fitted.text,
         format=request.format,
         items=linked(fitted.items),
         usage=Usage(request.max_tokens, fitted.used, tokens.name, tokens.exact, fitted.stopped),
         overflow=omissions(sections, fitted.used),
         sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
-        failures=outside.failures(failures),
+        failures=sanitize.failures(failures),
         meta={**meta, "redacted": redacted} if redacted else {**meta},
         shown_before=tuple(sent),
     )

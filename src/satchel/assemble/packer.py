@@ -21,8 +21,7 @@ from itertools import count
 from typing import NamedTuple
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.dedupe import Seen
-from satchel.assemble.section import Group, Section, priority
+from satchel.assemble.section import Group, Section, Seen, priority
 from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format
 

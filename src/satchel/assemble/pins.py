@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from satchel import files
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
-from satchel.clean import clean_field
 from satchel.errors import UsageError
+from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
+from satchel.system import files
 from satchel.types import CONTEXT_TYPES, Detail, Document, Failure, Hit, Kind, Location, Role, Signal, Span
 
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from satchel import outside
 from satchel.assemble.call_sites import call_site_lines
 from satchel.assemble.candidates import Candidate, record_candidate
 from satchel.assemble.companions import compacted, followers, import_lines
@@ -23,6 +22,7 @@ from satchel.assemble.section import Section, by_priority
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.thresholds import fill_policy, is_weak_match, level_of, section_floor, shares_budget
 from satchel.assemble.truncation import strategy
+from satchel.safety import sanitize
 from satchel.search.retrievers import unavailable
 from satchel.sources.experiences import shown_record
 from satchel.tokens import counter
@@ -216,10 +216,10 @@ def _candidates(
 def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side: Axis | None) -> Candidate:
     """A record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
     kind = hit.document.kind
-    shown = outside.hit(hit, bench.allow)
+    shown = sanitize.hit(hit, bench.allow)
     text = bench.store_of(kind).text(int(hit.document.fields["bundle"]))
 
     def body(axis: Axis | None) -> str:
-        return outside.text(shown_record(kind, shown.document.fields, text, axis), bench.allow) if axis else ""
+        return sanitize.text(shown_record(kind, shown.document.fields, text, axis), bench.allow) if axis else ""
 
     return record_candidate(shown, body(side or Axis.FULL), cap, asked, body(side and Axis.ROOT_CAUSE))

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from satchel import outside
 from satchel.assemble.render.frame import DEFAULT_TITLE
 from satchel.assemble.request import DEFAULT_WEIGHTS, AssembleRequest, make_request
 from satchel.errors import UsageError
+from satchel.safety import sanitize
 from satchel.search.filters import NO_FILTERS, Filters, make_filters
 from satchel.search.query import FORM_WEIGHTS, Query, analyse
 from satchel.search.trace import is_vendored
@@ -283,6 +283,6 @@ def brief_request(settings: Settings, after_failure: str | None, **options: Any)
         return make_request("", settings, {**defaults, **options, "plan": BRIEF})
     if not after_failure.strip():
         raise UsageError("the failure is empty: give the output of the command that failed")
-    text = outside.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
+    text = sanitize.text(after_failure, settings.redact_allow)[-FAILURE_CHARACTERS:]
     defaults = {"max_tokens": FAILURE_TOKENS, "limit": FAILURE_LIMIT}
     return make_request(text, settings, {**defaults, **options, "plan": FAILURE})

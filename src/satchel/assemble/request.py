@@ -11,12 +11,12 @@ from dataclasses import Field, dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from satchel import outside
 from satchel.assemble.pins import Pin, parse_pin
 from satchel.assemble.truncation import LADDER
 from satchel.assemble.truncation import strategy as find_strategy
-from satchel.clean import clean_field
 from satchel.errors import InvalidContextTypeError, UsageError
+from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
 from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filters
 from satchel.search.retrievers import FILE_WEIGHTS, FileWeights, SearchStrategy, parse_strategies
 from satchel.settings import Settings
@@ -172,7 +172,7 @@ def _lead_from(name: str | None) -> Kind | None:
 
 
 def _session_data(session: str) -> str:
-    return outside.line(session, len(session) + 1) if session else ""
+    return sanitize.line(session, len(session) + 1) if session else ""
 
 
 def _change_data(change: Change | None) -> dict[str, Any] | None:

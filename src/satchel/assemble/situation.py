@@ -23,7 +23,7 @@ from satchel.tokens import counter
 from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Format, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
-    from satchel.assemble.receipts.session import Account
+    from satchel.receipts.session import Account
 
 HISTORY_SHARE = 0.35
 """Share of the budget that guides leave to history while there is as much of it: without earlier failures and commits,

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from satchel import files, outside
-from satchel.clean import clean_text
-from satchel.redact import redact
+from satchel.safety import sanitize
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_text
+from satchel.system import files
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline
 
@@ -134,7 +135,7 @@ class FileLines:
 
         `stored` gives the text kept for the bytes with `content_hash`; it is asked only when the file still has them.
         """
-        unfit = outside.unfit_path(path)
+        unfit = sanitize.unfit_path(path)
         if unfit is not None:
             return Unreadable(path, str(unfit))
         try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from satchel import text as words
 from satchel.errors import UsageError
-from satchel.sources.comment_mark import comment
+from satchel.sources.chunks import comment
 
 if TYPE_CHECKING:
     from satchel.sources.code.runs import Run, Unit

@@ -73,7 +73,7 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
-    from satchel.workspaces import Registry
+    from satchel.system.locations import Registry
 
     registry = Registry(Folders.from_environment())
     names = list(dict.fromkeys(name.strip() for name in value.split(",")))

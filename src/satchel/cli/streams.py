@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from satchel.codec import json_text as json_text
 from satchel.errors import SatchelError, UsageError
-from satchel.wire import json_text as json_text
 
 if TYPE_CHECKING:
     from satchel.types import Failure

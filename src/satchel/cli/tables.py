@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from satchel.clean import clean_field
 from satchel.cli import streams
+from satchel.safety.sanitize import clean_field
 from satchel.types import Context, ContextItem, Omission, Signal
 
 SIGNALS_SHOWN = 3

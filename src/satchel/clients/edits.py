@@ -15,9 +15,9 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel import outside
 from satchel.clients.targets import Target, Want, runs_satchel
 from satchel.errors import ClientFileError
+from satchel.safety import sanitize
 
 MISSING = object()
 """Stands for a value that does not exist: null is a value."""
@@ -345,7 +345,7 @@ def entry_text(value: Any) -> str:
     if isinstance(value, dict):
         value = {key: dict.fromkeys(inner, "…") if key in _HIDDEN and isinstance(inner, dict) else inner
                  for key, inner in value.items()}  # fmt: skip
-    lines = json.dumps(outside.value(value), ensure_ascii=False, indent=2).split("\n")
+    lines = json.dumps(sanitize.value(value), ensure_ascii=False, indent=2).split("\n")
     shown = lines[:_ENTRY_LINES] + (["…"] if len(lines) > _ENTRY_LINES else [])
     return "\n".join(_shortened(line, "") for line in shown)
 
@@ -356,7 +356,7 @@ def diff(name: str, before: bytes | None, after: bytes | None) -> str:
     heads = ("/dev/null" if before is None else name), ("/dev/null" if after is None else name)
     rows = [row.rstrip("\r\n") for row in unified_diff(old, new, *heads, n=2)]
     # Redaction comes first: half a secret is not recognised any more.
-    return "\n".join(_cut_rows(outside.text("\n".join(rows)).split("\n")))
+    return "\n".join(_cut_rows(sanitize.text("\n".join(rows)).split("\n")))
 
 
 def _lines(content: bytes | None) -> list[str]:

@@ -15,9 +15,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from satchel import state_files
 from satchel.clients.targets import Target
 from satchel.errors import ClientFileError
+from satchel.system import state_files
 
 MAX_BYTES = 50_000_000
 """Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""

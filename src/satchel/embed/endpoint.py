@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from satchel import telemetry
 from satchel.embed.protocol import normalised
 from satchel.errors import EmbeddingError, MissingExtraError
+from satchel.system import telemetry
 
 if TYPE_CHECKING:
     import httpx

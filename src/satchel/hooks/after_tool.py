@@ -6,8 +6,8 @@ import re
 from functools import partial
 from hashlib import blake2b
 
-from satchel import hook_log
 from satchel.hooks.event_context import Answer, EventContext, counted, nothing
+from satchel.system import hook_log
 from satchel.vocabulary import Domain
 
 EDITING = frozenset({

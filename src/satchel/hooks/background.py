@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from satchel import hook_log, state_files
+from satchel.system import hook_log, state_files
 
 REFRESH, CAPTURE = "refresh", "capture"
 

@@ -9,20 +9,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel import hook_log, outside
+from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
 from satchel.errors import LockedError, StoreError
-from satchel.git import find_repository
 from satchel.hooks import background, hosts
 from satchel.hooks.hosts import HookEvent
 from satchel.hooks.session_state import SessionState
-from satchel.roots import Places
+from satchel.safety import sanitize
+from satchel.system import hook_log
+from satchel.system.git import find_repository
+from satchel.system.locations import Places
 from satchel.types import Context
-from satchel.wire import json_text
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-    from satchel.learn.entries import Experience
+    from satchel.memory.model import Experience
 
 MOST_CHARACTERS = 9_000
 """Length limit of what is written for the host: hosts cut or put aside more than 10,000 characters."""
@@ -57,7 +58,7 @@ class Answer:
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return the ids and titles of what was injected."""
         return [
-            {"id": outside.line(item.id, allow=allow), "title": outside.line(item.title, TITLE_CHARACTERS, allow),
+            {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, TITLE_CHARACTERS, allow),
              "tokens": item.tokens}
             for context in self.contexts
             for item in context.items
@@ -143,13 +144,13 @@ class EventContext:
     def safe_line(self, text: str, most: int) -> str:
         """Return the first line of a text that is not blank, cleaned and redacted."""
         first = next((line for line in text.splitlines() if line.strip()), "")
-        return outside.line(first, most, self.settings.redact_allow)
+        return sanitize.line(first, most, self.settings.redact_allow)
 
     def relative(self, path: str) -> str:
         """Return a path relative to the root, or as it is outside the root; cleaned and redacted."""
         absolute = os.path.normpath(self.folder / path)
         below = os.path.relpath(absolute, self.places.root)
-        return outside.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
+        return sanitize.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
 
     def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
         """Pack with this budget, or with a smaller one until at most `MOST_CHARACTERS` are written."""

@@ -9,8 +9,8 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from satchel import hook_log
 from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, nothing
+from satchel.system import hook_log
 from satchel.text import STOP_WORDS, WORD
 from satchel.types import Context
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from satchel import hook_log
 from satchel.hooks import background, hosts
 from satchel.hooks.event_context import Answer, EventContext, counted, nothing
 from satchel.hooks.hosts import Start
+from satchel.system import hook_log
 from satchel.tokens import counter
 
 DUPLICATE_SECONDS = 10.0

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from satchel import state_files
+from satchel.system import state_files
 
 MOST_PROMPTS = 12
 MOST_FILES = 40

@@ -13,14 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from satchel import hook_log, outside
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
 from satchel.hooks import hosts, prompt, session_start
 from satchel.hooks.event_context import Answer, EventContext, nothing, written
 from satchel.hooks.hosts import Event, HookEvent
 from satchel.hooks.session_state import session_mark
-from satchel.roots import locate
+from satchel.safety import sanitize
+from satchel.system import hook_log
+from satchel.system.locations import locate
 
 
 def _after_tool(hook: EventContext) -> Answer:
@@ -66,7 +67,7 @@ def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
         event = hosts.read(parse(receive(0, deadline)), kind)
         answer, text = answered(event, root, os.environ)
     except Exception as error:  # noqa: BLE001 - fail open: a prompt is never lost because of us; it is logged
-        reason = outside.line(_description(error), hook_log.REASON_CHARACTERS)
+        reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
         _log(event, Answer(hook_log.FAILED, reason), 0, began)
         return reason, b""
     return _log(event, answer, len(text), began), text.encode("utf-8")

@@ -11,14 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.files import SkipReason
-from satchel.index.difference import Difference, compare
+from satchel.index.difference import Difference, compare, tick
 from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
-from satchel.index.options import LINKS_DUE, BuildOptions
-from satchel.index.report import IndexReport, Progress
-from satchel.index.tick import tick
+from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import Walk, walk
 from satchel.store.protocol import Store
+from satchel.system.files import SkipReason
 from satchel.types import Failure
 
 if TYPE_CHECKING:

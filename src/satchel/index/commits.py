@@ -10,13 +10,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from satchel import git, outside
 from satchel.errors import GitError
 from satchel.index.history import HistoryPlan, git_failure, unknown_files
+from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import Extraction, NewBundle
+from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
 
 COMMIT_LANGUAGE = "commit"
@@ -167,10 +168,10 @@ def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBund
     """Commits as bundles, their messages and subjects clean and without secrets."""
     options = plan.options
     # Shortened only afterwards: half of a secret is not recognised any more.
-    read = [outside.counted_text(commit.message, options.allow) for commit in commits]
+    read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
     messages = [message[: options.message_characters] for message, _ in read]
-    subjects = [outside.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
-    authors = {name: outside.line(name, allow=options.allow) for name in {commit.author for commit in commits}}
+    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
+    authors = {name: sanitize.line(name, allow=options.allow) for name in {commit.author for commit in commits}}
     searched = [
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
     ]
@@ -190,7 +191,7 @@ def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBund
 
 def _fit(commits: Sequence[Commit]) -> list[Commit]:
     """The commits without the paths that hold a secret or hide characters; these only count."""
-    unfit = outside.unfit_paths({path for commit in commits for path in commit.files})
+    unfit = sanitize.unfit_paths({path for commit in commits for path in commit.files})
     if not unfit:
         return list(commits)
     return [

@@ -1,7 +1,8 @@
-"""How a tree differs from what the store knows of it: by path, size and times. Nothing is opened."""
+"""The difference between the tree and the index."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,18 @@ from satchel.index.walk import FileEntry, Walk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.records import Stamp
 from satchel.types import Kind
+
+
+def tick() -> int:
+    """The time in nanoseconds that the system would stamp on a file that changes right now.
+
+    That clock moves in steps of some milliseconds. A file with this time or a later one may change again without
+    looking any different, so nothing may be concluded from its time staying the same.
+    """
+    # Where the step is unknown, the file system has a fine clock of its own.
+    clock = getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME)
+    return time.clock_gettime_ns(clock)
+
 
 FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 """The kinds whose bundles are files."""

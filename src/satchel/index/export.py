@@ -14,16 +14,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from satchel import files, outside
 from satchel import text as words
 from satchel.errors import NoIndexError, UsageError
-from satchel.index.options import EXPORT_STATE, BuildOptions
-from satchel.index.report import IndexReport, Progress
+from satchel.index.options import EXPORT_STATE, BuildOptions, IndexReport, Progress
+from satchel.safety import sanitize
 from satchel.sources.notes.note import Note, value_text
-from satchel.sources.notes.version import NOTES_VERSION
+from satchel.sources.versions import NOTES_VERSION
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store
 from satchel.store.records import NewBundle
+from satchel.system import files
 from satchel.types import Failure, Kind, Reference
 
 NOTE_LANGUAGE = "tana"
@@ -186,7 +186,7 @@ def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, di
     All are looked at together first, because hardly a lot of notes has one.
     """
     said = "\n".join(text for note in notes for text in _texts(note))
-    if outside.text(said, allow) == said:
+    if sanitize.text(said, allow) == said:
         return [(note, {}) for note in notes]
     return [_fit_note(note, allow) for note in notes]
 
@@ -196,16 +196,16 @@ def _texts(note: Note) -> Iterator[str]:
 
 
 def _fit_note(note: Note, allow: Sequence[str]) -> tuple[Note, dict[str, int]]:
-    removed = outside.counted_text("\n".join(_texts(note)), allow)[1]
-    body = outside.text(note.body, allow)
+    removed = sanitize.counted_text("\n".join(_texts(note)), allow)[1]
+    body = sanitize.text(note.body, allow)
     return (
         Note(
             key=note.key,
-            title=outside.line(note.title, allow=allow),
+            title=sanitize.line(note.title, allow=allow),
             body=body,
-            tags=tuple(outside.line(tag, allow=allow) for tag in note.tags),
-            inherited=tuple(outside.line(tag, allow=allow) for tag in note.inherited),
-            fields=outside.value(note.fields, allow),
+            tags=tuple(sanitize.line(tag, allow=allow) for tag in note.tags),
+            inherited=tuple(sanitize.line(tag, allow=allow) for tag in note.inherited),
+            fields=sanitize.value(note.fields, allow),
             links=note.links,
             type=note.type,
             created=note.created,

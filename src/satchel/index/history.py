@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from satchel import git
 from satchel.errors import GitError
 from satchel.store.protocol import Store
+from satchel.system import git
 from satchel.types import Failure
 
 

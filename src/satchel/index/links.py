@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from satchel import text as words
 from satchel.sources.docs import PATH_SEPARATOR
-from satchel.sources.notes.links import Names, Target, folded
+from satchel.sources.notes.note import Names, Target, folded
 from satchel.sources.notes.vault import stored_links
 from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from satchel import state_files
 from satchel.errors import LockedError
+from satchel.system import state_files
 
 _POLL_SECONDS = 0.05
 

@@ -1,18 +1,102 @@
-"""What a run of the index reads with, apart from the code that reads: an unchanged index imports no parser."""
+"""Options of an index run, its progress and its report."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Protocol
 
-from satchel.clean import CLEANING_VERSION
 from satchel.index.walk import WalkOptions
-from satchel.redact import REDACTION_VERSION
-from satchel.roots import Places
+from satchel.safety.redact import REDACTION_VERSION
+from satchel.safety.sanitize import CLEANING_VERSION
 from satchel.settings import Settings
-from satchel.sources.notes.version import NOTES_VERSION
-from satchel.sources.version import OUTLINE_VERSION
-from satchel.store.version import EXTRACTION_VERSION
+from satchel.sources.versions import NOTES_VERSION, OUTLINE_VERSION
+from satchel.store.protocol import EXTRACTION_VERSION
+from satchel.system.locations import Places
+from satchel.types import Failure, Kind
+
+
+class Progress(Protocol):
+    """Watches a run. Calls come from the thread that runs it."""
+
+    def phase(self, name: str, total: int) -> None:
+        """A phase of `total` steps starts."""
+
+    def advance(self, count: int) -> None:
+        """So many steps are done."""
+
+
+class Quiet:
+    """A progress that shows nothing."""
+
+    def phase(self, name: str, total: int) -> None:
+        """Ignore it."""
+
+    def advance(self, count: int) -> None:
+        """Ignore it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """The outcome of one run.
+
+    `files` are in the index afterwards. `cached` counts those of the new and changed ones that another work tree had
+    read before; `skipped` counts files by reason, `errors` those among them that failed to be read.
+    """
+
+    files: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    cached: int = 0
+    commits_added: int = 0
+    commits_hidden: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    errors: int = 0
+    redacted: int = 0
+    cleaned: int = 0
+    interrupted: bool = False
+    notes: tuple[Failure, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing had to be written."""
+        return not (self.added or self.changed or self.removed or self.commits_added)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCounts:
+    """How far the vectors are: for each kind that has documents, how many have one, of how many."""
+
+    kinds: Mapping[Kind, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> int:
+        """Documents with a vector."""
+        return sum(done for done, _ in self.kinds.values())
+
+    @property
+    def total(self) -> int:
+        """Documents that are to have one."""
+        return sum(total for _, total in self.kinds.values())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing."""
+        return self.done == self.total
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """What a run did: how many vectors are new, how far it is, and what stopped it."""
+
+    made: int
+    counts: VectorCounts
+    failure: Failure | None = None
+
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
 """Changes when the same bytes would give other documents: an index of another version is built again."""

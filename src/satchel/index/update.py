@@ -18,11 +18,10 @@ from satchel import text as words
 from satchel.index.commits import HistoryChange, update_history
 from satchel.index.difference import FILE_KINDS, Difference
 from satchel.index.history import HistoryPlan
-from satchel.index.lanes import Lanes
-from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions
+from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.reading import Reader, Reading
-from satchel.index.report import IndexReport, Progress
 from satchel.index.walk import FileEntry
+from satchel.index.workers import Lanes
 from satchel.sources.notes.vault import stored_fields
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store, Writer

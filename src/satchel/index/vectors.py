@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel import logs
 from satchel.embed.choose import Choice, choose, embedded_kinds
 from satchel.embed.protocol import Embedder
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.sqlite.store import SqliteStore
+from satchel.system import telemetry
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
-    from satchel.index.report import Progress, VectorReport
+    from satchel.index.options import Progress, VectorReport
 
 LOOK_SECONDS = 30.0
 """How often the thread looks for documents that other processes wrote; its own process wakes it."""
@@ -48,7 +48,7 @@ def shelves(index: Path, memory: Path) -> tuple[Shelf, Shelf]:
     )
 
 
-class Vectors:
+class IndexVectors:
     """The embedder that the settings mean (or the given one), chosen when it is first asked for, and its thread.
 
     Methods may be called from several threads. `close` stops the thread, if one was started, within a batch.
@@ -98,7 +98,7 @@ class Vectors:
 
     def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         """Give every document of the chosen kinds a vector; nothing where there is no embedder."""
-        from satchel.index.report import VectorCounts, VectorReport
+        from satchel.index.options import VectorCounts, VectorReport
 
         embedder = self.embedder
         if embedder is None:
@@ -110,8 +110,8 @@ class Vectors:
 
     def state(self) -> VectorReport:
         """How far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
-        from satchel.index.embed import counts
-        from satchel.index.report import VectorCounts, VectorReport
+        from satchel.index.embedding import counts
+        from satchel.index.options import VectorCounts, VectorReport
 
         embedder, found, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         for shelf in self._shelves if embedder is not None else ():
@@ -125,9 +125,8 @@ class Vectors:
         return VectorReport(0, VectorCounts(found), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
-        from satchel.index.embed import counts, fill
-        from satchel.index.report import VectorCounts, VectorReport
-        from satchel.index.vector_cache import VectorCache
+        from satchel.index.embedding import VectorCache, counts, fill
+        from satchel.index.options import VectorCounts, VectorReport
 
         cache = VectorCache(self._cache / CACHE_NAME, self._key)
         made, found = 0, dict[Kind, tuple[int, int]]()
@@ -177,7 +176,7 @@ class Vectors:
             self._wake.clear()
             report = self.fill(None, self._stopped.is_set)
             if report.failure is not None:
-                logs.warning("vectors are not filled", reason=report.failure.message)
+                telemetry.warning("vectors are not filled", reason=report.failure.message)
             if not self._wake.is_set():
                 self._rested.set()
             self._wake.wait(LOOK_SECONDS)

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 
-from satchel import git, outside
 from satchel.errors import NoIndexError
-from satchel.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
-from satchel.index.ignore import Rules, parse_rules
-from satchel.index.names import is_hidden, is_vendored, reason_of_name
+from satchel.index.ignore import Rules, is_hidden, is_vendored, parse_rules, reason_of_name
+from satchel.safety import sanitize
+from satchel.system import git
+from satchel.system.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
 
 MAX_FILE_BYTES = 1_000_000
 """A larger text is data, a log or generated; of 40 well-known repositories no hand-written source comes near it."""
@@ -167,9 +167,9 @@ class _Walker:
                 self._visit(folder)
             except OSError as error:
                 self._skip(_reason_of(error), folder.prefix.rstrip("/"))
-        unfit = outside.unfit_paths(entry.path for entry in self._entries)
+        unfit = sanitize.unfit_paths(entry.path for entry in self._entries)
         for path, reason in unfit.items():
-            self._skip(reason, outside.text(path))
+            self._skip(reason, sanitize.text(path))
         return Walk(
             entries=tuple(sorted((e for e in self._entries if e.path not in unfit), key=lambda entry: entry.path)),
             skipped=dict(sorted(self._skipped.items())),

@@ -16,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from satchel.mcp.process import END_SECONDS
+from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import Desk
 from satchel.mcp.server import build
 

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from satchel import outside
 from satchel.errors import SatchelError
-from satchel.mcp.process import Parent
+from satchel.mcp.pipes import Parent
 from satchel.mcp.proxy_pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, lines
 from satchel.mcp.relay import Relay, Request, with_context
+from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.tools.calls import SITUATION_ITEM, call_situation, context_used
 
@@ -73,7 +73,7 @@ class Notes:
             if kind in self._said:
                 return
             self._said.add(kind)
-        line = outside.line(text, outside.NOTE_LIMIT)
+        line = sanitize.line(text, sanitize.NOTE_LIMIT)
         self.output.write([f"satchel proxy: {line}\n".encode("utf-8", "replace")])
 
 
@@ -231,7 +231,7 @@ class ProxyContexts:
         engine = self._opened()
         situation = call_situation(request.tool, request.arguments, engine.places.root) | {"time": time.time()}
         situation["params"] = {name: _short(value) for name, value in situation["params"].items()}
-        head = f"Context that satchel adds for {outside.line(request.tool, 100)}:\n\n"
+        head = f"Context that satchel adds for {sanitize.line(request.tool, 100)}:\n\n"
         room = self._max_tokens - self._count(head)
         notes = engine.refresh(should_stop=self._is_ending.is_set)
         asked: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}

@@ -10,14 +10,16 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from satchel import __version__, logs
-from satchel.clean import clean_field
+from satchel import __version__
 from satchel.errors import SatchelError
-from satchel.mcp import prompts, resources, tools
+from satchel.mcp import prompts, tools
+from satchel.mcp import prompts as resources
 from satchel.mcp.running import Context, Desk
-from satchel.mcp.summary import structured
+from satchel.mcp.tools import structured
 from satchel.operations.ask import SESSION
 from satchel.operations.operation import Answered, fault_text, without_home
+from satchel.safety.sanitize import clean_field
+from satchel.system import telemetry
 from satchel.tokens import counter
 
 NAME = "satchel"
@@ -80,7 +82,7 @@ class Handlers:
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
         except Exception:  # noqa: BLE001 - a fault of ours must not reach the client, nor end its other calls
-            logs.warning("a tool failed", tool=operation.name, exc_info=True)
+            telemetry.warning("a tool failed", tool=operation.name, exc_info=True)
             return _failed(_BROKEN)
         return answer(answered)
 

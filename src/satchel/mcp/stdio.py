@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.lowlevel import Server
 
-from satchel.mcp.lines import Lines
-from satchel.mcp.process import END_SECONDS, LAST_SECONDS, Parent, Pipes, end_after
+from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Lines, Parent, Pipes, end_after
 from satchel.mcp.running import Desk
 from satchel.mcp.server import build
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from satchel.assemble.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.assemble.truncation import strategy_names
 from satchel.errors import UsageError
+from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.operations import json
 from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, text
 from satchel.operations.prose import hit_line, no_answer, no_walk
@@ -119,7 +119,7 @@ _REQUEST = (
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
     """The context types among these and those of the entities among them, and these entities as roles."""
-    from satchel.assemble.context_query import types_of  # here, because help and completion pack nothing
+    from satchel.assemble.shapes import types_of  # here, because help and completion pack nothing
 
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return {"types": types_of(types)} | ({"roles": roles} if roles else {})

@@ -17,10 +17,10 @@ from satchel import __version__
 from satchel.types import Context, Failure, Hit, Location, Omission
 
 if TYPE_CHECKING:
-    from satchel.assemble.graph.request import GraphRequest
     from satchel.assemble.request import AssembleRequest
-    from satchel.index.report import VectorReport
-    from satchel.learn.entries import Experience, FoundMemory, Memory, Remark, Remembered
+    from satchel.graph.request import GraphRequest
+    from satchel.index.options import VectorReport
+    from satchel.memory.model import Experience, FoundMemory, Memory, Remark, Remembered
 
 Schema = Mapping[str, Any]
 Json = dict[str, Any]
@@ -76,9 +76,11 @@ def one_of(*records: Field) -> Json:
 
 def safe(text: str) -> str:
     """A stored text as it may be shown: no secret, no hidden character, even if it came into the file another way."""
-    from satchel import outside  # here, as all that only an answer needs: help and lists of tools load this module
+    from satchel.safety import (
+        sanitize,  # here, as all that only an answer needs: help and lists of tools load this module
+    )
 
-    return outside.text(text)
+    return sanitize.text(text)
 
 
 def minute(moment: float) -> str:
@@ -226,9 +228,9 @@ def context_envelope(context: Context, request: AssembleRequest) -> Json:
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:
     """A graph context and the request that it answers."""
-    from satchel import outside
+    from satchel.safety import sanitize
 
-    session = outside.line(request.session, len(request.session) + 1)
+    session = sanitize.line(request.session, len(request.session) + 1)
     return _answer(context, request.now, asdict(request) | {"session": session})
 
 
@@ -269,7 +271,7 @@ def _shown(value: Any) -> Any:
 
 def memory_json(memory: Memory) -> Json:
     """A memory as plain values."""
-    from satchel.learn.entries import memory_data
+    from satchel.memory.model import memory_data
 
     return {name: _shown(value) for name, value in memory_data(memory).items() if name != "type"}
 
@@ -295,7 +297,7 @@ def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, don
 
 def experience_json(experience: Experience) -> Json:
     """An experience as plain values."""
-    from satchel.learn.entries import experience_data
+    from satchel.memory.model import experience_data
 
     data = {"status": experience.status, **experience_data(experience)}
     return {name: _shown(value) for name, value in data.items() if name != "type"}

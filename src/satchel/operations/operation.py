@@ -17,12 +17,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.clean import clean_field
 from satchel.errors import SatchelError, UsageError
+from satchel.safety.sanitize import clean_field
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-    from satchel.index.report import Progress
+    from satchel.index.options import Progress
     from satchel.types import Failure
 
 SHOWN_CHARACTERS = 60

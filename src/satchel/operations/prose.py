@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from satchel.clean import clean_field
 from satchel.operations.json import minute, safe
 from satchel.operations.operation import Spelling
+from satchel.safety.sanitize import clean_field
 from satchel.text import is_meaningful, words
 from satchel.types import Context
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import Experience, Memory, Remark
+    from satchel.memory.model import Experience, Memory, Remark
     from satchel.types import Hit
 
 LINE_CHARACTERS = 100

@@ -22,7 +22,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import Experience
+    from satchel.memory.model import Experience
 
 DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel import config, logs
+from satchel import config
 from satchel.assemble.candidates import Candidate
 from satchel.assemble.items import entity_row
 from satchel.assemble.pack import pack
@@ -32,19 +32,20 @@ from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.keys import load_key
 from satchel.results.candidates import Supply, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, Searcher
 from satchel.results.sections import searched_context
 from satchel.results.shapes import AssemblyOptions
+from satchel.safety.keys import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
+from satchel.system import telemetry
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Omission, View
 
 if TYPE_CHECKING:
-    from satchel.rules.judge import Judge
-    from satchel.rules.situation import Situation
+    from satchel.guidance.judge import Judge
+    from satchel.guidance.situation import Situation
 
 SEARCH_SECONDS = 5.0
 """A search of somebody else's searcher that takes longer is noted, and the others answer without it."""
@@ -287,7 +288,7 @@ class ContextAssembler:
         except TimeoutError:
             return Failure(source, f"no answer within {SEARCH_SECONDS:g} s")
         except Exception as error:  # noqa: BLE001 - somebody else's code must not take the other sources down
-            logs.warning(
+            telemetry.warning(
                 "source failed", source=source, error=repr(error), exc_info=not isinstance(error, SatchelError)
             )
             return Failure(source, f"{type(error).__name__}: {error}")

@@ -15,7 +15,7 @@ from satchel.assemble.candidates import (
     shortened_steps,
     signature_range,
 )
-from satchel.assemble.imports import binding
+from satchel.assemble.companions import binding
 from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Group, Section

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from satchel.clean import clean_field, clean_text
-from satchel.redact import redact
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_field, clean_text
 from satchel.types import Failure, Freshness, Outline, Part
 
 SOURCE = "given results"

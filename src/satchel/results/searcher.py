@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from satchel import logs, outside
 from satchel.assemble.items import record_metadata
 from satchel.errors import UsageError
 from satchel.results.shapes import Finding
+from satchel.safety import sanitize
 from satchel.sources.experiences import shown_record
+from satchel.system import telemetry
 from satchel.types import CONTEXT_TYPES, Hit, Role
 from satchel.vocabulary import Axis, parse_choice
 
@@ -187,7 +188,7 @@ class Searcher:
     ) -> list[Finding]:
         satchel = self.satchel
         if mode is SearchMode.SEMANTIC and (type_ in _BY_WORDS_ALONE or satchel.embedder is None):
-            logs.warning("no vectors to search by: the words answer", type=type_)
+            telemetry.warning("no vectors to search by: the words answer", type=type_)
             mode = SearchMode.HYBRID
         hits = satchel.search(
             query, types=[type_], limit=limit, filters=filters, now=self._now, searches=_STRATEGIES[mode], min_score=0.0
@@ -201,7 +202,7 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     kind, allow = document.kind.value, satchel.settings.redact_allow
     text = satchel.store_of(document.kind).text(int(document.fields["bundle"]))
     if location is None:
-        content = outside.text(shown_record(document.kind, document.fields, text), allow)
+        content = sanitize.text(shown_record(document.kind, document.fields, text), allow)
         metadata = record_metadata(document.id, document.fields, document.created)
         return Finding(
             document.id, kind, kind, document.title, content, hit.relevance, metadata=metadata, signals=hit.signals
@@ -222,7 +223,7 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
         kind,
         kind if document.role in _VAGUE else document.role.value,
         document.title,
-        outside.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
+        sanitize.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
         hit.relevance,
         metadata=metadata,
         signals=hit.signals,

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from satchel import outside
 from satchel.assemble.pack import Marking, answer, fit
 from satchel.assemble.plans import Plan, PlannedSection
 from satchel.assemble.render.entities import group_of
@@ -23,6 +22,7 @@ from satchel.assemble.source_lines import FileLines
 from satchel.assemble.thresholds import FillPolicy
 from satchel.results.candidates import supply
 from satchel.results.entities import Entity, read_results, value_of
+from satchel.safety import sanitize
 from satchel.search.rank_records import beside_words
 from satchel.sources.experiences import shown_text
 from satchel.types import Context, Failure, Kind
@@ -158,7 +158,7 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
         fields["timestamp"] = seconds(
             next((one for name in _TIMES if (one := value_of(result, name)) is not None), None)
         )
-    cleaned: dict[str, Any] = outside.value({name: _plain(value) for name, value in fields.items()}, allow)
+    cleaned: dict[str, Any] = sanitize.value({name: _plain(value) for name, value in fields.items()}, allow)
     return cleaned
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from satchel import git
-from satchel.clean import clean_field
 from satchel.codec import DAY_SECONDS
 from satchel.errors import UnsafePathError, UsageError
-from satchel.redact import redact
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle
+from satchel.system import git
 from satchel.types import Kind
 
 NEAR_NAMES = 3

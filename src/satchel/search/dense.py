@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from satchel import telemetry
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
+from satchel.system import telemetry
 from satchel.types import Failure, Kind
 
 UNRELATED_COSINE = 0.19

@@ -27,7 +27,7 @@ from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
 from satchel.search.query import Query
 from satchel.search.retrievers import SearchStrategy
-from satchel.sources.peripheral import asks_for_routine, is_routine_commit
+from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.store.records import Bundle, StoredPart

@@ -1,20 +1,19 @@
-"""How well a question is answered, on an absolute scale: real questions are above a floor, foreign ones below.
-
-The scale is a logistic regression over three signals of one kind of files and the length of the question, fitted on 296
-issues and 109 short questions of 14 repositories, against issues and short questions about other projects. With one
-repository left out at a time the area under the curve is .944 (.826 for the matched share of the best file); the search
-itself reaches .937 (benchmarks/results/strength.json). Each of forty other measures adds less than .003.
-"""
+"""How well an answer matches: its strength, and the words of the question that occur nowhere."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
+from satchel import text as words
 from satchel.search.bm25 import K1, FloatArray
+from satchel.search.query import Query, Zone
+from satchel.store.lexicon import Lexicon
 from satchel.types import Kind
 
 WEAK_FLOOR = 0.095
@@ -76,3 +75,212 @@ def answer_strength(strengths: Mapping[Kind, float]) -> float:
     """
     counted = {kind: value for kind, value in strengths.items() if kind is not Kind.COMMIT} or strengths
     return max(counted.values(), default=0.0)
+
+
+MOST_ABSENT = 6
+"""Words that are named. More of them say nothing new: then nothing was found."""
+
+LONG_QUESTION_WORDS = 40
+"""A longer text is an issue or a message: only its title and what it marks as code is sure to be about the project."""
+
+SHORTEST_WORD = 3
+
+SHORTEST_NAME = 5
+"""Shorter pieces of code in a long text are mostly made up for its example."""
+
+_SCANNED = (Zone.TITLE, Zone.PROSE)
+"""Pasted code and traces name what is outside the project as often as what is in it."""
+
+_INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
+
+_COMMON = """
+    able accept access across act actual actually add added address adds afaik affect against ago agree ahead allow
+    allowed allows almost alone along already although always among amount angry annoying answer anybody anymore
+    anyone anything anyway anyways apart apparently appear appears apply approach argument arguments around ask
+    asked asking asks assume author automatically avoid aware away back bad bar based basic basically became become
+    becomes began begin behave behaves behavior behaviour behind believe belong best better beyond big bigger
+    biggest bit blame block bottom break breaks bring broke broken brought btw bug bugs build builds built busy bye
+    call called caller calls came care careful case cases catch caught cause caused causes certain chance change
+    changed changes changing check checked checks choose chooses chosen class classes clean clear clearly close
+    closed code codebase codes colleague colleagues come comes coming common compare compared complain complete
+    completely concept confused confusing connect consider contain contains content contribute control convert
+    correct correctly correspond corresponding count counted couple course cover crash crashed crashes crashing
+    create created creates current currently custom data day days deal dear debug decide decided decides decision
+    deep default defaults define defined defines definition depend depends describe described detail details detect
+    determine determined determines develop developer difference different differently difficult direct directly
+    disappear document does doesn doing don draw drop duplicate duplicated earth easier easily easy edge effect
+    eight empty enable end ends engine enough ensure enter entire entirely entry equal error errors especially even
+    event eventually ever every everybody everyone everything exact exactly example examples except exist existing
+    exists expect expected expects explain explained explanation exposed express extra fact fail failed failing
+    fails failure fair fall false far fast faster feature features feel field fields figure file files fill final
+    finally find finds fine finish finished first five fix fixed flaky flow folks follow following follows force
+    form forward found four free freeze freezes fresh frozen full fully function functionality functions further
+    future garbled gave general generally generate generated gone gonna good grab great group grow guess guide guys
+    half hand handle handled handler handles handling hang hangs happen happened happening happens happy hard hardly
+    hear heard heavy held hello help helped helps hey hi hidden hide high higher hint hit hold holds home hope hour
+    hours huge hung idea ideas identify ignore ignored ignores imho immediately impact implement implementation
+    implemented implements important impossible improper improperly improve include included includes including
+    inconsistency inconsistent incorrect incorrectly inner input inputs inside inspect instance instead intend
+    intended interested internal internally introduce introduced invalid involve involved issue issues item items
+    job join keep keeps kept kill kind kinda kinds knew know known knows lack laptop large larger last late later
+    latest lay lead leads learn leave leaves left leftover length less let level library lie light like likely limit
+    line lines linked list listed little live lives load loaded local locate located location logic long longer
+    longest look looked looking looks lose loses lost lot lots low lower machine main mainly major manage manner
+    manually mark marked match matches matter mean meaning means meant meanwhile mechanism meet mention mentioned
+    message method methods middle mind mine minute minutes misleading miss missing mistake mix mode module modules
+    moment month months move moved moves name named names near nearly necessary need needed needs neither never new
+    newest next nice nicely night nine nobody none normal normally note notes nothing notice number numbers object
+    objects observe obviously occasionally occur occurred occurs odd oddly offer often okay old older oldest open
+    opened opens operation opposite option optional options order ordinary original otherwise outer output outputs
+    outside overall package page pages parameter parameters part particular particularly parts party pass passed
+    passes passing path paths people per perfect perform performed perhaps person pick picked picks piece pieces
+    place placed places plain plan play please pls plz point points poor possible possibly prefer present press
+    pretty prevent previous previously print probably problem problems proceed process processed processing produce
+    produced produces producing program project projects promise proper properly provide provided provides purpose
+    push put puts question questions quick quickly quiet quite raise raised raises ran random range rather raw reach
+    reached read reads ready real really reason reasons receive received receives recent recently refer referred
+    refuse refused refuses regression related relevant rely remain remember remove removed removes repeat replace
+    report reported reproduce reproduction request require required requires resolve resolved respect respond
+    responsible rest result results return returned returns review right role room rough round rule run running runs
+    sadly safe said sake saw say saying says scene score scored scores search second seconds section see seeing seen
+    sees select sell send sends sense sent separate separately serious set sets setting setup seven several shall
+    shape share shared short shorter shortest shortly show showed showing shown shows shut side sign signature
+    signatures silent silently similar simple simpler simply simultaneously single sit situation six size slow
+    slower slowly small smaller smallest smart smarter solution solve solved somebody somehow someone something
+    sometimes somewhat somewhere soon sorry sort sorts source sources space speak special specific specifically
+    specified specify spend spent split stage stand stands start started starting starts state stay stays step steps
+    stick still stop stopped stops store stored stores straight strange strict string strings strong structure stuck
+    stuff style subject succeed suddenly suggest suitable support supported supports suppose supposed sure surely
+    surprise switch system take taken takes taking talk task tell tells ten tend term terms test tested testing
+    tests text thanks thing things think third thought three throw thrown throws thx till time times tiny title
+    today together told tomorrow tonight took tool top total touch toward towards treat treated tried tries trigger
+    triggered trouble true truly try trying turn turned turns twice two type types typical typically unable unclear
+    understand understood unexpected unexpectedly unless unlike unnamed unreliable unwanted upon upside use used
+    useful useless user users uses using usual usually utility valid value values various version versions wait
+    waits walk wanna wanted wants watch ways weak week weeks weird weirdly went whatever whenever wherever whichever
+    whoever whole whose wide willing wish wonder wondering word words work worked working works world worse worst
+    worth wrap write writes writing written wrong wrongly wrote year years yes yesterday yet yours zero
+"""
+
+COMMON_WORDS = frozenset(_COMMON.split())
+"""Words that say little about what a question asks for, wherever it is asked."""
+
+_ENDINGS = (
+    "", "e", "s", "es", "ed", "er", "or", "ers", "ors", "ing", "ings", "y", "ies", "ion", "ions", "ation", "ations",
+    "able", "ible", "ment", "ments", "ly", "al", "ity", "ive", "ize", "ise", "izer", "izers", "iser", "isers",
+    "ized", "ised", "izing", "ising", "ization", "isation", "ance", "ence", "ant", "ent", "ic", "ical", "ness",
+    "less", "ful", "ist", "ism",
+)  # fmt: skip
+"""What a word may end with and be a form of the same one."""
+
+SHORTEST_ROOT = 4
+
+_SHORT_FORMS = {
+    "address": "addr", "administrator": "admin", "application": "app", "argument": "arg", "asynchronous": "async",
+    "attribute": "attr", "authentication": "auth", "authorization": "auth", "authorisation": "auth", "buffer": "buf",
+    "certificate": "cert", "command": "cmd", "configuration": "config", "configure": "conf", "connection": "conn",
+    "context": "ctx", "database": "db", "definition": "def", "dependency": "dep", "destination": "dest",
+    "development": "dev", "dictionary": "dict", "directory": "dir", "document": "doc", "documentation": "docs",
+    "environment": "env", "exception": "exc", "expression": "expr", "extension": "ext", "identifier": "id",
+    "implementation": "impl", "information": "info", "initialize": "init", "initialise": "init", "integer": "int",
+    "javascript": "js", "maximum": "max", "memory": "mem", "message": "msg", "middleware": "mw", "minimum": "min",
+    "operation": "op", "package": "pkg", "parameter": "param", "password": "passwd", "pointer": "ptr", "postgres":
+    "postgresql", "previous": "prev", "process": "proc", "production": "prod", "property": "prop", "python": "py",
+    "reference": "ref", "regular": "regex", "repository": "repo", "request": "req", "response": "resp",
+    "sequence": "seq", "source": "src", "specification": "spec", "synchronize": "sync", "synchronization": "sync",
+    "temporary": "tmp", "typescript": "ts", "utility": "util", "variable": "var", "yaml": "yml", "kubernetes": "k8s",
+}  # fmt: skip
+"""Words that code abbreviates."""
+
+Has = Callable[[Iterable[str]], bool]
+
+
+def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
+    """The telling words of a question, as written and in its order, that occur in none of these lexicons."""
+    searched = [lexicon for lexicon in lexicons if lexicon.document_count]
+    telling = list(_telling(query))
+    if not searched or not telling:
+        return ()
+    present = _present({term for word in telling for term in words.terms_of(word)}, searched)
+    waiting = [word for word in telling if not _is_present(word, lambda terms: not present.isdisjoint(terms))]
+    waiting = [word for word in waiting if not _is_present(word, lambda terms: bool(_present(terms, searched)), _forms)]
+    absent = (word for word in waiting if not any(_is_joined(word.lower(), lexicon) for lexicon in searched))
+    return tuple(islice(absent, MOST_ABSENT))
+
+
+def _telling(query: Query) -> Iterator[str]:
+    """The words that say what a question is about, each once."""
+    lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
+    is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION_WORDS
+    seen: set[str] = set()
+    for zone, line in lines:
+        marked = {word for match in _INLINE_CODE.finditer(line) for word in words.words(match[1])}
+        for word in words.words(line):
+            name = word.strip("_$")
+            is_name = len(name) >= SHORTEST_NAME and (word in marked or words.is_compound(word))
+            is_sure = zone is Zone.TITLE or not is_long or is_name
+            if is_sure and name.lower() not in seen and _is_telling(name):
+                seen.add(name.lower())
+                yield name
+
+
+def _is_telling(word: str) -> bool:
+    letters = sum(map(str.isalpha, word))
+    return (
+        letters >= SHORTEST_WORD
+        and word.isascii()
+        and len(word) <= words.MAX_WORD_CHARACTERS
+        and word.lower() not in words.STOP_WORDS
+        and word.lower() not in COMMON_WORDS
+    )
+
+
+def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | None = None) -> bool:
+    """Whether a word occurs: as it is, or for a compound all of its parts. `forms` are others of a plain word."""
+    first, *parts = words.terms_of(word)
+    if has([first]):
+        return True
+    if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: what has socks and a 5 does not have it
+        return False
+    if parts:
+        return all(len(part) < SHORTEST_WORD or has([part, *(forms(part) if forms else ())]) for part in parts)
+    return forms is not None and has(forms(word.lower()))
+
+
+def _is_joined(word: str, lexicon: Lexicon) -> bool:
+    """Whether both halves of a word occur in one place, as those of `websocket` do in `openWebSocket`."""
+    halves = [(word[:at], word[at:]) for at in range(SHORTEST_WORD, len(word) - SHORTEST_WORD + 1)]
+    terms = sorted({words.stem(half) for pair in halves for half in pair})
+    postings = dict(zip(terms, lexicon.postings(terms), strict=True))
+    return any(
+        len(np.intersect1d(one, other))
+        for first, second in halves
+        for (one, _), (other, _) in zip(
+            *((row.body, row.name, row.path) for row in (postings[words.stem(first)], postings[words.stem(second)])),
+            strict=True,
+        )
+    )
+
+
+def _forms(word: str) -> list[str]:
+    """Search terms of other forms of a lower-case word: inflected, derived, abbreviated, and as an identifier."""
+    roots = {word}
+    for ending in _ENDINGS:
+        root = word.removesuffix(ending)
+        if len(root) >= SHORTEST_ROOT:
+            roots |= {root, root[:-1]} if root[-1] == root[-2] else {root}
+    forms = {words.stem(root + ending) for root in roots for ending in _ENDINGS}
+    forms |= {short for long, short in _SHORT_FORMS.items() if words.stem(long) == words.stem(word)}
+    forms.add(words.EXACT_MARK + word)
+    forms |= {f"{words.EXACT_MARK}{word[:at]}_{word[at:]}" for at in range(2, len(word) - 1)}
+    return sorted(forms)
+
+
+def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
+    """Those of the terms that occur anywhere."""
+    missing, present = sorted(terms), set[str]()
+    for lexicon in lexicons:
+        postings = zip(missing, lexicon.postings(missing), strict=True)
+        present |= {term for term, row in postings if any(len(units) for units, _ in (row.body, row.name, row.path))}
+        missing = [term for term in missing if term not in present]
+    return present

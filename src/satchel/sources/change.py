@@ -1,26 +1,121 @@
-"""What is being changed: the work tree or the staging area against a commit, as definitions and lines.
-
-git is asked for trees and contents only; the work tree is compared here. So nothing that a repository configures
-(filters, text converters, external diffs) can run, and files that only differ in their line ends count as unchanged.
-"""
+"""What is being changed: the difference to a revision, or what is staged."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
-from satchel import files, outside
-from satchel.clean import clean_field, clean_text
 from satchel.errors import GitError, UsageError
-from satchel.git import Repository, head
-from satchel.redact import redact
-from satchel.sources.blobs import SUBMODULE, Entry, blob, resolve, staged_entries, tree_entries
+from satchel.safety import sanitize
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_field, clean_text
 from satchel.sources.outline import outline_file
 from satchel.sources.roles import is_secondary
+from satchel.system import files
+from satchel.system.git import Repository, head, run, stream
 from satchel.types import Part, Role
+
+SUBMODULE = "160000"
+"""The mode of an entry that is another repository."""
+
+_ENTRY = re.compile(rb"(\d{6}) (?:blob |commit )?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?: (\d))?")
+_MODIFIED = re.compile(rb"\s+mtime: (\d+):(\d+)\n")
+_SIZE = re.compile(rb"\s+size: (\d+)\t")
+_RAW = re.compile(rb":\d{6} \d{6} ([0-9a-f]+) ([0-9a-f]+) [A-Z]\d*")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a tree or of the staging area. `stamp` is (size, mtime_ns) when it was staged, None for a tree."""
+
+    mode: str
+    blob: str
+    stamp: tuple[int, int] | None = None
+
+
+def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
+    """All files of a tree or commit, by path. Raises GitError for what is none."""
+    listed = run(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
+    entries = {}
+    for record in listed.split(b"\0"):
+        meta, _, path = record.partition(b"\t")
+        found = _ENTRY.match(meta)
+        if found is not None:
+            entries[os.fsdecode(path)] = Entry(found[1].decode(), found[2].decode())
+    return entries
+
+
+def staged_entries(repository: Repository) -> dict[str, Entry]:
+    """All files of the staging area, by path; of a path in conflict the side that is ours. Raises GitError."""
+    listed = run(repository, "ls-files", "--stage", "--debug", "-z", "--full-name")
+    entries: dict[str, Entry] = {}
+    # An entry is `MODE SHA STAGE TAB PATH NUL`, and lines of what was known of the file when it was staged.
+    position = 0
+    while (found := _ENTRY.match(listed, position)) is not None:
+        end = listed.index(b"\0", found.end())
+        path = os.fsdecode(listed[found.end() + 1 : end])
+        following = listed.find(b"\0", end + 1)
+        known = listed[end + 1 : following if following >= 0 else len(listed)]
+        position = end + 1 + _debug_length(known)
+        if found[3] in (b"0", b"2") or path not in entries:
+            entries[path] = Entry(found[1].decode(), found[2].decode(), _stamp(known))
+    return entries
+
+
+def _debug_length(known: bytes) -> int:
+    """Bytes of the indented lines at the beginning."""
+    length = 0
+    while known.startswith(b"  ", length):
+        length = known.index(b"\n", length) + 1
+    return length
+
+
+def _stamp(known: bytes) -> tuple[int, int] | None:
+    modified, size = _MODIFIED.search(known), _SIZE.search(known)
+    if modified is None or size is None:
+        return None
+    return int(size[1]), int(modified[1]) * 1_000_000_000 + int(modified[2])
+
+
+def blob(repository: Repository, identity: str, limit: int) -> bytes | None:
+    """The contents of a blob; None if it has more than `limit` bytes or is not in this clone."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with stream(repository, "cat-file", "blob", identity) as chunks:
+            for chunk in chunks:
+                parts.append(chunk)
+                size += len(chunk)
+                if size > limit:
+                    return None
+    except GitError:  # a partial clone lacks it, and nothing is fetched
+        return None
+    return b"".join(parts)
+
+
+def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]:
+    """The blobs that a path had, from HEAD backwards, each once, at most `most` commits deep. Raises GitError."""
+    arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=", f"-n{most}", "--end-of-options", "HEAD")
+    listed = run(repository, "log", *arguments, "--", path)
+    seen: set[str] = set()
+    for found in _RAW.finditer(listed):
+        for identity in (found[2].decode(), found[1].decode()):
+            if identity not in seen and identity.strip("0"):
+                seen.add(identity)
+                yield identity
+
+
+def resolve(repository: Repository, revision: str) -> str:
+    """The id of the commit that a revision names. Raises GitError where there is none."""
+    if "\0" in revision:  # no argument of a process can hold it
+        raise GitError("a revision holds no NUL")
+    return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]
+
 
 MOST_FILES = 200
 """Files of a change that are read: more is a sweep, and its callers are everywhere."""
@@ -226,7 +321,7 @@ class _Reader:
         if path in self._options.indexed:
             return True
         gone = not is_tracked or files.stamp(self._options.root, path) is None
-        return gone and outside.unfit_path(path) is None
+        return gone and sanitize.unfit_path(path) is None
 
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
         """The changed file and its changed lines; (None, []) if no line differs, None if a side cannot be read."""

@@ -1,4 +1,4 @@
-"""Text without structure that we can read, cut into chunks."""
+"""Chunks of a document, and what their readers share."""
 
 from __future__ import annotations
 
@@ -55,3 +55,70 @@ def _cut(lines: Sequence[str], start: int, end: int) -> int:
         if cost <= best_cost:
             best, best_cost = row, cost
     return best
+
+
+_HASH = (
+    "awk bazel cmake coffeescript config crystal dockerfile dotenv elixir fish graphql ini jq julia just make nim nix "
+    "perl po powershell procfile puppet r requirements starlark tcl terraform toml yaml"
+)
+_SLASHES = (
+    "asciidoc cython css d dart fsharp glsl groovy kotlin objective-c pascal proto scala solidity swift thrift "
+    "verilog vue svelte zig"
+)
+_DASHES = "ada elm haskell lua sql vhdl"
+_SEMICOLONS = "assembly clojure common-lisp racket scheme"
+
+_MARKS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_HASH.split(), ("#",)),
+    **dict.fromkeys(_SLASHES.split(), ("//", "/*", "*/", "* ")),
+    **dict.fromkeys(_DASHES.split(), ("--",)),
+    **dict.fromkeys(_SEMICOLONS.split(), (";",)),
+    "batch": ("rem ", "REM ", "::"),
+    "cython": ("#",),
+    "erlang": ("%",),
+    "fortran": ("!",),
+    "ini": ("#", ";"),
+    "tex": ("%",),
+    "vim": ('"',),
+}
+
+
+def line_mark(language: str) -> str:
+    """What starts a comment line; empty for a language without one here."""
+    return _MARKS.get(language, ("",))[0].strip()
+
+
+def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:
+    """Line ranges (from 1) whose lines all start with a comment mark; none for a language without one here."""
+    marks = _MARKS.get(language)
+    if marks is None:
+        return ()
+    ranges: list[list[int]] = []
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().startswith(marks):
+            if ranges and ranges[-1][1] == number - 1:
+                ranges[-1][1] = number
+            else:
+                ranges.append([number, number])
+    return tuple((first, last) for first, last in ranges)
+
+
+_SLASH_LANGUAGES = frozenset(
+    ["c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript", "json"]
+)
+"""JSON has no comments; this is the mark of the dialects that do, and what a reader takes for one."""
+
+_HASH_LANGUAGES = frozenset(["bash", "python", "ruby"])
+_TAGGED = frozenset(["markdown", "html", "xml", "vue", "svelte", "astro"])
+_BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")}
+
+
+def comment(language: str, remark: str) -> str:
+    """The remark (one line) as a comment; in square brackets where the language has none or is unknown."""
+    if language in _BLOCKS:
+        opening, closing = _BLOCKS[language]
+        return f"{opening} {remark} {closing}"
+    if language in _TAGGED:
+        return f"<!-- {remark} -->"
+    mark = "//" if language in _SLASH_LANGUAGES else "#" if language in _HASH_LANGUAGES else line_mark(language)
+    return f"{mark} {remark}" if mark else f"[{remark}]"

@@ -1,15 +1,19 @@
-"""Conversations as exchanges: what somebody said, what was answered, and in short what was done.
-
-An exchange is the unit that is stored: short enough to be found for one thing, long enough to be understood alone.
-Everything here is text from outside; the caller cleans and redacts it.
-"""
+"""Conversations and their transcripts, read into exchanges."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from satchel import text as words
+from satchel.codec import Clean, json_object
+from satchel.errors import UsageError
 
 SAID_CHARACTERS = 16_384
 """Kept of one prompt or one reply: what is longer is a pasted file, not something that somebody said."""
@@ -122,3 +126,231 @@ def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
     moment = datetime.fromtimestamp(time, UTC)
     terms = words.count_terms(words.words(f"{moment.day} {moment:%B %Y} {branch}"))
     return terms | {ASKS: 1} if asks else terms
+
+
+ARGUMENT_CHARACTERS = 200
+RESULT_CHARACTERS = 300
+FAILURE_CHARACTERS = 1_000
+"""Kept of a tool call, of what it gave, and of what it said when it failed: a failure is what is looked for later."""
+
+COMPACTED = "This session is being continued from a previous conversation"
+"""How the turn begins that the program writes after a compaction."""
+
+_NOT_SAID = re.compile(
+    r"<(system-reminder|command-message|local-command-caveat|local-command-stdout|local-command-stderr)>.*?</\1>\s*",
+    re.DOTALL,
+)
+_COMMAND = re.compile(r"<command-(?:name|args)>(.*?)</command-(?:name|args)>", re.DOTALL)
+_INTERRUPTED = "[Request interrupted by user"
+_TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
+"""Arguments of a tool that tell most, in this order."""
+
+_SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
+_SESSION_CHARACTERS = 64
+_NO_TIME = 0.0
+_TICK = 0.001
+
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The exchanges of one file in order, lines that were passed over by type, and number and error of broken lines."""
+
+    exchanges: tuple[Exchange, ...]
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    broken: tuple[tuple[int, str], ...] = ()
+
+
+def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_bytes: int) -> Transcript:
+    """Read a transcript line by line. `name` stands for the session where the lines name none.
+
+    `clean` is applied to every text before it is shortened: half of a secret is not recognised any more. A line
+    longer than `line_bytes` is reported as broken, without being parsed.
+    """
+    reading = _Reading(name, clean)
+    broken = []
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            reading.take(json_object(raw, line_bytes))
+        except UsageError as error:
+            broken.append((number, str(error)))
+    return Transcript(reading.finished(), dict(sorted(reading.passed_over.items())), tuple(broken))
+
+
+@dataclass(slots=True)
+class _Open:
+    """An exchange that is still going on."""
+
+    begun: Exchange
+    replies: list[str] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    """Tool call id -> its place among the actions."""
+
+    def finished(self) -> Exchange:
+        return replace(self.begun, replies=tuple(self.replies), actions=tuple(self.actions))
+
+
+class _Reading:
+    """The state of reading one file: the open exchange of each session, and where each line belongs."""
+
+    def __init__(self, name: str, clean: Clean) -> None:
+        self._name, self._clean = name, clean
+        self._seen: set[str] = set()
+        self._chain: dict[str, str] = {}
+        self._open: dict[str, _Open] = {}
+        self._done: list[Exchange] = []
+        self.passed_over: Counter[str] = Counter()
+
+    def take(self, line: Line) -> None:
+        """Take in one line."""
+        kind = _text(line.get("type")) or "without type"
+        message = line.get("message")
+        if kind not in {"user", "assistant"} or not isinstance(message, Mapping):
+            self.passed_over[kind] += 1
+            return
+        uuid = _text(line.get("uuid"))
+        if uuid in self._seen:
+            self.passed_over["repeated"] += 1
+            return
+        if uuid:
+            self._seen.add(uuid)
+        session = self._session(line, uuid)
+        blocks = _blocks(message.get("content"))
+        if kind == "assistant":
+            self._answer(session, line, blocks)
+        else:
+            self._hear(session, line, blocks, uuid)
+
+    def finished(self) -> tuple[Exchange, ...]:
+        """All exchanges, by session and time."""
+        done = [*self._done, *(running.finished() for running in self._open.values())]
+        return tuple(sorted(done, key=lambda exchange: exchange.key))
+
+    def _session(self, line: Line, uuid: str) -> str:
+        session = _safe(_text(line.get("sessionId")) or self._name)
+        if line.get("isSidechain") is not True:
+            return session
+        parent = _text(line.get("parentUuid"))
+        root = _text(line.get("agentId")) or self._chain.get(parent) or uuid[:ID_CHARACTERS] or "unknown"
+        if uuid:
+            self._chain[uuid] = root
+        return f"{session}/side-{_safe(root)}"
+
+    def _hear(self, session: str, line: Line, blocks: list[Line], uuid: str) -> None:
+        """A line of the user: results of tools, or a prompt that begins an exchange."""
+        results = [block for block in blocks if block.get("type") == "tool_result"]
+        for block in results:
+            self._result(session, block)
+        if line.get("isMeta") is True:
+            self.passed_over["meta"] += 1
+            return
+        said = self._clean(_said(blocks))
+        if not said:
+            if not results:
+                self.passed_over["user without text"] += 1
+            return
+        if said.startswith(_INTERRUPTED) and session in self._open:
+            self._open[session].replies.append(said)
+            return
+        self._begin(session, line, said, uuid)
+
+    def _begin(self, session: str, line: Line, said: str, uuid: str) -> None:
+        earlier = self._open.pop(session, None)
+        if earlier is not None:
+            self._done.append(earlier.finished())
+        time = _time(line.get("timestamp"))
+        if earlier is not None:  # lines without a time, or of one moment, stay in the order of the file
+            time = max(time, earlier.begun.time + _TICK)
+        identity = uuid or hashlib.blake2b(f"{session} {time} {said}".encode(), digest_size=8).hexdigest()
+        compaction = line.get("isCompactSummary") is True or said.startswith(COMPACTED)
+        self._open[session] = _Open(
+            Exchange(
+                session=session,
+                id=_safe(identity),
+                time=time,
+                said=said,
+                branch=_text(line.get("gitBranch")),
+                folder=_text(line.get("cwd")),
+                compaction=compaction,
+                sidechain=line.get("isSidechain") is True,
+            )
+        )
+
+    def _answer(self, session: str, line: Line, blocks: list[Line]) -> None:
+        running = self._open.get(session)
+        if running is None:  # the file begins in the middle, or a sub-agent speaks first
+            self._begin(session, line, "", _text(line.get("uuid")))
+            running = self._open[session]
+        for block in blocks:
+            if block.get("type") == "text" and _text(block.get("text")).strip():
+                running.replies.append(self._clean(_text(block.get("text"))))
+            elif block.get("type") == "tool_use":
+                running.places[_text(block.get("id"))] = len(running.actions)
+                argument = shortened(self._clean(_argument(block.get("input"))), ARGUMENT_CHARACTERS)
+                running.actions.append(Action(_text(block.get("name")) or "tool", argument))
+
+    def _result(self, session: str, block: Line) -> None:
+        running = self._open.get(session)
+        place = running.places.get(_text(block.get("tool_use_id"))) if running is not None else None
+        if running is None or place is None:
+            self.passed_over["result without its call"] += 1
+            return
+        failed = block.get("is_error") is True
+        result = " ".join(self._clean(_said(_blocks(block.get("content")))).split())
+        kept = shortened(result, FAILURE_CHARACTERS if failed else RESULT_CHARACTERS)
+        running.actions[place] = replace(running.actions[place], result=kept, failed=failed)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _safe(name: str) -> str:
+    """A name that can be part of a key."""
+    return _SAFE_SESSION.sub("_", name)[:_SESSION_CHARACTERS] or "_"
+
+
+def _blocks(content: object) -> list[Line]:
+    """The blocks of a message's content, which may be plain text."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def _said(blocks: Iterable[Line]) -> str:
+    """The text of blocks, without what the program put into it; pictures and files are named."""
+    pieces = []
+    for block in blocks:
+        if block.get("type") == "text":
+            text = _NOT_SAID.sub("", _text(block.get("text")))
+            command = _COMMAND.findall(text)
+            pieces.append(" ".join(command) if command else text)
+        elif block.get("type") in {"image", "document"}:
+            pieces.append(f"[{block['type']}]")
+    return "\n".join(piece.strip() for piece in pieces if piece.strip())
+
+
+def _argument(arguments: object) -> str:
+    """The arguments of a tool call in short: the most telling one, else all of them."""
+    if not isinstance(arguments, Mapping) or not arguments:
+        return ""
+    telling = (
+        arguments[name] for name in _TELLING_ARGUMENTS if isinstance(arguments.get(name), str) and arguments[name]
+    )
+    text = next(telling, None) or json.dumps(arguments, ensure_ascii=False, sort_keys=True)
+    return " ".join(text.split())
+
+
+def _time(stamp: object) -> float:
+    """Seconds since the epoch of an ISO time, 0 where there is none."""
+    if not isinstance(stamp, str):
+        return _NO_TIME
+    try:
+        moment = datetime.fromisoformat(stamp)
+        return max((moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp(), _NO_TIME)
+    except (ValueError, OverflowError):
+        return _NO_TIME

@@ -1,12 +1,13 @@
-"""The outline of a text that is no program: prose, configuration, data."""
+"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
-from satchel.sources.chunks import chunks, line_count
-from satchel.sources.headings import FINDERS, Heading
-from satchel.sources.line_comments import comment_lines
+from satchel.sources.chunks import chunks, comment_lines, line_count
 from satchel.types import Outline, Part, Role
 
 PATH_SEPARATOR = " > "
@@ -46,3 +47,232 @@ def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Par
         else:
             yield from chunks(lines, Role.TEXT, first, follower)
         first = follower
+
+
+MAX_TITLE = 120
+"""Longest title in characters."""
+
+MIN_BLOCK = 3
+"""Fewest lines of a top-level key that is a section of its own; shorter ones stay together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A section begins at `row`; `level` counts from 1, deeper is larger; `line` is the row of the title itself."""
+
+    row: int
+    level: int
+    title: str
+    line: int
+
+
+Finder = Callable[[Sequence[str]], Iterable[Heading]]
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)\Z")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:[>|#]|[-*+][ \t]|\d+[.)][ \t])| {4}|\t|\s*\Z")
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_ANCHOR = re.compile(r"[ \t]*\{[#.:][^{}]*\}\Z")
+_ROLE = re.compile(r":[\w:+-]+:(?=`)")
+
+
+def markdown(lines: Sequence[str]) -> Iterator[Heading]:
+    """`# Title` and underlined titles, outside of front matter, fenced code and comments."""
+    fence, in_comment = "", False
+    start = _front_matter(lines)
+    for row in range(start, len(lines)):
+        line = lines[row]
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not match[2].strip():
+                fence = ""
+            continue
+        if in_comment or line.lstrip().startswith("<!--"):
+            in_comment = "-->" not in line
+            continue
+        if match and not (match[1][0] == "`" and "`" in match[2]):
+            fence = match[1]
+            continue
+        atx = _ATX.match(line)
+        if atx:
+            yield Heading(row, len(atx[1]), _plain(atx[2] or ""), row)
+            continue
+        setext = _SETEXT.match(line)
+        if setext and row > start and not _NO_PARAGRAPH.match(lines[row - 1]) and not _SETEXT.match(lines[row - 1]):
+            yield Heading(row - 1, 1 if setext[1][0] == "=" else 2, _plain(lines[row - 1]), row - 1)
+
+
+def _front_matter(lines: Sequence[str]) -> int:
+    """The first row after `---` ... `---` at the top."""
+    if lines and lines[0].rstrip() == "---":
+        for row in range(1, len(lines)):
+            if lines[row].rstrip() in {"---", "..."}:
+                return row + 1
+    return 0
+
+
+def _plain(title: str) -> str:
+    """A title without links, anchors, roles and emphasis."""
+    text = _ANCHOR.sub("", _ROLE.sub("", _LINK.sub(r"\1", title)))
+    return " ".join(text.replace("`", "").replace("**", "").split())[:MAX_TITLE].strip()
+
+
+_ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*\Z")
+
+
+def restructured(lines: Sequence[str]) -> Iterator[Heading]:
+    """Titles with a line of punctuation below, or above and below; levels in order of appearance."""
+    levels: dict[tuple[str, bool], int] = {}
+    row = 0
+    while row + 1 < len(lines):
+        above = _ADORNMENT.match(lines[row])
+        if above and _is_between(lines, row):
+            level = levels.setdefault((above[1], True), len(levels) + 1)
+            yield Heading(row, level, _plain(lines[row + 1]), row + 1)
+            row += 3
+            continue
+        below = _ADORNMENT.match(lines[row + 1])
+        if below and not above and _is_underlined(lines, row):
+            level = levels.setdefault((below[1], False), len(levels) + 1)
+            yield Heading(row, level, _plain(lines[row]), row)
+            row += 2
+            continue
+        row += 1
+
+
+def _is_between(lines: Sequence[str], row: int) -> bool:
+    """Whether a title stands between two equal adornments that start at this row."""
+    return row + 2 < len(lines) and _is_title(lines[row + 1]) and lines[row + 2].rstrip() == lines[row].rstrip()
+
+
+def _is_underlined(lines: Sequence[str], row: int) -> bool:
+    """Whether this row is a title at the start of a paragraph, with an adornment that is long enough below it."""
+    title = lines[row].rstrip()
+    if not _is_title(title) or title[0].isspace():
+        return False
+    starts_paragraph = row == 0 or not lines[row - 1].strip() or lines[row - 1].startswith(".. ")
+    return starts_paragraph and len(lines[row + 1].rstrip()) >= min(len(title), 4)
+
+
+def _is_title(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith((".. ", "   ")) and not _ADORNMENT.match(line)
+
+
+_ASCIIDOC = re.compile(r"(={1,6})[ \t]+(\S.*)\Z")
+_ASCIIDOC_BLOCK = re.compile(r"(-{4,}|\.{4,}|={4,}|\+{4,}|/{4,})[ \t]*\Z")
+_ORG = re.compile(r"(\*+)[ \t]+(\S.*)\Z")
+
+
+def asciidoc(lines: Sequence[str]) -> Iterator[Heading]:
+    """`== Title`, outside of delimited blocks."""
+    block = ""
+    for row, line in enumerate(lines):
+        delimiter = _ASCIIDOC_BLOCK.match(line)
+        if delimiter:
+            block = "" if block == delimiter[1] else block or delimiter[1]
+        elif not block and (match := _ASCIIDOC.match(line)):
+            yield Heading(row, len(match[1]), _plain(match[2]), row)
+
+
+def org(lines: Sequence[str]) -> Iterator[Heading]:
+    """`* Title`."""
+    for row, line in enumerate(lines):
+        if match := _ORG.match(line):
+            yield Heading(row, len(match[1]), _plain(match[2]), row)
+
+
+_TABLE = re.compile(r"[ \t]*\[\[?[ \t]*([^\[\]]+?)[ \t]*\]?\][ \t]*(?:[#;].*)?\Z")
+_TRIPLE = re.compile(r'"""|\'\'\'')
+
+
+def tables(lines: Sequence[str]) -> Iterator[Heading]:
+    """`[table]` and `[[table]]` of TOML and INI, outside of strings over several lines; comments above included."""
+    quote = ""
+    for row, line in enumerate(lines):
+        outside = not quote
+        for mark in _TRIPLE.findall(line):
+            quote = "" if quote == mark else quote or mark
+        if outside and (match := _TABLE.match(line)):
+            title = match[1].replace('"', "").replace("'", "")[:MAX_TITLE]
+            yield Heading(_comment_start(lines, row, ("#", ";")), 1, title, row)
+
+
+_YAML_KEY = re.compile(r"([^\s#\-:&*!|>'\"%@`{}\[\],][^:#]*|\"[^\"]+\"|'[^']+')[ \t]*:(?:[ \t]|\Z)")
+
+
+def yaml_keys(lines: Sequence[str]) -> Iterator[Heading]:
+    """Top-level keys with at least `MIN_BLOCK` lines; comments above included."""
+    keys = [(row, match[1].strip("'\"")) for row, line in enumerate(lines) if (match := _YAML_KEY.match(line))]
+    return _blocks(lines, keys, ("#",))
+
+
+_JSON_KEY = re.compile(r'([ \t]+)"((?:[^"\\]|\\.)*)"[ \t]*:')
+
+
+def json_keys(lines: Sequence[str]) -> Iterator[Heading]:
+    """Top-level keys of an object written over several lines, with at least `MIN_BLOCK` lines."""
+    found = [(row, match) for row, line in enumerate(lines) if (match := _JSON_KEY.match(line))]
+    if not found:
+        return iter(())
+    indent = found[0][1][1]
+    keys = [(row, match[2]) for row, match in found if match[1] == indent]
+    return _blocks(lines, keys, ("//",))
+
+
+_END_OF_OBJECT = frozenset({"", "}", "]"})
+
+
+def _blocks(lines: Sequence[str], keys: Sequence[tuple[int, str]], marks: tuple[str, ...]) -> Iterator[Heading]:
+    """The keys that are large enough, and the first small one after each of these: it ends the block before."""
+    last = len(lines)
+    while last and lines[last - 1].strip() in _END_OF_OBJECT:
+        last -= 1
+    in_run = True
+    for (row, title), (end, _) in pairwise([*keys, (last, "")]):
+        is_large = end - row >= MIN_BLOCK
+        if is_large or not in_run:
+            yield Heading(_comment_start(lines, row, marks), 1, title[:MAX_TITLE] if is_large else "", row)
+        in_run = not is_large
+
+
+_TARGET = re.compile(r"((?!\.PHONY)[^\s#:=][^:=#]*?)[ \t]*::?(?![:=])")
+_STAGE = re.compile(r"[ \t]*FROM[ \t]+(?:--\S+[ \t]+)*(\S+)(?:[ \t]+AS[ \t]+(\S+))?", re.IGNORECASE)
+
+
+def targets(lines: Sequence[str]) -> Iterator[Heading]:
+    """Targets of a Makefile; comments above included."""
+    for row, line in enumerate(lines):
+        if match := _TARGET.match(line):
+            yield Heading(_comment_start(lines, row, ("#", ".PHONY")), 1, match[1][:MAX_TITLE], row)
+
+
+def stages(lines: Sequence[str]) -> Iterator[Heading]:
+    """Stages of a Dockerfile; comments above included."""
+    for row, line in enumerate(lines):
+        if match := _STAGE.match(line):
+            yield Heading(_comment_start(lines, row, ("#",)), 1, (match[2] or match[1])[:MAX_TITLE], row)
+
+
+def _comment_start(lines: Sequence[str], row: int, marks: tuple[str, ...]) -> int:
+    """The first of the comment lines directly above a row, or the row; an indented one belongs to what is above."""
+    while row > 0 and lines[row - 1].startswith(marks):
+        row -= 1
+    return row
+
+
+FINDERS: dict[str, Finder] = {
+    "asciidoc": asciidoc,
+    "config": tables,
+    "dockerfile": stages,
+    "ini": tables,
+    "json": json_keys,
+    "just": targets,
+    "make": targets,
+    "markdown": markdown,
+    "org": org,
+    "rst": restructured,
+    "toml": tables,
+    "yaml": yaml_keys,
+}
+"""Language -> finder. A text in another language has no sections."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from satchel.sources.chunks import chunks
+from satchel.sources.chunks import chunks, comment_lines
 from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
-from satchel.sources.line_comments import comment_lines
 from satchel.types import Kind, Outline, Role
 
 HEAD = 4_000

@@ -1,8 +1,9 @@
-"""What a file is there for, judged by the segments of its path, never by a part of a word."""
+"""The role of a file: source, test, example, generated, vendored or peripheral."""
 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 _ROLES = {
     "benchmark": "bench benches benchmark benchmarks",
@@ -74,3 +75,223 @@ def is_secondary(path: str) -> bool:
 def is_inline_test(path: str, name: str) -> bool:
     """Whether a definition is of the tests that Rust has inside the file that they test: `tests.reads_all`."""
     return path.endswith(".rs") and name.partition(".")[0] in {"tests", "test"}
+
+
+class Peripheral(StrEnum):
+    """What a peripheral file is."""
+
+    MANIFEST = "manifest"
+    LOCK = "lock"
+    CONFIGURATION = "configuration"
+    CHANGELOG = "changelog"
+    LICENCE = "licence"
+    COMMUNITY = "community"
+    TRANSLATION = "translation"
+    TEST_DATA = "test data"
+
+
+_MANIFESTS = """
+    package.json jsr.json deno.json deno.jsonc bower.json lerna.json composer.json manifest.in pyproject.toml setup.cfg
+    setup.py cargo.toml go.mod go.work pom.xml build.gradle build.gradle.kts settings.gradle settings.gradle.kts
+    gradle.properties gemfile rakefile podfile pipfile environment.yml environment.yaml mix.exs rebar.config
+    pubspec.yaml package.swift vcpkg.json conanfile.txt conanfile.py import_map.json directory.build.props
+    directory.packages.props packages.config nuget.config pixi.toml flake.nix shard.yml
+"""
+_LOCKS = """
+    package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lock bun.lockb go.sum go.work.sum cargo.lock gemfile.lock
+    composer.lock packages.lock.json podfile.lock mix.lock pubspec.lock package.resolved gradle.lockfile sha256sum.txt
+"""
+_CONFIGURATION = """
+    .editorconfig .gitignore .gitattributes .gitmodules .dockerignore .npmignore .npmrc .nvmrc .mailmap .ignore
+    .pre-commit-config.yaml .readthedocs.yml .readthedocs.yaml readthedocs.yml .travis.yml appveyor.yml .appveyor.yml
+    azure-pipelines.yml .gitlab-ci.yml jenkinsfile .cirrus.yml cirrus.yml bitbucket-pipelines.yml .drone.yml
+    codecov.yml .codecov.yml .coveragerc tox.ini noxfile.py pytest.ini mypy.ini .flake8 .pylintrc pylintrc .ruff.toml
+    ruff.toml .isort.cfg .style.yapf .bandit .yamllint .yamllint.yml .yamllint.yaml .markdownlint.json
+    .markdownlint.yaml .markdownlint.yml .codespellrc rustfmt.toml .rustfmt.toml clippy.toml deny.toml cross.toml
+    .golangci.yml .golangci.yaml .clang-format .clang-tidy .rubocop.yml .htmlhintrc .jshintrc .jscsrc .babelrc
+    .browserslistrc .nycrc biome.json biome.jsonc jsconfig.json turbo.json nx.json renovate.json .renovaterc
+    dependabot.yml dependabot.yaml labeler.yml netlify.toml vercel.json .tool-versions pyrightconfig.json
+    checkstyle.xml spotbugs-exclude.xml lefthook.yml karma.conf.js typedoc.json api-extractor.json cspell.json
+    .swcrc .zed .bazelrc
+"""
+_BY_NAME = {
+    name: role
+    for role, names in (
+        (Peripheral.MANIFEST, _MANIFESTS),
+        (Peripheral.LOCK, _LOCKS),
+        (Peripheral.CONFIGURATION, _CONFIGURATION),
+    )
+    for name in names.split()
+}
+
+_BY_PATTERN = (
+    (re.compile(r".*\.(?:gemspec|podspec|csproj|vbproj|fsproj|props|sln|cabal|nuspec|nimble)"), Peripheral.MANIFEST),
+    (re.compile(r"(?:[\w-]*[-_])?(?:requirements|constraints)(?:[-_.][\w-]*)*\.(?:txt|in)"), Peripheral.MANIFEST),
+    (re.compile(r".+\.lock|.*[-_]lock\.(?:json|ya?ml|toml)"), Peripheral.LOCK),
+    (re.compile(r"[jt]sconfig(?:[.-][\w.-]+)?\.json"), Peripheral.CONFIGURATION),
+    (re.compile(r"\.?[\w.-]+\.config\.(?:[cm]?[jt]sx?|json)|\.[\w-]+rc(?:\.\w+)?"), Peripheral.CONFIGURATION),
+    (re.compile(r"\.(?:eslint|prettier|stylelint|npm|git|docker|vercel)[\w.-]*"), Peripheral.CONFIGURATION),
+    (
+        re.compile(
+            r"(?:change[-_ ]?logs?|changes|history|news|releases?|release[-_ ]?(?:notes?|history)|whats[-_]?new"
+            r"|migrat(?:ing|ion)[-_ ]?guide)(?:[-_.]v?\d[\w.-]*)?(?:\.(?:md|markdown|rst|txt|adoc|asciidoc|org|html))?"
+        ),
+        Peripheral.CHANGELOG,
+    ),
+    (
+        re.compile(
+            r"(?:un)?licen[cs]es?(?:[-_.][\w.-]+)?|copying(?:[-_.][\w.-]+)?|copyright(?:\.\w+)?|notice(?:\.\w+)?"
+        ),
+        Peripheral.LICENCE,
+    ),
+    (
+        re.compile(
+            r"(?:code[-_]of[-_]conduct|governance|maintainers|authors|contributors|codeowners|funding|sponsors|backers"
+            r"|(?:pull_request|issue)_template|thanks|credits)(?:\.\w+)?"
+        ),
+        Peripheral.COMMUNITY,
+    ),
+    (re.compile(r".+\.(?:snap|snapshot|golden|approved\.\w+|received\.\w+|cassette)"), Peripheral.TEST_DATA),
+    (re.compile(r".+\.(?:po|pot|xliff|xlf)"), Peripheral.TRANSLATION),
+)
+"""Patterns of lower-case file names, the first that applies decides."""
+
+_COMMUNITY_PAGE = re.compile(r"(?:^|/)(?:SECURITY|SUPPORT)\.\w+$")
+"""In capitals: `docs/security.rst` explains the product."""
+
+_PROSE_ONLY = frozenset({Peripheral.CHANGELOG, Peripheral.LICENCE, Peripheral.COMMUNITY})
+"""A file of code with such a name (`history.py`, `license.ts`) is a source."""
+
+_PROSE = re.compile(r".+\.(?:md|mdx|markdown|rst|txt|adoc|asciidoc|html?)")
+"""What can be a translated page or a release note. Code and data of a language are part of the product."""
+
+_PERIPHERAL_FOLDERS = {
+    ".github": Peripheral.CONFIGURATION,
+    ".circleci": Peripheral.CONFIGURATION,
+    ".gitlab": Peripheral.CONFIGURATION,
+    ".vscode": Peripheral.CONFIGURATION,
+    ".idea": Peripheral.CONFIGURATION,
+    ".devcontainer": Peripheral.CONFIGURATION,
+    ".husky": Peripheral.CONFIGURATION,
+    "licenses": Peripheral.LICENCE,
+    "licences": Peripheral.LICENCE,
+}
+
+_NOTES_FOLDERS = frozenset({
+    "changelog", "changelogs", "changes", "changelog.d", "newsfragments", "news", "releases", "release-notes",
+    "release_notes", "releasenotes", "whatsnew", ".changeset", ".changes",
+})  # fmt: skip
+"""Folders of release notes; only prose in them counts: a package may well be called `changes`."""
+
+_LANGUAGES = """
+    af am ar:arabic az be bg:bulgarian bn:bengali ca:catalan cn:chinese cs:czech da:danish de:german el:greek
+    es:spanish et fa:persian fi:finnish fr:french gl gu he:hebrew hi:hindi hr:croatian hu:hungarian hy id:indonesian
+    it:italian ja:japanese jp:japanese ka kk km kn ko:korean kr:korean lt lv mk ml mn mr ms my nb ne nl:dutch
+    no:norwegian pa pl:polish pt:portuguese ro:romanian ru:russian si sk:slovak sl sq sr:serbian sv:swedish sw
+    ta:tamil te th:thai tr:turkish uk:ukrainian ur uz vi:vietnamese zh:chinese
+"""
+_LANGUAGE_NAMES = {code: name for code, _, name in (row.partition(":") for row in _LANGUAGES.split())}
+_LANGUAGE = re.compile(rf"({'|'.join(_LANGUAGE_NAMES)})(?:[-_](?:[a-z]{{2,4}}|\d{{3}}))?")
+_SUFFIXED = re.compile(rf"(?:readme|contributing|changelog|[\w-]+)[._-]((?:{_LANGUAGE.pattern}))\.\w+")
+_README_SUFFIX = re.compile(r"(?:readme|contributing|index|getting[-_]started)[._-].*")
+_TRANSLATED_FOLDERS = frozenset({"i18n", "l10n", "translations", "locale", "locales", "lang"})
+_PAGES = frozenset({"doc", "docs", "documentation", "website", "site", "content", "guide", "book", "pages"})
+
+_TESTING = frozenset({"test", "fixture", "generated", "vendor"})
+"""Roles of folders whose prose and data are material of tests or of somebody else."""
+
+
+def peripheral_role(path: str, *, is_prose: bool = False) -> Peripheral | None:
+    """What a peripheral file is, None for all others.
+
+    `path` is relative to the root, with forward slashes. With `is_prose` the file is no code: what lies among the tests
+    is test data then. Code of tests has a role of its own (`satchel.sources.roles`).
+    """
+    *folders, name = path.lower().split("/")
+    role = _BY_NAME.get(name) or next((role for pattern, role in _BY_PATTERN if pattern.fullmatch(name)), None)
+    if role is not None and (is_prose or role not in _PROSE_ONLY):
+        return role
+    role = next((_PERIPHERAL_FOLDERS[folder] for folder in folders if folder in _PERIPHERAL_FOLDERS), None)
+    if role is not None or not is_prose:
+        return role
+    if file_role(path) in _TESTING:
+        return Peripheral.TEST_DATA
+    if not _PROSE.fullmatch(name):
+        return None
+    if not _NOTES_FOLDERS.isdisjoint(folders):
+        return Peripheral.CHANGELOG
+    if _COMMUNITY_PAGE.search(path):
+        return Peripheral.COMMUNITY
+    return Peripheral.TRANSLATION if language_of_page(path) else None
+
+
+def language_of_page(path: str) -> str:
+    """The code of the language that a translated page is written in, empty for an original one."""
+    *folders, name = path.lower().split("/")
+    match = _SUFFIXED.fullmatch(name) if "." in name else None
+    if match is not None and (_README_SUFFIX.fullmatch(name) or not _PAGES.isdisjoint(folders)):
+        return match[2]
+    for above, folder in zip(["", *folders], folders, strict=False):
+        match = _LANGUAGE.fullmatch(folder)
+        if match is not None and (above in _PAGES or above in _TRANSLATED_FOLDERS):
+            return match[1]
+    return ""
+
+
+_ASKED = {
+    Peripheral.MANIFEST: r"dependenc(?:y|ies)|manifest|packaging|package version|peer ?dep\w*|entry ?points?|minimum "
+    r"\w+ version|supported \w+ versions?|published|installed? (?:with|extras?)|build (?:system|backend|script)",
+    Peripheral.LOCK: r"lock ?files?|locked versions?|pinned versions?|dependenc(?:y|ies)",
+    Peripheral.CONFIGURATION: r"workflows?|github actions?|ci|continuous integration|pipelines?|lint(?:er|ing)?|"
+    r"pre-?commit|formatter|editor ?config|[jt]sconfig|compiler options?|coverage|dependabot|renovate|eslint|prettier",
+    Peripheral.CHANGELOG: r"change ?logs?|release (?:notes?|history)|what(?:'s| is| was) new|breaking changes?|"
+    r"released? (?:in|with|as)|(?:which|what|since|last|latest|next|previous) (?:\w+ )?(?:versions?|releases?)",
+    Peripheral.LICENCE: r"licen[cs]\w*|copyright|copying",
+    Peripheral.COMMUNITY: r"code of conduct|security policy|vulnerabilit\w+|report(?:ing)? a|maintainers?|governance|"
+    r"sponsor\w*|contributors?|authors?",
+    Peripheral.TRANSLATION: r"translat\w+|locali[sz]ation|languages?|i18n|l10n",
+    Peripheral.TEST_DATA: r"fixtures?|snapshots?|test data|golden|tests?",
+}
+_ASKS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _ASKED.items()}
+
+
+def asked_peripherals(title: str) -> frozenset[Peripheral]:
+    """The peripheral files that the first line of a question asks for by what they are."""
+    named = {role for role, pattern in _ASKS.items() if pattern.search(title)}
+    languages = {name for name in _LANGUAGE_NAMES.values() if name}
+    if languages.intersection(re.findall(r"[a-z]+", title.lower())):
+        named.add(Peripheral.TRANSLATION)
+    return frozenset(named)
+
+
+_BOTS = re.compile(
+    r"\[bot\]|dependabot|renovate|greenkeeper|pre-commit-ci|pyup[-_ ]?bot|snyk-bot|github[- ]actions|weblate|"
+    r"transifex|release[- ]please|semantic-release",
+    re.IGNORECASE,
+)
+_ROUTINE = re.compile(
+    r"""(?:\w+(?:\([\w./ -]*\))?!?:\s*)?(?:
+        bump(?:s|ed)?\b .* | update\ (?:(?:dev(?:elopment)?|test|pinned|project)\ )?
+            (?:dependenc(?:y|ies)|requirements|lock\ ?file)\b .*
+        | merge\ (?:pull\ request|branch|remote-tracking|tag|pr)\b .* | (?:prepare\ |cut\ |start\ )?(?:for\ )?
+        (?:release|version)\ v?\d[\w.-]* .* | v?\d+\.\d+(?:\.\d+)?[\w.-]* | \[pre-commit\.ci\] .*
+        | (?:upgrade|update)\ \S+\ (?:to|from)\ v?\d .* | update\ (?:github\ )?actions\b .* | release\ v?\d .*
+        | (?:back\ to|begin)\ (?:dev|development)\b .* | fix\ typos?\ in\ changelog .* | version\ bump .*
+    )""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+_ASKS_ROUTINE = re.compile(
+    r"\b(?:bump(?:s|ed)?|upgrad\w+|dependenc(?:y|ies)|releases?|released|version\w*|dependabot|renovate|bots?|merge[sd]?|"
+    r"pre-commit)\b",
+    re.IGNORECASE,
+)
+
+
+def is_routine_commit(subject: str, author: str) -> bool:
+    """Whether a commit only moves versions, merges, or was made by a bot."""
+    return bool(_BOTS.search(author) or _ROUTINE.fullmatch(subject.strip()))
+
+
+def asks_for_routine(title: str) -> bool:
+    """Whether the first line of a question asks for what routine commits do."""
+    return bool(_ASKS_ROUTINE.search(title))

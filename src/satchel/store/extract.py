@@ -1,23 +1,203 @@
-"""From the text of one file to everything the store keeps of it: parts, windows and postings.
-
-The result depends on the text and its language only, never on the path or the store, so it can be computed in
-another process and shared by every work tree of a repository that holds the same bytes.
-"""
+"""Turn documents into rows, postings and spans."""
 
 from __future__ import annotations
 
 import marshal
+import threading
 from array import array
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from satchel.store.counting import Counted, count
+from satchel import text as words
+from satchel.store.protocol import Store
 from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
-from satchel.store.windows import WINDOW_LINES, cut_windows
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
+
+WINDOW_LINES = 24
+"""Longest window. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
+
+SHORTEST_CUT = 10
+"""A cut is never made before this many lines, so that windows stay worth their header."""
+
+BLANK_LINE_COLUMNS = 6
+"""A blank line before the cut counts as this many columns of indentation less."""
+
+_TAB_COLUMNS = 4
+_NEVER = 10_000
+
+
+def cut_windows(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
+    """Windows of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
+
+    A stretch longer than `WINDOW_LINES` is cut where the next line is indented least, as late as possible.
+    """
+    windows: list[tuple[int, int]] = []
+    while end - start + 1 > WINDOW_LINES:
+        cut = _best_cut(lines, start, end)
+        windows.append((start, cut))
+        start = cut + 1
+    windows.append((start, end))
+    return windows
+
+
+def _best_cut(lines: Sequence[str], start: int, end: int) -> int:
+    best, best_columns = start + WINDOW_LINES - 1, _NEVER
+    for last in range(start + SHORTEST_CUT - 1, min(start + WINDOW_LINES, end)):
+        columns = _indentation(lines[last])
+        if not lines[last - 1].strip():
+            columns -= BLANK_LINE_COLUMNS
+        if columns <= best_columns:
+            best, best_columns = last, columns
+    return best
+
+
+def _indentation(line: str) -> int:
+    text = line.lstrip(" \t")
+    if not text:
+        return _NEVER
+    margin = line[: len(line) - len(text)]
+    return len(margin) + margin.count("\t") * (_TAB_COLUMNS - 1)
+
+
+MOST_RUNS = 200_000
+"""Runs that are remembered; a tree with more is counted with a new table from there on. They take about 40 MB."""
+
+LARGEST_COUNT = 255
+
+Numbers = npt.NDArray[np.uint32]
+
+
+class _Table(dict[str, int]):
+    """Numbers of runs. `spans` holds, per run, where its terms begin in `terms`, how many they are, and its words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.vocabulary: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._terms = array("I")
+        self._spans = array("I")
+        self._guard = threading.Lock()
+
+    def __missing__(self, run: str) -> int:
+        with self._guard:
+            known = self.get(run)
+            if known is not None:
+                return known
+            found = [run] if run.isidentifier() else words.words(run)
+            terms = [term for word in found for term in words.terms_of(word)]
+            self._spans.extend((len(self._terms), len(terms), len(found)))
+            for term in terms:
+                number = self._numbers.setdefault(term, len(self._numbers))
+                if number == len(self.vocabulary):
+                    self.vocabulary.append(term)
+                self._terms.append(number)
+            number = len(self)
+            self[run] = number
+            return number
+
+    def arrays(self) -> tuple[Numbers, Numbers]:
+        """Terms of all runs, and one row of `spans` a run. Copies, because another thread may add runs meanwhile."""
+        with self._guard:
+            return np.array(self._terms, dtype=np.uint32), np.array(self._spans, dtype=np.uint32).reshape(-1, 3)
+
+
+_table = _Table()
+
+
+def _current() -> _Table:
+    """The table in use; one that is full is left to those who still use it."""
+    global _table
+    if len(_table) > MOST_RUNS:
+        _table = _Table()
+    return _table
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Terms of some pieces: parallel columns ordered by piece, and how many terms and words each piece has in all."""
+
+    terms: npt.NDArray[np.int64]
+    pieces: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.uint8]
+    vocabulary: list[str]
+    term_totals: npt.NDArray[np.int64]
+    word_totals: npt.NDArray[np.int64]
+
+
+def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> Counted:
+    """Count the terms of each piece. Of the `measured` ones, which follow, only the totals are wanted."""
+    table = _current()
+    numbers = array("I")
+    sizes = array("I")
+    number_of = table.__getitem__
+    for piece in (*pieces, *measured):
+        found = words.runs(piece)
+        numbers.extend(map(number_of, found))
+        sizes.append(len(found))
+    terms, spans = table.arrays()
+    runs = np.frombuffer(numbers, dtype=np.uint32).astype(np.int64)
+    owners = np.repeat(np.arange(len(sizes)), np.frombuffer(sizes, dtype=np.uint32))
+    begins, lengths, worth = (spans[:, column][runs].astype(np.int64) for column in range(3))
+    term_totals, word_totals = _totals(owners, lengths, len(sizes)), _totals(owners, worth, len(sizes))
+    wanted = int(np.searchsorted(owners, len(pieces)))
+    begins, lengths, owners = begins[:wanted], lengths[:wanted], owners[:wanted]
+    ends = np.cumsum(lengths)
+    places = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+    used, first, local = np.unique(terms[places], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # of first occurrence: the numbers of the table differ from process to process
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    keys, counts = np.unique(np.repeat(owners, lengths) * len(used) + rank[local], return_counts=True)
+    return Counted(
+        terms=keys % max(len(used), 1),
+        pieces=keys // max(len(used), 1),
+        counts=np.minimum(counts, LARGEST_COUNT).astype(np.uint8),
+        vocabulary=[table.vocabulary[number] for number in used[order].tolist()],
+        term_totals=term_totals,
+        word_totals=word_totals,
+    )
+
+
+def _totals(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    return np.bincount(owners, values, size).astype(np.int64)
+
+
+CHARACTERS_A_TOKEN = 8
+"""A text is cut at so many characters a token of the embedder: what is longer has no influence anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document by its row number, and its text."""
+
+    row: int
+    text: str
+
+
+def document_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[DocumentText]:
+    """The name of a section and its lines, or the lines of a record; rows that are gone are left out.
+
+    A change of this rule changes vectors: `satchel.embed.protocol.TEXT_RECIPE` has to change with it.
+    """
+    parts = store.parts(rows)
+    bundles = store.bundles({part.bundle for part in parts.values()})
+    lines = {identity: store.text(identity).split("\n") for identity in bundles}
+    texts = []
+    for row in rows:
+        part = parts.get(row)
+        if part is None or part.bundle not in lines:
+            continue
+        body = "\n".join(lines[part.bundle][part.start - 1 : part.end])
+        # The name of a record's part is ours ("full", "strategy"); that of a section is a heading of the author's.
+        named = part.name if part.role != Role.RECORD and part.name not in body else ""
+        text = f"{named}\n{body}".strip()[: max_tokens * CHARACTERS_A_TOKEN]
+        texts.append(DocumentText(row, text or bundles[part.bundle].title))
+    return texts
+
 
 _NO_POSTINGS = Postings(b"", b"", b"")
 _MARSHAL_VERSION = 4

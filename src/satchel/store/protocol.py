@@ -1,17 +1,43 @@
-"""The seam between satchel and a database. One contract suite (tests/contracts) runs on every implementation."""
+"""The contract of a store: what every implementation can read and write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from satchel import text as words
+from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.lexicon import Lexicon
     from satchel.store.records import Bundle, DefinitionRow, NewBundle, Place, SkippedFile, Stamp, StoredPart
-    from satchel.store.statistics import StoreStatistics
     from satchel.store.vectors import VectorTable
-    from satchel.types import EdgeType, Kind
+
+EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
+"""Part of every cache key: change it when the same text gives another extraction."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatistics:
+    """Counts of what search can see, most first. `hidden` are bundles of a kind that are kept but out of sight.
+
+    `documents` are parts of files, and records; `bundles` are files and records; `languages` counts files. `windows`
+    are the units that words are counted in. `redacted` secrets and `cleaned` characters are those that were replaced or
+    removed before files and commits were stored.
+    """
+
+    documents: Mapping[Kind, int]
+    bundles: Mapping[Kind, int]
+    hidden: Mapping[Kind, int]
+    languages: Mapping[str, int]
+    edges: Mapping[EdgeType, int]
+    windows: Mapping[Kind, int]
+    definitions: int
+    text_bytes: int
+    redacted: int = 0
+    cleaned: int = 0
 
 
 class Writer(Protocol):

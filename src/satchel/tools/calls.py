@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from satchel import logs
+from satchel.system import telemetry
 from satchel.types import Context, ContextItem
 
 META, USED = "_meta", "contextUsed"
@@ -121,7 +121,7 @@ def with_used(result: object, used: Mapping[str, Any]) -> object:
         copied = copy.copy(result) if isinstance(result, dict) else dict(result)
         copied[META] = {**own, USED: dict(used)}
     except Exception:  # noqa: BLE001 - a mapping of somebody else's may refuse anything, and the tool has answered
-        logs.warning("a result takes no contextUsed", type=type(result).__name__, exc_info=True)
+        telemetry.warning("a result takes no contextUsed", type=type(result).__name__, exc_info=True)
         return result
     return copied
 

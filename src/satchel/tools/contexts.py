@@ -11,9 +11,10 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel import logs, outside
 from satchel.errors import SatchelError, UsageError
+from satchel.safety import sanitize
 from satchel.settings import SETTINGS
+from satchel.system import telemetry
 from satchel.tools.calls import call_situation
 from satchel.types import Context, Failure, Format, Usage
 
@@ -115,15 +116,17 @@ class CallContexts:
         return self._method({**call, "time": time.time(), **(around or {})}, **self._options)
 
     def _late(self, tool: str, seconds: float) -> Any:
-        logs.warning("context of a tool is late", tool=tool, deadline_s=seconds)
+        telemetry.warning("context of a tool is late", tool=tool, deadline_s=seconds)
         hint = "`tools.deadline_s` is how long a tool waits for it"
         return self._empty(Failure("context", f"not assembled within {seconds:g} s", hint))
 
     def _failed(self, tool: str, error: BaseException) -> Any:
         is_ours = isinstance(error, SatchelError)
-        logs.warning("context of a tool failed", tool=tool, error=repr(error), exc_info=False if is_ours else error)
+        telemetry.warning(
+            "context of a tool failed", tool=tool, error=repr(error), exc_info=False if is_ours else error
+        )
         message = str(error) if is_ours else f"{type(error).__name__}: {error}"
-        return self._empty(Failure("context", outside.line(message, outside.NOTE_LIMIT)))
+        return self._empty(Failure("context", sanitize.line(message, sanitize.NOTE_LIMIT)))
 
     def _empty(self, failure: Failure) -> Context:
         """An empty context with the reason: a tool that reads its text finds none."""

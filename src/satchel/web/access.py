@@ -21,7 +21,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from satchel.errors import ConfigError, UsageError
-from satchel.keys import load_key
+from satchel.safety.keys import load_key
 
 TOKEN_VARIABLE = "SATCHEL_HTTP_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable with the token to use in place of the one in the state folder."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from satchel.codec import json_text
 from satchel.errors import LockedError, MissingExtraError, NoIndexError, SatchelError, UnsafePathError, UsageError
 from satchel.operations.operation import fault_text
-from satchel.wire import json_text
 
 
 @dataclass(frozen=True, slots=True)

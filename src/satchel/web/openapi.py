@@ -8,7 +8,7 @@ from typing import Any
 from satchel import __version__
 from satchel.operations.operation import Operation
 from satchel.operations.registry import OPERATIONS
-from satchel.web.views import VIEWS
+from satchel.web.routes import VIEWS
 
 Json = dict[str, Any]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from satchel import logs
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
+from satchel.system import telemetry
 from satchel.web.request_queue import RequestQueue
 
 
@@ -75,7 +75,7 @@ class Indexing:
                     engine.start_embedding()
             except (SatchelError, OSError) as error:
                 self._failure = str(error)
-                logs.warning("the index is not up to date", reason=str(error))
+                telemetry.warning("the index is not up to date", reason=str(error))
             finally:
                 self._is_first = False
                 if not loop.is_closed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.sources.code.comments import MAX_SUMMARY, of_comment, of_docstring
+from satchel.sources.code.outline import MAX_SUMMARY, of_comment, of_docstring
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.sources.code.naming import MAX_NAME, dotted
+from satchel.sources.code.syntax import MAX_NAME, dotted
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.sources.code.conditionals import first_branches
 from satchel.sources.code.outline import outline
+from satchel.sources.code.parse import first_branches
 from tests.sources.code.rendering import assert_tiles
 
 CALL_SIGNATURES = """\

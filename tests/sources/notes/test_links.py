@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from satchel.sources.notes.links import Names, Target
+from satchel.sources.notes.note import Names, Target
 
 PATHS = {
     "Alpha.md": (),

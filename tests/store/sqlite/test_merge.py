@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from satchel.store.sqlite import merge
+from satchel.store.sqlite import writer as merge
 from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind

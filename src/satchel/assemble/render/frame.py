@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from satchel.assemble.render.labels import SECTION_SEPARATOR, file_path, line_range, quote, quoted, record_title
-from satchel.clean import DATA_NOTICE, clean_field
+from satchel.safety.sanitize import DATA_NOTICE, clean_field
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Failure, Kind, Omission, ShownBefore, View
 
 DEFAULT_TITLE = "Context"

@@ -78,7 +78,7 @@ def _load(invocation: Invocation) -> tuple[LoadedSettings, Folders]:
 
     from satchel.config import Folders, load_settings
     from satchel.errors import NoIndexError
-    from satchel.roots import find_root
+    from satchel.system.locations import find_root
 
     folders = Folders.from_environment()
     try:

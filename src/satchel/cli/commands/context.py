@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.operation_command import operation_command
 from satchel.cli.options import Invocation, strict_option
@@ -18,6 +17,7 @@ from satchel.cli.session import NOTHING_FOUND, ask, show, strict_code
 from satchel.cli.tables import REASONS, explain
 from satchel.errors import UsageError
 from satchel.operations.ask import CONTEXT_QUERY, EXPAND, GRAPH_CONTEXT, HEAD, REPLAY, SEARCH, WHY
+from satchel.safety.sanitize import clean_field
 
 DIFFERS = 1
 

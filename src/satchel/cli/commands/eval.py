@@ -16,8 +16,8 @@ from satchel.errors import UsageError
 from satchel.operations.operation import parse_moment
 
 if TYPE_CHECKING:
-    from satchel.evaluate.run import Outcome
-    from satchel.evaluate.tune import Proposal
+    from satchel.evaluation.run import Outcome
+    from satchel.evaluation.tune import Proposal
 
 
 @command("eval", shows="the measures, the fixes and the proposed weights")
@@ -47,9 +47,9 @@ def eval_command(
     asks only about what is new; Ctrl-C keeps what is done. --tune prints settings to copy and never changes any. Ends
     with 1 when the history has no usable fix.
     """
-    from satchel.evaluate.report import report_data
-    from satchel.evaluate.run import evaluate
-    from satchel.evaluate.tune import propose
+    from satchel.evaluation.report import report_data
+    from satchel.evaluation.run import evaluate
+    from satchel.evaluation.tune import propose
 
     if page is not None and not page.absolute().parent.is_dir():
         raise UsageError(f"--html {page}: there is no folder {page.parent}")
@@ -67,7 +67,7 @@ def eval_command(
     elif outcome.answers:
         streams.write_line("\n".join(report_lines(outcome, proposal, is_tuned=tune)))
     if page is not None and outcome.answers:
-        from satchel.evaluate.report import report_page
+        from satchel.evaluation.report import report_page
 
         page.write_text(report_page(name, outcome, proposal, is_tuned=tune), encoding="utf-8")
         streams.say(f"wrote {page}", color=invocation.color)
@@ -78,7 +78,7 @@ def eval_command(
 
 def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> list[str]:
     """The report as text: what was asked, the table, and what tuning found."""
-    from satchel.evaluate.report import day, left_out_text, measures, named_share
+    from satchel.evaluation.report import day, left_out_text, measures, named_share
 
     answers, fixes = outcome.answers, outcome.fixes
     rows = [
@@ -100,8 +100,8 @@ def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool)
 
 def tuning_lines(proposal: Proposal | None) -> list[str]:
     """What fitted weights gain, and the settings to copy."""
-    from satchel.evaluate.report import settings_lines, verdict
-    from satchel.evaluate.tune import FEWEST_FIXES
+    from satchel.evaluation.report import settings_lines, verdict
+    from satchel.evaluation.tune import FEWEST_FIXES
 
     if proposal is None:
         return [f"weights: fewer than {FEWEST_FIXES} fixes, too few to fit any; try a larger --limit"]
@@ -113,7 +113,7 @@ def tuning_lines(proposal: Proposal | None) -> list[str]:
 
 def why_empty(outcome: Outcome) -> str:
     """Why nothing could be measured."""
-    from satchel.evaluate.report import left_out_text
+    from satchel.evaluation.report import left_out_text
 
     if outcome.is_stopped:
         return "stopped before the first fix was asked about"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel import state_files
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
@@ -19,13 +18,14 @@ from satchel.cli.session import PARTLY_DONE, Interrupt, opened
 from satchel.cli.streams import STANDARD_INPUT, size_text
 from satchel.errors import UsageError
 from satchel.operations.json import FAILURES
+from satchel.system import state_files
 from satchel.vocabulary import ImportFormat, choices
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
-    from satchel.index.report import IndexReport, VectorReport
-    from satchel.learn.entries import ImportReport
-    from satchel.workspaces import Registry, Workspace
+    from satchel.index.options import IndexReport, VectorReport
+    from satchel.memory.model import ImportReport
+    from satchel.system.locations import Registry, Workspace
 
 
 @command("index", shows="what was done")
@@ -281,7 +281,7 @@ def workspace_command() -> None:
 
 def _registry() -> Registry:
     from satchel.config import Folders
-    from satchel.workspaces import Registry
+    from satchel.system.locations import Registry
 
     return Registry(Folders.from_environment(os.environ))
 
@@ -296,7 +296,7 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> i
     A folder with `.obsidian` is a vault, a .json file a Tana export, any other folder a repository, unless --type says
     otherwise. Nothing is read yet: the first question does it, or `satchel index --workspace NAME`.
     """
-    from satchel.workspaces import WorkspaceType
+    from satchel.system.locations import WorkspaceType
 
     added = _registry().add(name, path, WorkspaceType(kind) if kind is not None else None)
     if invocation.as_json:
@@ -347,6 +347,6 @@ def _line(workspace: Workspace) -> str:
 
 
 def _place(workspace: Workspace) -> str:
-    from satchel.files import escape_name
+    from satchel.system.files import escape_name
 
     return escape_name(str(workspace.path))

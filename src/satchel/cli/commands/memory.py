@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.operation_command import operation_command
 from satchel.cli.options import Command, Invocation, command, group
@@ -17,6 +16,7 @@ from satchel.operations.json import memory_json
 from satchel.operations.operation import Answered
 from satchel.operations.prose import memory_text
 from satchel.operations.remember import FORGET, LIST, MEMORY_ACTIONS, REMEMBER, STORE
+from satchel.safety.sanitize import clean_field
 from satchel.vocabulary import Provenance
 
 

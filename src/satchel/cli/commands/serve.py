@@ -45,7 +45,7 @@ def mcp_command(invocation: Invocation) -> int:
     """
     import gc
 
-    from satchel.mcp.process import take_pipes
+    from satchel.mcp.pipes import take_pipes
 
     pipes = take_pipes()
     gc.disable()  # until the SDK is loaded: it makes hundreds of thousands of objects that all stay
@@ -170,11 +170,11 @@ def serve_command(
         return 0
     check_reach(host, os.environ, allow_remote=allow_remote)
     try:
-        from satchel.web import server
+        from satchel.web import application
     except ImportError as error:
         raise MissingExtraError(f"`satchel serve` needs {error.name}: pip install 'satchel[mcp]'") from error
     with Interrupt() as interrupt, opened(invocation) as satchel:
-        is_ended = server.run(
+        is_ended = application.run(
             satchel,
             token,
             host,
@@ -263,7 +263,8 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
 
     The log holds ids and titles, and no text of what was injected.
     """
-    from satchel import config, hook_log
+    from satchel import config
+    from satchel.system import hook_log
 
     state = config.Folders.from_environment(os.environ).state
     found = hook_log.entries(state)
@@ -311,7 +312,7 @@ def off(invocation: Invocation) -> int:
 
 def _switched(invocation: Invocation, *, is_on: bool) -> int:
     from satchel import config
-    from satchel.hooks.toggle import toggle
+    from satchel.config import toggle
 
     folders = config.Folders.from_environment(os.environ)
     path = toggle(config.user_file(folders), is_on=is_on)

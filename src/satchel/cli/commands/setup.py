@@ -41,7 +41,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
     """Where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
     from satchel.clients.targets import Places
     from satchel.config import Folders
-    from satchel.roots import find_root
+    from satchel.system.locations import find_root
 
     Folders.from_environment(os.environ)  # says so where there is no home folder
     given = os.environ.get("HOME")

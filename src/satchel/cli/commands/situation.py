@@ -15,15 +15,15 @@ from satchel.cli.operation_command import operation_command
 from satchel.cli.options import Invocation, command, group, refresh_option, strict_option
 from satchel.cli.session import ask, asking, opened, show, strict_code
 from satchel.errors import UsageError
-from satchel.files import escape_name
 from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS, Field, many, record
 from satchel.operations.situations import SITUATION_CONTEXT
+from satchel.system.files import escape_name
 from satchel.types import Context
 
 if TYPE_CHECKING:
-    from satchel.rules.check import Finding, Report
-    from satchel.rules.instructions import Applied
-    from satchel.trust import TrustMark
+    from satchel.guidance.check import Finding, Report
+    from satchel.guidance.instructions import Applied
+    from satchel.safety.trust import TrustMark
 
 
 @operation_command(
@@ -198,7 +198,8 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
     then shown to agents as guidance to follow; all other text stays data. The decision is kept in your state folder:
     no file of the folder itself can make it.
     """
-    from satchel import config, trust
+    from satchel import config
+    from satchel.safety import trust
 
     if listed and (remove or path is not None):
         raise UsageError("--list shows all folders: give it neither PATH nor --remove")
@@ -222,7 +223,7 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
 
 def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
     """The folder that is meant: the root around PATH or the current folder; for one that is gone, PATH itself."""
-    from satchel.roots import find_root
+    from satchel.system.locations import find_root
 
     if path is not None and explicit is not None:
         raise UsageError("PATH and --root both name the folder: give one of them")

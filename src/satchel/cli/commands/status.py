@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.clean import clean_field
 from satchel.cli import streams
 from satchel.cli.operation_command import operation_command
 from satchel.cli.options import Invocation, command
@@ -21,10 +20,11 @@ from satchel.cli.streams import age_text, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.operations.inspect import HISTORY, STATUS
 from satchel.operations.json import CHECK
+from satchel.safety.sanitize import clean_field
 
 if TYPE_CHECKING:
     from satchel.doctor import Check
-    from satchel.index.report import VectorReport
+    from satchel.index.options import VectorReport
     from satchel.index.status import Freshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
 

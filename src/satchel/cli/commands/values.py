@@ -18,7 +18,7 @@ from satchel.operations.prose import line
 from satchel.vocabulary import Axis
 
 if TYPE_CHECKING:
-    from satchel.learn.entries import Grouping, Validation, Value
+    from satchel.memory.model import Grouping, Validation, Value
 
 SHOWN_MEMBERS = 10
 """Of a group, on a screen; `--json` gives all."""

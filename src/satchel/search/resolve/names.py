@@ -11,27 +11,9 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import (
-    OUTSIDE,
-    Code,
-    Definition,
-    Entities,
-    Entity,
-    Module,
-    SourceFile,
-    rust_module,
-)
+from satchel.search.resolve.code import OUTSIDE, Code, Definition, Entities, Entity, Module, SourceFile, rust_module
 from satchel.search.resolve.modules import folder_of, group_of
-from satchel.search.resolve.syntax import (
-    CLASSES,
-    DOTTED,
-    LEAVES,
-    Binding,
-    How,
-    binding_of,
-    home,
-    scopes,
-)
+from satchel.search.resolve.syntax import CLASSES, DOTTED, LEAVES, Binding, How, binding_of, home, scopes
 from satchel.search.resolve.values import Values
 from satchel.sources.roles import is_secondary
 from satchel.types import Import

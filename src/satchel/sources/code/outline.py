@@ -1,20 +1,250 @@
-"""The outline of a source file in a language that has a grammar."""
+"""The outline of a source file: its definitions with spans, signatures and comments."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from satchel.sources.chunks import chunks
-from satchel.sources.code import comments
 from satchel.sources.code.grammar import Mark, grammar
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import find
-from satchel.sources.code.parts import Stretch, nesting, tile
-from satchel.sources.code.signature import signature
 from satchel.sources.code.syntax import Declaration, Findings
 from satchel.types import Definition, EdgeType, Outline, Part, Reference, Role
+
+MAX_SIGNATURE = 400
+"""Longest signature in characters: about 100 tokens, twice what a context shows of one."""
+
+_BLANKS = re.compile(rb"\s*(?://[^\n]*\s*)*")
+_MODIFIERS = re.compile(rb"[ \t]*((?:[A-Za-z_]\w*[ \t]+)+)")
+
+
+def signature(findings: Findings, declaration: Declaration) -> str:
+    """The text from the first modifier to the body, decorators and attributes left out, moved to the margin.
+
+    At most `MAX_SIGNATURE` characters, cut at a blank.
+    """
+    start = declaration.start
+    while (end := findings.prefix_ends.get(start)) is not None:
+        blanks = _BLANKS.match(findings.source, end)
+        start = blanks.end() if blanks else end
+    line_start = findings.line_starts[findings.row_of(start)]
+    # `export const f = ...` names only `f = ...`: the words before it on its line are its modifiers.
+    modifiers = _MODIFIERS.fullmatch(findings.source, line_start, start)
+    if modifiers:
+        start = modifiers.start(1)
+    end = declaration.body if declaration.body > start else declaration.end
+    end = start + len(findings.source[start : min(end, start + 4 * MAX_SIGNATURE)].rstrip())
+    while (row := findings.row_of(end - 1)) in findings.comment_rows and findings.line_starts[row] > start:
+        end = start + len(findings.source[start : findings.line_starts[row]].rstrip())
+    text = findings.text(start, end).rstrip("{= ").rstrip()
+    if "\n" in text:
+        margin = findings.source[line_start:start].decode("utf-8", "replace")
+        text = "\n".join(line.removeprefix(margin).rstrip() for line in text.split("\n"))
+    if len(text) <= MAX_SIGNATURE:
+        return text
+    return text[: MAX_SIGNATURE - 3].rsplit(None, 1)[0] + "..."
+
+
+MAX_OWNER = 300
+"""Longest owner in characters: names that nest without end would grow with the square of the file."""
+
+_CLOSER = re.compile(rb"\s*(?:(?:[)\]}]+[;,)]*|end)\s*(?:(?://|#|/\*).*)?)?\s*")
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Rows (from 0, inclusive) that are one part; without a declaration they are a gap."""
+
+    first: int
+    last: int
+    declaration: Declaration | None
+
+
+def nesting(findings: Findings) -> list[Declaration]:
+    """The declarations in order, each told its owner; constants inside functions are left out."""
+    ordered = sorted(findings.declarations.values(), key=lambda one: (one.start, -one.end, one.mark))
+    stack: list[Declaration] = []
+    kept = []
+    for declaration in ordered:
+        while stack and stack[-1].end <= declaration.start:
+            stack.pop()
+        if declaration.mark is Mark.SCOPE:
+            stack = [one for one in stack if one.mark is not Mark.SCOPE]
+        parent = stack[-1] if stack else None
+        if parent is not None:
+            declaration.parent = parent
+            declaration.in_function = parent.mark is Mark.FUNCTION or parent.in_function
+            names = (parent.qualified[:MAX_OWNER], declaration.owner)
+            declaration.owner = ".".join(name for name in names if name)
+        if declaration.in_function and declaration.mark is Mark.CONSTANT:
+            continue
+        if declaration.mark is Mark.FUNCTION and not declaration.in_function:
+            for one in reversed(stack):
+                if one.has_function:
+                    break
+                one.has_function = True
+        if declaration.mark <= Mark.SCOPE:
+            stack.append(declaration)
+        kept.append(declaration)
+    return kept
+
+
+def _cuts(declaration: Declaration) -> bool:
+    """Whether the declaration is a part of its own."""
+    if declaration.in_function or declaration.mark > Mark.MODULE:
+        return False
+    if declaration.mark is Mark.CLASS and declaration.parent is not None:
+        return declaration.has_function or declaration.parent.mark is not Mark.CLASS
+    return True
+
+
+def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
+    """The parts of the file, in order and without holes.
+
+    A function takes the comments and decorators directly above it; a class becomes a header that ends before its
+    first method; what is left are gaps, cut where a class ends. Blank lines and lone closing brackets go to the part
+    before them.
+    """
+    tiling = _Tiling(findings)
+    overloads = {
+        row: one.name
+        for one in declarations
+        if one.mark is Mark.OVERLOAD
+        for row in range(one.first_row, one.last_row + 1)
+    }
+    open_classes: list[Declaration] = []
+    for declaration in filter(_cuts, declarations):
+        while open_classes and open_classes[-1].end <= declaration.start:
+            tiling.flush(open_classes.pop().last_row + 1)
+        first = declaration.first_row
+        while first > tiling.floor and _attached(findings, overloads, declaration, first - 1):
+            first -= 1
+        first = max(first, tiling.floor)
+        if declaration.last_row < first:
+            continue
+        tiling.flush(first)
+        if declaration.mark is Mark.FUNCTION:
+            tiling.declaration = declaration
+            tiling.flush(declaration.last_row + 1)
+        else:
+            tiling.declaration = declaration
+            open_classes.append(declaration)
+    for declaration in reversed(open_classes):
+        tiling.flush(declaration.last_row + 1)
+    tiling.flush(findings.row_count)
+    return tiling.finish()
+
+
+def _attached(findings: Findings, overloads: dict[int, str], declaration: Declaration, row: int) -> bool:
+    """Whether a row above a declaration belongs to it."""
+    if row in findings.comment_rows or row in findings.prefix_rows:
+        return True
+    return overloads.get(row) == declaration.name
+
+
+class _Tiling:
+    """Rows handed out so far. `declaration` owns the rows from `position` on, until the next flush."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._stretches: list[Stretch] = []
+        self.position = 0
+        self.declaration: Declaration | None = None
+
+    @property
+    def floor(self) -> int:
+        """The first row that a new part may start at: a class header keeps at least its own line."""
+        if self.declaration is None:
+            return self.position
+        return max(self.position, self.declaration.name_row + 1)
+
+    def flush(self, until: int) -> None:
+        """Hand out the rows before `until` to the current owner; what follows is a gap until told otherwise."""
+        first, declaration = self.position, self.declaration
+        self.declaration = None
+        if until <= first:
+            return
+        self.position = until
+        if declaration is None:
+            first = self._give_back(first, until)
+        if first < until:
+            self._stretches.append(Stretch(first if self._stretches else 0, until - 1, declaration))
+
+    def _give_back(self, first: int, until: int) -> int:
+        """Leave the blank rows at the start of a gap to the part before; all of it if only brackets are closed."""
+        rows = self._lines(first, until)
+        if all(_CLOSER.fullmatch(line) for line in rows):
+            kept = until
+        else:
+            kept = first + next(index for index, line in enumerate(self._lines(first, until)) if line.strip())
+        if self._stretches:
+            self._stretches[-1].last = kept - 1
+        elif kept < until:
+            kept = 0
+        return kept
+
+    def _lines(self, first: int, until: int) -> Iterator[bytes]:
+        return (self._findings.line(row) for row in range(first, until))
+
+    def finish(self) -> list[Stretch]:
+        """The stretches; a file of blank lines is one gap."""
+        if not self._stretches and self._findings.row_count:
+            return [Stretch(0, self._findings.row_count - 1, None)]
+        return self._stretches
+
+
+MAX_SUMMARY = 200
+"""Longest summary in characters."""
+
+_MARKER = re.compile(r"\s*(?:/\*+!?|\*+/|\*(?!\*)|//[/!]*|#+(?!!)|--+)?[ \t]?")
+_CLOSING = re.compile(r"\s*\*+/\s*\Z")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_QUOTES = re.compile(r"\A[A-Za-z]{0,2}(\"\"\"|'''|\"|')(.*?)(?:\1)?\Z", re.DOTALL)
+_SENTENCE = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s|\Z)")
+_PRAGMA = re.compile(
+    r"(?:eslint|prettier|tslint|jshint|istanbul|c8|v8|noqa|nosec|type:|mypy:|pylint|ruff|nolint|NOLINT|clang-format|rubocop"
+    r"|phpcs|shellcheck|go:|\+build|pragma|region|endregion|#?!)"
+)
+"""Comments for tools: they say nothing about the code."""
+
+_PARAGRAPH_END = re.compile(r"[@:\\][A-Za-z]+\b|(?:Args|Parameters|Returns|Raises|Example)s?:\s*\Z|[-=~*]{3,}\s*\Z")
+
+
+def of_comment(lines: Iterable[str]) -> str:
+    """First sentence of comment lines, their marks and tags removed; empty if they say nothing."""
+    return _first_sentence(_TAG.sub("", _CLOSING.sub("", _MARKER.sub("", line, count=1))) for line in lines)
+
+
+def of_docstring(literal: str) -> str:
+    """First sentence of a string literal as written in the source, prefix and quotes included."""
+    match = _QUOTES.match(literal)
+    return _first_sentence((match[2] if match else literal).split("\n"))
+
+
+def _first_sentence(lines: Iterable[str]) -> str:
+    words: list[str] = []
+    for line in lines:
+        text = line.strip()
+        if not text or _PARAGRAPH_END.match(text):
+            if words:
+                break
+            continue
+        if not words and (_PRAGMA.match(text) or not any(character.isalnum() for character in text)):
+            continue
+        words.append(text)
+        if _SENTENCE.search(text):
+            break
+    text = " ".join(words)
+    end = _SENTENCE.search(text)
+    text = text[: end.end()] if end else text
+    if len(text) <= MAX_SUMMARY:
+        return text
+    return text[: MAX_SUMMARY - 3].rsplit(" ", 1)[0] + "..."
+
 
 MAX_REFERENCES = 200
 """Most references of one part: a generated table of calls must not fill the graph."""
@@ -85,9 +315,9 @@ def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> 
     """First sentence of the doc string, or of the comment above."""
     end = findings.doc_ends.get(declaration.body)
     if end is not None:
-        return comments.of_docstring(findings.text(declaration.body, end))
+        return of_docstring(findings.text(declaration.body, end))
     rows = (row for row in range(stretch.first, declaration.name_row) if row in findings.comment_rows)
-    return comments.of_comment(findings.line(row).decode("utf-8", "replace") for row in rows)
+    return of_comment(findings.line(row).decode("utf-8", "replace") for row in rows)
 
 
 def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tuple[Definition, ...]]:

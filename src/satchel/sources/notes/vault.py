@@ -15,8 +15,15 @@ from typing import Any
 
 from satchel.sources.chunks import line_count
 from satchel.sources.docs import PATH_SEPARATOR
-from satchel.sources.notes.frontmatter import FrontMatter, front_matter
-from satchel.sources.notes.markdown import Found, FoundHeading, FoundLink, look_through, wikilinks
+from satchel.sources.notes.markdown import (
+    Found,
+    FoundHeading,
+    FoundLink,
+    FrontMatter,
+    front_matter,
+    look_through,
+    wikilinks,
+)
 from satchel.types import EdgeType, Outline, Part, Role
 
 NAMELESS = "(untitled)"

@@ -1,4 +1,4 @@
-"""Reading an embedded store, whichever way its queries reach the file."""
+"""Read an index in SQLite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import struct
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,14 +15,52 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from satchel.store.lexicon import Field, Lexicon, Segment
+from satchel.store.protocol import StoreStatistics
 from satchel.store.records import Bundle, DefinitionRow, Place, Stamp, StoredPart
 from satchel.store.segments import decode_columns, decode_postings
 from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.statistics import StoreStatistics
     from satchel.store.vectors import VectorTable
+
+Rows = Callable[[str], Sequence[tuple[Any, ...]]]
+"""Runs a query and gives all its rows."""
+
+
+def count(rows: Rows, windows: Mapping[Kind, int]) -> StoreStatistics:
+    """Statistics of the store that `rows` asks; `windows` are counted by its lexicons."""
+    documents = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
+    languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
+    bundles = "SELECT kind, count(*) FROM bundles WHERE"
+    # Only commits are hidden, and a commit is one document.
+    edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
+    ((definitions,),) = rows("SELECT count(*) FROM definitions")
+    ((text_bytes,),) = rows("SELECT coalesce(sum(length(body)), 0) FROM texts")
+    removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
+    ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
+    return StoreStatistics(
+        documents=_kinds(rows(_by(documents))),
+        bundles=_kinds(rows(_by(f"{bundles} NOT hidden"))),
+        hidden=_kinds(rows(_by(f"{bundles} hidden"))),
+        languages=dict(rows(_by(languages))),
+        edges={EdgeType(name): number for name, number in rows(_by(edges))},
+        windows=windows,
+        definitions=definitions,
+        text_bytes=text_bytes,
+        redacted=redacted,
+        cleaned=cleaned,
+    )
+
+
+def _kinds(counted: Sequence[tuple[Any, ...]]) -> dict[Kind, int]:
+    return {Kind(kind): number for kind, number in counted}
+
+
+def _by(select: str) -> str:
+    """The query grouped by its first column, the largest count first."""
+    return f"{select} GROUP BY 1 ORDER BY 2 DESC, 1"
+
 
 _BUNDLE_COLUMNS = (
     "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
@@ -298,8 +336,6 @@ class SqliteReader(ABC):
 
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted. Takes some milliseconds: every table is looked at."""
-        from satchel.store.sqlite.statistics import count  # here, because a question counts nothing
-
         with self._decoding():
             return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
 

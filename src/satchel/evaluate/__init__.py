@@ -1,1 +1,0 @@
-"""Measuring satchel on the user's own history: the message of a fix asks, the lines of the fix answer."""

@@ -1,0 +1,1 @@
+"""Measure answers on the fixes of a repository's own history."""

@@ -1,0 +1,228 @@
+"""Fixes of a repository's own history as questions with known answers, and their statistics."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from satchel.errors import GitError, UsageError
+from satchel.safety import sanitize
+from satchel.sources.code.languages import kind_of, language_of
+from satchel.sources.commits import Commit, read_commits
+from satchel.sources.roles import file_role
+from satchel.system.git import Repository, run
+from satchel.text import is_meaningful, words
+from satchel.types import Kind
+
+RESAMPLES = 2_000
+"""Enough that the ends of an interval move by less than what is printed."""
+
+CONFIDENCE = 0.95
+
+_SEED = 20_240_305
+"""The same values give the same interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean with the ends of its 95 % interval. All three are 0 without values."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of these values. Their order does not matter for it, and hardly for the interval."""
+    if not values:
+        return Estimate(0.0, 0.0, 0.0)
+    data = np.asarray(values, dtype=np.float64)
+    drawn = np.random.default_rng(_SEED).integers(0, len(data), size=(RESAMPLES, len(data)))
+    means = data[drawn].mean(axis=1)
+    edge = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(means, [edge, 1 - edge])
+    return Estimate(float(data.mean()), float(low), float(high))
+
+
+COMMITS_READ = 5_000
+"""Commits that are searched for fixes: code of ten years ago says little about asking today."""
+
+MOST_FILES = 5
+MOST_LINES = 100
+"""Source files and changed lines of a small fix; what is larger has several answers, and no budget fits them."""
+
+FEWEST_WORDS = 4
+"""Meaningful words of a message; `fix bug` asks nothing."""
+
+MOST_CHARACTERS = 2_000
+"""Characters of a message that become the question: longer ones are pasted discussions."""
+
+LONGEST_SUBJECT = 100
+
+_FIX = re.compile(
+    r"\b(?:fix(?:e[sd]|ing)?|bug\w*|hotfix|resolve[sd]?|correct(?:s|ed|ly)?|repair\w*|broken?|breaks?|crash\w*|"
+    r"regression|wrong\w*|incorrect\w*|mistake\w*|invalid|missing|fail(?:s|ed|ure|ing)?|error\w*|exception|leak\w*|"
+    r"race|deadlock|hang(?:s|ing)?|overflow\w*|prevent\w*|avoid\w*|handle[sd]?|properly|don'?t|no longer|instead of)\b",
+    re.IGNORECASE,
+)
+_REVERT = re.compile(r"^(?:revert|reapply|back ?out)\b|^this reverts commit", re.IGNORECASE | re.MULTILINE)
+_RELEASE = re.compile(
+    r"^(?:\[?release\]?|bump|prepare|upgrade|pin|unpin|v?\d+(?:\.\d+)+\b|version\b|changelog|"
+    r"(?:chore|build|ci|deps?)\b[^:]*:)|\bbump(?:s|ed)? \S+ (?:from|to)\b|^update\b.*\b(?:depend|requirement|to v?\d)",
+    re.IGNORECASE,
+)
+_FORMATTING = re.compile(
+    r"^(?:style|docs?|format|refactor)(?:\([^)]*\))?:|\b(?:typos?|spelling|whitespace|re-?format\w*|lint\w*|pep ?8|"
+    r"black|isort|ruff|prettier|gofmt|rustfmt|clang-format|rename[sd]?|copyright)\b",
+    re.IGNORECASE,
+)
+_TRAILER = re.compile(
+    r"^\s*(?:[A-Z][A-Za-z-]+-[Bb]y|Change-Id|Closes|Fixes|Refs?|Resolves|See|Issue|Bug|PR-URL|Reviewed-on)\b[:\s]"
+    r"[^a-z]*(?:\S+@\S+|#\d+|https?:\S+|\S*\d\S*)?.{0,40}$",
+    re.MULTILINE,
+)
+_SIGNED = re.compile(
+    r"^\s*(?:Signed-off|Co-authored|Reviewed|Acked|Tested|Reported)-by:.*$", re.IGNORECASE | re.MULTILINE
+)
+_NUMBER = re.compile(r"\(?(?:\b[Gg][Hh]-|#)\d+\)?")
+_PREFIX = re.compile(r"^\s*(?:bug ?fix|hot ?fix|fix)(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A question with its answer. `gold` are the line ranges at the parent that the fix changed, by path.
+
+    Where it only added lines, the line before them marks the place. `time` is in seconds.
+    """
+
+    sha: str
+    parent: str
+    time: float
+    subject: str
+    question: str
+    gold: Mapping[str, tuple[tuple[int, int], ...]]
+
+    @property
+    def names_a_file(self) -> bool:
+        """True if the question has the name of a changed file in it: such questions are easier."""
+        text = self.question.lower()
+        return any(path.rpartition("/")[2].lower() in text for path in self.gold)
+
+
+@dataclass(slots=True)
+class Mined:
+    """Usable fixes, newest first, the number of commits that were read, and why the others are not usable."""
+
+    fixes: list[Fix] = field(default_factory=list)
+    commits: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def mine(
+    repository: Repository, *, limit: int, since: float = 0.0, should_stop: Callable[[], bool] | None = None
+) -> Mined:
+    """The newest usable fixes of the history before HEAD. Raises GitError, and UsageError for an impossible limit."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    mined = Mined()
+    parents = _parents(repository)
+    for commit in read_commits(repository, limit=COMMITS_READ, merges=True, should_stop=should_stop):
+        if commit.time < since:
+            continue
+        if len(mined.fixes) >= limit:
+            break
+        mined.commits += 1
+        parent = parents.get(commit.sha, ())
+        reason = "merge" if len(parent) > 1 else "no parent" if not parent else unusable(commit)
+        fix = reason or _fix(repository, commit, parent[0])
+        if isinstance(fix, Fix):
+            mined.fixes.append(fix)
+        else:
+            mined.left_out[fix] += 1
+    return mined
+
+
+def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
+    """The parents of each commit; of a shallow history the oldest ones have none."""
+    listed = run(repository, "rev-list", "--parents", f"-n{COMMITS_READ}", "HEAD", "--").decode("ascii")
+    rows = (line.split() for line in listed.splitlines())
+    return {row[0]: tuple(row[1:]) for row in rows if row}
+
+
+def unusable(commit: Commit) -> str:
+    """Why the message or the files of a commit exclude it, empty where they do not."""
+    subject = commit.subject
+    if _REVERT.search(commit.message):
+        return "revert"
+    if _RELEASE.search(subject):
+        return "release or bump"
+    if _FORMATTING.search(subject):
+        return "formatting or wording"
+    if commit.renames:
+        return "moves files"
+    sources = [path for path in commit.files if is_source(path)]
+    if not sources:
+        return "no source file"
+    if len(sources) > MOST_FILES or commit.file_count > len(commit.files):
+        return "many files"
+    if not _FIX.search(commit.message):
+        return "no fix"
+    meaningful = {word for word in words(question_of(commit.message)) if is_meaningful(word)}
+    return "" if len(meaningful) >= FEWEST_WORDS else "says too little"
+
+
+def is_source(path: str) -> bool:
+    """True if a file is code that somebody wrote and ships: no test, example, document or generated file."""
+    return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
+
+
+def question_of(message: str) -> str:
+    """The message as a question: without `fix:`, issue numbers and trailers, cleaned and redacted."""
+    text = _NUMBER.sub("", _TRAILER.sub("", _SIGNED.sub("", _PREFIX.sub("", message))))
+    lines = [line.rstrip() for line in sanitize.text(text).strip().split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
+
+
+def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
+    """The fix, or why it is none. A clone without all contents cannot say what every commit changed."""
+    try:
+        patch = run(repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent, commit.sha)
+    except GitError:
+        if not repository.partial:
+            raise
+        return "not in this clone"
+    gold, changed = changed_lines(patch)
+    gold = {path: ranges for path, ranges in gold.items() if is_source(path)}
+    if not gold:
+        return "only new files"
+    if changed > MOST_LINES:
+        return "many lines"
+    subject = sanitize.line(question_of(commit.subject) or commit.subject, LONGEST_SUBJECT)
+    return Fix(commit.sha, parent, commit.time, subject, question_of(commit.message), gold)
+
+
+def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
+    """The old line ranges by path in a patch without context, and the lines changed in source files.
+
+    New files and those whose name git has to quote are left out.
+    """
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    path, changed = "", 0
+    removed = added = 0  # lines of the hunk that are still to come: they may look like anything
+    for line in patch.split(b"\n"):
+        if removed or added:
+            removed, added = removed - line.startswith(b"-"), added - line.startswith(b"+")
+        elif line.startswith(b"--- "):
+            name = line[4:].removesuffix(b"\t")
+            path = name[2:].decode("utf-8", "replace") if name.startswith(b"a/") else ""
+        elif hunk := _HUNK.match(line):
+            start, removed, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+            if path:
+                ranges.setdefault(path, []).append((max(start, 1), max(start + removed - 1, start, 1)))
+                changed += removed + added if is_source(path) else 0
+    return {path: tuple(rows) for path, rows in ranges.items()}, changed

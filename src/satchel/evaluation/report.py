@@ -1,0 +1,205 @@
+"""The report of an evaluation as values, shared by the table of the command, the JSON and the HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from html import escape
+from typing import Any
+
+from satchel import __version__
+from satchel.evaluation.fixes import Estimate, Fix, estimate
+from satchel.evaluation.run import Answer, Outcome
+from satchel.evaluation.tune import FEWEST_FIXES, Proposal
+
+RANKS = (1, 5, 10)
+"""`hit@k`: a changed file is among the first k files of the context."""
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2024; --soft: #5f6b76; --line: #dde2e7; --paper: #fff; --card: #f6f8f9; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #9aa6b1; --line: #333b43; --paper: #14181c;
+  --card: #1b2126; } }
+body { margin: 0 auto; max-width: 50rem; padding: 2rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .5rem; }
+.soft { color: var(--soft); } .wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+th { color: var(--soft); font-weight: 600; white-space: nowrap; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+pre { background: var(--card); padding: .75rem; border-radius: .5rem; overflow-x: auto; }
+"""
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One row: its name, its meaning, and its value over all fixes."""
+
+    name: str
+    meaning: str
+    value: Estimate
+
+
+def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
+    """The rows of the table, none where nothing was measured."""
+    if not answers:
+        return []
+    meanings = {rank: f"fixes with a changed file among the first {rank}" for rank in RANKS}
+    meanings[1] = "fixes whose first file is a changed one"
+    rows = [(f"hit@{rank}", meanings[rank], [0 < answer.rank <= rank for answer in answers]) for rank in RANKS]
+    files = [answer.file_share for answer in answers]
+    spans = [answer.span_share for answer in answers]
+    return [
+        *(Measure(name, meaning, estimate(values)) for name, meaning, values in rows),
+        Measure(f"file@{max_tokens}", "changed files with a changed line shown", estimate(files)),
+        Measure(f"span@{max_tokens}", "changed places shown", estimate(spans)),
+        Measure("budget used", "tokens of the budget", estimate([answer.used for answer in answers])),
+    ]
+
+
+def report_data(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> dict[str, Any]:
+    """Everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
+    return {
+        "usable": len(outcome.answers),
+        "commits": outcome.mined.commits,
+        "left_out": dict(outcome.mined.left_out.most_common()),
+        "asked": outcome.asked,
+        "stopped": outcome.is_stopped,
+        "max_tokens": outcome.max_tokens,
+        "named": named_share(outcome.fixes),
+        "measures": {row.name: asdict(row.value) for row in measures(outcome.answers, outcome.max_tokens)},
+        "fixes": [_fix_data(fix, answer) for fix, answer in zip(outcome.fixes, outcome.answers, strict=True)],
+        **({"tuning": proposal_data(proposal)} if is_tuned else {}),
+        "meta": {"version": __version__},
+    }
+
+
+def named_share(fixes: Sequence[Fix]) -> float:
+    """The share of messages that name a changed file: their questions are easier than those of people."""
+    return sum(fix.names_a_file for fix in fixes) / len(fixes) if fixes else 0.0
+
+
+def _fix_data(fix: Fix, answer: Answer) -> dict[str, Any]:
+    return {
+        "commit": fix.sha,
+        "date": day(fix.time),
+        "subject": fix.subject,
+        "files": answer.gold_files,
+        "rank": answer.rank or None,
+        "file_share": round(answer.file_share, 4),
+        "span_share": round(answer.span_share, 4),
+    }
+
+
+def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
+    """Proposed weights, or why there are none."""
+    if proposal is None:
+        return {"proposal": None, "reason": f"fewer than {FEWEST_FIXES} fixes"}
+    return {
+        "proposal": {f"search.weights.{name.replace(' ', '_')}": value for name, value in proposal.weights.items()},
+        "fixes": proposal.fixes,
+        "before": round(proposal.before, 4),
+        "after": round(proposal.after, 4),
+        "gain": asdict(proposal.gain),
+        "is_offered": proposal.is_offered,
+        "is_sure": proposal.is_sure,
+    }
+
+
+def settings_lines(proposal: Proposal) -> list[str]:
+    """The proposed weights as lines for a settings file."""
+    lines = [f"{signal.replace(' ', '_')} = {weight:g}" for signal, weight in proposal.weights.items()]
+    return ["[search.weights]", *lines]
+
+
+def verdict(proposal: Proposal) -> str:
+    """The meaning of the gain on unseen fixes, in words."""
+    gain = proposal.gain
+    measured = (
+        "on fixes that they had not seen, fitted weights change the mean reciprocal rank of the first changed file "
+        f"from {proposal.before:.3f} to {proposal.after:.3f}: {gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+    )
+    if not proposal.is_offered:
+        return f"{measured}. No other weights serve this history better than those in force: keep them."
+    if proposal.is_sure:
+        return f"{measured}. The gain is more than chance."
+    return f"{measured}. The interval includes 0: this may be chance, and the weights in force are the safer choice."
+
+
+def day(seconds: float) -> str:
+    """A date of a commit (UTC)."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+def left_out_text(left_out: Mapping[str, int]) -> str:
+    """`merge 120, no fix 40`, the most frequent first."""
+    rows = sorted(left_out.items(), key=lambda row: (-row[1], row[0]))
+    return ", ".join(f"{reason} {count:,}" for reason, count in rows)
+
+
+def report_page(name: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> str:
+    """The report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
+
+    `name` is the name of the repository.
+    """
+    title = escape(f"satchel on the history of {name}")
+    body = "\n".join(_body(title, outcome, proposal, is_tuned=is_tuned))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _body(title: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> Iterator[str]:
+    answers, fixes = outcome.answers, outcome.fixes
+    yield f"<h1>{title}</h1>"
+    yield (
+        f'<p class="soft">{len(answers)} small fixes of {outcome.mined.commits:,} commits, '
+        f"{day(fixes[0].time)} to {day(fixes[-1].time)}; {outcome.max_tokens:,} tokens; satchel {__version__}"
+        f"{'; stopped before the end' if outcome.is_stopped else ''}</p>"
+    )
+    yield (
+        "<p>The message of each fix was the question, asked at the state before it: index and history end there. Right "
+        "are the lines that the fix changed. Messages are written by those who know the answer, "
+        f"and {named_share(fixes):.0%} name a changed file: people's questions are harder than these.</p>"
+    )
+    yield "<h2>Measures</h2>"
+    rows = measures(answers, outcome.max_tokens)
+    yield from _table(
+        ["measure", "share of", "mean", "95 % interval"],
+        [[row.name, row.meaning, f"{row.value.mean:.3f}", f"{row.value.low:.3f} to {row.value.high:.3f}"]
+         for row in rows],
+        first_number=2,
+    )  # fmt: skip
+    if is_tuned:
+        yield "<h2>Weights</h2>"
+        text = f"Fewer than {FEWEST_FIXES} fixes: too few to fit weights." if proposal is None else verdict(proposal)
+        yield f"<p>{escape(text[:1].upper() + text[1:])}</p>"
+        if proposal is not None and proposal.is_offered:
+            yield "<pre>{}</pre>".format(escape("\n".join(settings_lines(proposal))))
+    yield "<h2>Commits</h2>"
+    counts = {"asked about": len(answers), **dict(outcome.mined.left_out.most_common())}
+    yield from _table(["commits", "number"], [[kind, f"{count:,}"] for kind, count in counts.items()], first_number=1)
+    yield "<h2>Fixes</h2>"
+    yield from _table(
+        ["date", "commit", "message", "files", "first at", "files shown", "places shown"],
+        [[day(fix.time), fix.sha[:10], fix.subject, f"{answer.gold_files}", f"{answer.rank or 'none'}",
+          f"{answer.file_share:.0%}", f"{answer.span_share:.0%}"]
+         for fix, answer in reversed(list(zip(fixes, answers, strict=True)))],
+        first_number=3,
+    )  # fmt: skip
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, first_number: int) -> Iterator[str]:
+    """A table of texts; the columns from `first_number` on are numbers."""
+    yield '<div class="wide"><table>'
+    for tag, cells in (("th", heads), *(("td", row) for row in rows)):
+        classes = ["", ' class="number"']
+        shown = [f"<{tag}{classes[at >= first_number]}>{escape(cell)}</{tag}>" for at, cell in enumerate(cells)]
+        yield f"<tr>{''.join(shown)}</tr>"
+    yield "</table></div>"

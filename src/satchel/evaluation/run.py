@@ -1,0 +1,239 @@
+"""Asking about each fix at the state before it, oldest first, so that moving from one to the next is a small step.
+
+Answers are kept, because a history does not change: only measures, under the id of the fix; no message, no path and no
+line of code.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from satchel import __version__
+from satchel.engine import Satchel
+from satchel.errors import NoIndexError
+from satchel.evaluation.fixes import Fix, Mined, mine
+from satchel.evaluation.snapshot import Snapshot
+from satchel.index.options import Progress, Quiet
+from satchel.search.query import analyse
+from satchel.settings import SETTINGS, Settings, attribute
+from satchel.sources.roles import is_secondary
+from satchel.system import state_files
+from satchel.system.git import find_repository, head
+from satchel.types import Context, Hit, Kind
+
+DEFAULT_LIMIT = 100
+"""Fixes that are asked about: half a minute, and intervals of about a tenth on either side."""
+
+HITS = 200
+"""Parts that a search gives for tuning; they come from some 60 files, and no file below those was ever shown."""
+
+NOT_INDEXED = "not in the index"
+
+FILE_SIGNALS = frozenset(Settings().search_weights)
+
+_FORM = 1
+"""Raised when the fields of an answer change: older ones are then asked again."""
+
+_HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
+"""Settings that change no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file of a search: whether the fix changed it, whether it ranks lower as a test, and its signals."""
+
+    is_gold: bool
+    is_demoted: bool
+    signals: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
+
+    `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
+    tokens of the budget. `files` are those of the search, for tuning.
+    """
+
+    sha: str
+    rank: int
+    file_share: float
+    span_share: float
+    used: float
+    gold_files: int
+    files: tuple[RankedFile, ...] = ()
+
+
+def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]) -> Answer:
+    """The measures of one answer; `gold` are the places of the fix that are indexed at all."""
+    shown: dict[str, list[tuple[int, int]]] = {}
+    for item in context.items:
+        if item.location is not None:
+            shown.setdefault(item.location.path, []).extend(item.spans)
+    order = list(shown)
+    rank = min((order.index(path) + 1 for path in gold if path in shown), default=0)
+    hits_of = [
+        [any(start <= last and first <= end for first, last in shown.get(path, ())) for start, end in ranges]
+        for path, ranges in gold.items()
+    ]
+    return Answer(
+        sha=fix.sha,
+        rank=rank,
+        file_share=sum(map(any, hits_of)) / len(gold),
+        span_share=sum(map(sum, hits_of)) / sum(map(len, hits_of)),
+        used=context.usage.utilization,
+        gold_files=len(gold),
+        files=ranked_files(hits, gold, asks_for_tests=analyse(fix.question).asks_for_tests),
+    )
+
+
+def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
+    """The files of a search, best first, each with the signals that its score was made from."""
+    files: dict[str, RankedFile] = {}
+    for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.document.id)):
+        location = hit.document.location
+        if location is not None and location.path not in files:
+            signals = {signal.name: signal.value for signal in hit.signals if signal.name in FILE_SIGNALS}
+            is_demoted = is_secondary(location.path) and not asks_for_tests
+            files[location.path] = RankedFile(location.path in gold, is_demoted, signals)
+    return tuple(files.values())
+
+
+class Kept:
+    """Answers of earlier runs on the same root with the same version, settings and budget; new ones are added."""
+
+    def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
+        values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
+        asked = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
+        name = blake2b(asked.encode(), digest_size=16).hexdigest()
+        self._file = folder / f"{name}.jsonl"
+        self.answers = {answer.sha: answer for answer in self._read()}
+
+    def add(self, answer: Answer) -> None:
+        """Keep one more. Raises OSError."""
+        state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
+        self.answers[answer.sha] = answer
+
+    def _read(self) -> list[Answer]:
+        """Every intact line; one that was cut off by a stop is asked again."""
+        answers = []
+        with suppress(OSError, UnicodeDecodeError):
+            for line in self._file.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError, TypeError, KeyError, AttributeError):
+                    data = json.loads(line)
+                    files = tuple(RankedFile(**row) for row in data.pop("files"))
+                    answers.append(Answer(**data, files=files))
+        return answers
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The result of a run: the fixes that were asked about, oldest first, with their answers."""
+
+    mined: Mined
+    max_tokens: int
+    fixes: list[Fix] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    asked: int = 0
+    is_stopped: bool = False
+
+
+def evaluate(
+    satchel: Satchel,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    max_tokens: int | None = None,
+    since: float = 0.0,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
+
+    The answers of an earlier run of this version are used again, unless `fresh`.
+    Raises NoIndexError where there is no repository, GitError, UsageError for impossible numbers.
+    """
+    root = satchel.places.root
+    repository = find_repository(root)
+    if repository is None:
+        raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
+    if head(repository) is None:
+        raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
+    wanted = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
+    budget = satchel.request("budget", max_tokens=wanted).max_tokens
+    mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
+    outcome = Outcome(mined, budget)
+    kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
+    watch = progress or Quiet()
+    watch.phase("asking about fixes", len(mined.fixes))
+    with tempfile.TemporaryDirectory(prefix="satchel-eval-") as place, closing(_Past(satchel, Path(place))) as past:
+        for fix in reversed(mined.fixes):
+            if should_stop():
+                break
+            answer = None if fresh else kept.answers.get(fix.sha)
+            if answer is None:
+                answer = past.ask(fix, budget, should_stop)
+                if should_stop():
+                    break
+                outcome.asked += 1
+                if answer is not None:
+                    kept.add(answer)
+            if answer is None:
+                mined.left_out[NOT_INDEXED] += 1
+            else:
+                outcome.fixes.append(fix)
+                outcome.answers.append(answer)
+            watch.advance(1)
+    outcome.is_stopped = should_stop()
+    return outcome
+
+
+class _Past:
+    """The root at earlier commits, with an index of its own in a folder that is deleted afterwards."""
+
+    def __init__(self, satchel: Satchel, place: Path) -> None:
+        repository = find_repository(satchel.places.root)
+        assert repository is not None
+        self._inside = satchel.places.root.relative_to(repository.work_tree)
+        self._root = place / "tree" / self._inside
+        self._environment = {"SATCHEL_HOME": str(place / "home"), "HOME": str(place / "home")}
+        self._settings = _settings(satchel)
+        self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
+        self._engine: Satchel | None = None
+
+    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> Answer | None:
+        """The answer at the state before the fix, None where none of its files is indexed there, or after a stop."""
+        self._snapshot.move_to(fix.parent, should_stop)
+        prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"
+        gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
+        if not gold or should_stop() or not self._root.is_dir():
+            return None
+        if self._engine is None:
+            # Folders of their own: nothing that was remembered after the fix may answer.
+            self._engine = Satchel.open(self._root, root=self._root, settings=self._settings, environ=self._environment)
+        engine = self._engine
+        engine.index(should_stop=should_stop)
+        gold = {path: ranges for path, ranges in gold.items() if engine.store.bundle(Kind.CODE, path) is not None}
+        if not gold or should_stop():
+            return None
+        context = engine.assemble(fix.question, refresh=False, types=["code"], max_tokens=budget, now=fix.time)
+        hits = engine.search(fix.question, refresh=False, types=["code"], limit=HITS, now=fix.time)
+        return measured(fix, gold, context, hits)
+
+    def close(self) -> None:
+        """Release the index."""
+        if self._engine is not None:
+            self._engine.close()
+
+
+def _settings(satchel: Satchel) -> Mapping[str, object]:
+    """The settings in force for the real root, whatever those of an earlier commit say; code needs no vectors."""
+    values = asdict(satchel.settings)
+    rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off"}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}

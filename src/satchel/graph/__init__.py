@@ -1,0 +1,1 @@
+"""Contexts that walk a graph of notes or code from a topic or a node."""

@@ -1,0 +1,346 @@
+"""From what a walk reached to candidates for the budget: score, name, text, fields and path of each node.
+
+    score = 0.40 nearness + 0.35 relevance + 0.25 recency, + 0.10 for a tag that the lens looks for, at most 1
+    score = 0.60 nearness + 0.40 recency                   for a node id without any words to be relevant to
+
+Which of the two it is holds for a whole request. Nearness is 1 / (distance + 1) times the relevance of the source in
+parts of the best one, times the worth of the relations on the way. Recency halves every 30 days.
+
+A field is shown once, beside the text. In the files of a vault it is part of the text as well: there it is left out,
+so that it is neither paid for twice nor shown to somebody who wants no fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
+from satchel.assemble.source_lines import FileLines, Lines, Unreadable
+from satchel.graph.request import Direction, GraphRequest, Lens
+from satchel.graph.walk import Reached, Walk
+from satchel.safety import sanitize
+from satchel.safety.keys import handle
+from satchel.safety.sanitize import clean_field
+from satchel.search.documents import document_of, identity_of
+from satchel.search.rank_records import HALF_LIFE_SECONDS
+from satchel.search.resolve.code import Code
+from satchel.sources.notes.note import value_text
+from satchel.sources.roles import is_inline_test
+from satchel.store.protocol import Store
+from satchel.store.records import Bundle, Place, StoredPart
+from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role, Signal
+
+MOST_FIELDS = 12
+"""Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
+
+MOST_VALUES = 8
+"""Of one field; the others are a number."""
+
+VALUE_CHARACTERS = 200
+"""Of one value: a field is a line."""
+
+MIN_NODE_TOKENS = 50
+"""A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""
+
+NODE_SHARE = 0.25
+"""Of the budget, one node takes at most this much, so that a long note does not hide what stands around it."""
+
+WHOLE_NODE_TOKENS = 400
+"""A node up to this size is shown whole in any budget: what people write in one note is mostly shorter."""
+
+RANK_SCALE = 10.0
+"""A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
+
+SHORTENINGS = 4
+"""Each half as long as the one before, so that what is left of a budget is filled."""
+
+_NODE = "node"
+"""The field of a document that holds what the graph knows of it."""
+
+DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
+"""The weights of the specification for a request with words."""
+
+BARE_DISTANCE_WEIGHT, BARE_RECENCY_WEIGHT = 0.60, 0.40
+"""Those for a node id alone."""
+
+TAG_BOOST = 0.10
+"""What a tag of the lens adds: a match that is 0.29 more relevant is worth as much."""
+
+TEST_FADE = 0.8
+"""What a test, an example or a benchmark is worth beside production code at the same distance, in a lens on code."""
+
+UNDATED = 0.5
+"""Recency of a node without a date: neither new nor old."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """The score of a node, 0 to 1, and what it is made of."""
+
+    total: float
+    signals: tuple[Signal, ...]
+
+
+def recency(moment: float, now: float) -> float:
+    """1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` for what has no time. Both in seconds."""
+    if moment <= 0:
+        return UNDATED
+    return float(0.5 ** (max(now - moment, 0.0) / HALF_LIFE_SECONDS))
+
+
+def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
+    """The score of one node. `has_words` is the same for all nodes of a request."""
+    signals = [
+        Signal("distance", 1 / (reached.distance + 1), DISTANCE_WEIGHT if has_words else BARE_DISTANCE_WEIGHT),
+        Signal("source", reached.source_factor, 0.0),
+        Signal("edges", reached.edge_factor, 0.0),
+        Signal("recency", recency(reached.place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
+    ]
+    nearness = reached.nearness * (TEST_FADE if lens.is_about_code and _is_secondary(reached.place) else 1.0)
+    total = signals[0].weight * nearness + signals[3].weight * signals[3].value
+    if has_words:
+        signals.append(Signal("relevance", relevance, RELEVANCE_WEIGHT))
+        total += RELEVANCE_WEIGHT * relevance
+    if is_boosted(reached, lens):
+        signals.append(Signal("tag", 1.0, TAG_BOOST))
+        total += TAG_BOOST
+    return Rating(min(total, 1.0), tuple(signals))
+
+
+def _is_secondary(place: Place) -> bool:
+    return place.secondary or is_inline_test(place.key, place.name)
+
+
+def is_boosted(reached: Reached, lens: Lens) -> bool:
+    """Whether a node has a tag that the lens looks for; a test file counts as tagged `test`."""
+    tags = {tag.lower().lstrip("#") for tag in reached.place.tags}
+    if reached.place.secondary:
+        tags.add("test")
+    return not tags.isdisjoint(lens.boost_tags)
+
+
+FieldValue = str | list[str]
+
+
+def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
+    """The fields of a note by name, those that the lens asks for first; references by the name of what they mean.
+
+    One value is a text, several are a list.
+    """
+    wanted = frozenset(name.lower() for name in always)
+    note_fields = stored.get("fields")
+    if not isinstance(note_fields, Mapping):
+        return {}
+    first = [name for name in note_fields if name.lower() in wanted]
+    rest = [name for name in note_fields if name.lower() not in wanted][:MOST_FIELDS]
+    return {sanitize.line(name, allow=allow): _shown(note_fields[name], allow) for name in (*first, *rest)}
+
+
+def _shown(values: Any, allow: Sequence[str]) -> FieldValue:
+    listed = values if isinstance(values, list | tuple) else [values]
+    texts = [sanitize.line(value_text(value), VALUE_CHARACTERS, allow) for value in listed[:MOST_VALUES]]
+    if len(listed) > MOST_VALUES:
+        texts.append(f"and {len(listed) - MOST_VALUES} more")
+    return texts[0] if len(texts) == 1 else texts
+
+
+def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
+    """`status: active`, one line a field."""
+    return [
+        f"{clean_field(name)}: {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in fields.items()
+    ]
+
+
+def without_fields(text: str, *, is_first: bool) -> str:
+    """The text of a part of a vault's file without front matter and without lines that are only a field."""
+    from satchel.sources.notes.markdown import front_matter, look_through
+
+    lines = text.split("\n")
+    begin = front_matter(lines).lines if is_first else 0
+    if begin == 0 and "::" not in text:
+        return text
+    fields = {field.row for field in look_through(lines, begin).fields} if "::" in text else set()
+    return "\n".join(line for row, line in enumerate(lines) if row >= begin and row not in fields).strip("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A node with its score, and the walk that it was reached on."""
+
+    row: int
+    rating: Rating
+    walk: Walk
+
+
+class Overflow(NamedTuple):
+    """A node that is only named. `tags` are as it has them; `place` is the place of code, else empty."""
+
+    id: str
+    name: str
+    tags: tuple[str, ...]
+    score: float
+    place: str = ""
+
+
+class Nodes:
+    """The stored documents of a walk, each bundle read once."""
+
+    def __init__(self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str]) -> None:
+        self._lines, self._request, self._allow = lines, request, allow
+        self._code = Code(store)
+        self._texts: dict[int, str] = {}
+        self._line: Callable[[str], str] = cache(lambda text: sanitize.line(text, allow=allow))
+        self.notes: list[Failure] = []
+        self.shown_files: dict[str, str] = {}
+        self.cap = max(WHOLE_NODE_TOKENS, int(request.max_tokens * NODE_SHARE))
+
+    def load(self, nodes: Sequence[Rated]) -> None:
+        """Read these nodes with their texts, and the nodes on the way to them, at once."""
+        self._code.load(row for one in nodes for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
+        self._texts |= self._code.store.texts(dict.fromkeys(self._code.bundle_of(one.row).id for one in nodes))
+
+    def name(self, row: int) -> str:
+        """What a node is called: the title of a note, the name of a definition, the path of a file."""
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
+        if part.name and bundle.kind is not Kind.COMMIT:
+            return self._line(part.name)
+        if bundle.kind in (Kind.CODE, Kind.DOC) and row != bundle.first_document:
+            return self._line(f"{bundle.key}:{part.start}-{part.end}")
+        title = bundle.key if bundle.kind in (Kind.CODE, Kind.DOC) else bundle.title
+        return self._line(title or bundle.key)
+
+    def identity(self, row: int) -> str:
+        """The id by which a node is asked for: the key of a note as it stands in its export, else the document's id."""
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
+        if bundle.kind is Kind.NOTE and not part.name:
+            return bundle.key
+        identity = identity_of(bundle, part)
+        return identity.partition(":")[2] if bundle.kind is Kind.NOTE else identity
+
+    def tags(self, row: int) -> list[str]:
+        """The tags of a node."""
+        return [self._line(tag) for tag in self._code.bundle_of(row).tags]
+
+    def candidate(self, rated: Rated) -> Candidate:
+        """A node as something that may be shown."""
+        row, reached = rated.row, rated.walk.reached[rated.row]
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
+        document = document_of(bundle, part)
+        info: dict[str, Any] = {
+            "id": self.identity(row),
+            "name": self.name(row),
+            "tags": self.tags(row),
+            "score": round(rated.rating.total, 4),
+            "distance": reached.distance,
+            "path": self.path(rated),
+        }
+        if self._request.include_fields and row == bundle.first_document:
+            fields = shown_fields(bundle.fields, self._request.lens.include_fields, self._allow)
+            info |= {"fields": fields} if fields else {}
+        if document.location is not None:
+            info["location"] = {"file": bundle.key, "lines": f"{part.start}-{part.end}"}
+            if self._is_stale(bundle):
+                info["freshness"] = "stale"
+        shown = replace(
+            document, title=info["name"], location=None, role=Role.RECORD, fields={_NODE: info, "bundle": bundle.id}
+        )
+        total = rated.rating.total
+        hit = Hit(shown, total, total, signals=rated.rating.signals)
+        body = self._body(part, bundle, has_file=document.location is not None)
+        candidate = Candidate(
+            hit, RANK_SCALE * total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown)
+        )
+        candidate.body = body
+        return candidate
+
+    def path(self, rated: Rated) -> list[dict[str, Any]]:
+        """The way to a node as in the answer: one entry a hop, each with the node that it leads to."""
+        return [
+            {
+                "id": self.identity(hop.row),
+                "name": self.name(hop.row),
+                "type": hop.type.value,
+                "direction": hop.direction.value,
+                **({"line": hop.line} if hop.line else {}),
+            }
+            for hop in rated.walk.path(rated.row)
+        ]
+
+    def place(self, rated: Rated) -> str:
+        """Where a node of code stands, `src/client.py:12`: the line of its call, if that led here; else empty."""
+        part, bundle = self._code.part(rated.row), self._code.bundle_of(rated.row)
+        if bundle.kind not in (Kind.CODE, Kind.DOC):
+            return ""
+        hop = rated.walk.reached[rated.row].hop
+        is_call = hop is not None and hop.line and hop.direction is Direction.IN
+        return self._line(f"{bundle.key}:{hop.line if hop is not None and is_call else part.start}")
+
+    def overflow(self, rated: Rated) -> Overflow:
+        """A node as it is named where it is not shown."""
+        row = rated.row
+        score = round(rated.rating.total, 4)
+        return Overflow(self.identity(row), self.name(row), tuple(self.tags(row)), score, self.place(rated))
+
+    def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
+        """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""
+        part, bundle = self._code.part(row), self._code.bundle_of(row)
+        if bundle.kind not in (Kind.CODE, Kind.DOC):
+            return None
+        text = tuple(self._texts[bundle.id].split("\n"))
+        marks = (Freshness.STALE,) * len(text) if self._is_stale(bundle) else ()
+        return Lines(bundle.key, text, bundle.content_hash, marks), (part.start, part.end)
+
+    def _body(self, part: StoredPart, bundle: Bundle, *, has_file: bool) -> str:
+        text = self._texts[bundle.id]
+        if has_file:
+            text = "\n".join(text.split("\n")[part.start - 1 : part.end])
+        if bundle.kind is Kind.NOTE and has_file:
+            text = without_fields(text, is_first=part.row == bundle.first_document)
+        return sanitize.text(text, self._allow).strip("\n")
+
+    def _is_stale(self, bundle: Bundle) -> bool:
+        """Whether the file of a node is not as it was indexed; said once a file."""
+        if bundle.key in self.shown_files:
+            return self.shown_files[bundle.key] != bundle.content_hash
+        read = self._lines.read(bundle.key, bundle.content_hash, lambda: self._texts[bundle.id])
+        now = "" if isinstance(read, Unreadable) else read.content_hash
+        self.shown_files[bundle.key] = now
+        if now != bundle.content_hash:
+            self._lines.note_mismatch()
+            reason = read.reason if isinstance(read, Unreadable) else "changed"
+            self.notes.append(Failure("files", f"{bundle.key} is not as indexed ({reason})", "it is shown as it was"))
+        return now != bundle.content_hash
+
+    def _steps(self, body: str, document: Document) -> list[Step]:
+        cap = self.cap
+        size = len(body) / CHARACTERS_PER_TOKEN
+        steps = [Step(Detail.FULL, text=body)] if size <= cap else []
+        note = f"… (shortened; handle {handle(document.id, '', ())} gives all of it)"
+        most = min(cap, size / 2) if steps else cap
+        for _ in range(SHORTENINGS):
+            if most < MIN_NODE_TOKENS:
+                break
+            steps.append(Step(Detail.WINDOW, text=f"{_beginning(body, int(most * CHARACTERS_PER_TOKEN))}\n{note}"))
+            most /= 2
+        return steps
+
+
+def _beginning(body: str, characters: int) -> str:
+    """The beginning of a text, to the end of a line or word near the limit."""
+    head = body[:characters]
+    for mark in ("\n", " "):
+        place = head.rfind(mark)
+        if place > characters // 2:
+            return head[:place].rstrip()
+    return head.rstrip()
+
+
+def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the graph knows of a shown document, from its fields."""
+    node = fields[_NODE]
+    assert isinstance(node, Mapping)
+    return node

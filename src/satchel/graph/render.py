@@ -1,0 +1,277 @@
+"""The text of a graph context: head, nodes, what did not fit, foot, and how they fill the budget.
+
+All of it is counted, and the text never has more tokens than the budget. Nodes come first, but 200 tokens are kept for
+the head and for the names of what did not fit. What these do not use goes to the nodes again. Numbers that depend on
+the count are tried until they are stable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from satchel.assemble.items import build_items
+from satchel.assemble.pack import LINES_SHARE, within_room
+from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Frame, Packer
+from satchel.assemble.render.frame import NOTICE, reference_lines
+from satchel.assemble.render.json import dumped
+from satchel.assemble.render.labels import quote
+from satchel.assemble.render.markdown import fenced
+from satchel.assemble.section import Section
+from satchel.graph.nodes import Overflow, field_lines, node_of
+from satchel.graph.request import GraphRequest
+from satchel.safety.sanitize import clean_field
+from satchel.tokens import TokenCounter
+from satchel.types import ContextItem, Detail, Format, ShownBefore
+
+BACKEND = "sqlite"
+"""What answers call the store: the specification has the name of what was read there."""
+
+HEAD_TOKENS = 250
+"""What head and foot take at most, beside references alone; what is left of it stays unused."""
+
+HEADER_RESERVE = 200
+"""Tokens for head and overflow, as the specification has it."""
+
+SUMMARY_BUDGET = 500
+"""Below this budget there is no room for nodes beside a head: their names are all that is shown."""
+
+NODE_FRAME = Frame(40, 0)
+"""Heading, path and marks of a node, roughly."""
+
+MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
+"""Nodes that are named without being shown, and the same where names are all that is shown. The others are a number."""
+
+QUERY_SHOWN = 120
+"""Characters of a query in the title."""
+
+STABLE_TRIES = 8
+"""A number inside the text that it counts settles after one or two; more would be a mistake of ours."""
+
+
+class Numbers(NamedTuple):
+    """What an answer counts: its tokens, the nodes shown, and all others that were reached."""
+
+    used: int
+    included: int
+    summarised: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPage:
+    """Writes and counts what is shown. `rest` are all nodes, best first, as they are named in the overflow.
+
+    `embeddings` says whether vectors took part; `shown_before` names what the session has already, line by line.
+    """
+
+    request: GraphRequest
+    key: bytes
+    counter: TokenCounter
+    rest: Sequence[Overflow]
+    reached: int
+    embeddings: bool
+    warnings: Sequence[str]
+    shown_before: tuple[str, ...]
+
+    @property
+    def assembled_at(self) -> str:
+        """The time of the request: `2026-02-22T18:30:00Z`."""
+        return f"{datetime.fromtimestamp(self.request.now, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+    def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
+        """The best nodes that are not among these items."""
+        shown = {item.metadata["node"]["id"] for item in items}
+        return [one for one in self.rest if one.id not in shown][:most]
+
+    def head(self, numbers: Numbers) -> str:
+        """Everything before the first node."""
+        return _json_head(self, numbers) if self.request.format is Format.JSON else _markdown_head(self, numbers)
+
+    def text(self, items: Sequence[ContextItem], overflow: Sequence[Overflow]) -> tuple[str, int]:
+        """The text and its tokens, which it says itself."""
+        used = self.request.max_tokens
+        for _ in range(STABLE_TRIES):
+            text = self._written(items, overflow, Numbers(used, len(items), max(self.reached - len(items), 0)))
+            count = self.counter.count(text)
+            if count == used:
+                break
+            used = count
+        return text, count
+
+    def _written(self, items: Sequence[ContextItem], overflow: Sequence[Overflow], numbers: Numbers) -> str:
+        if self.request.format is Format.JSON:
+            return self.head(numbers) + ",".join(map(_json_node, items)) + _json_tail(overflow)
+        nodes = "".join(map(_markdown_node, items))
+        return self.head(numbers) + nodes + _markdown_tail(self.shown_before, overflow, numbers.summarised)
+
+
+def references(before: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
+    """As many references as have room beside nodes, or as there is room for where `is_all` there is."""
+    lines = within_room(before, counter, budget - HEAD_TOKENS if is_all else budget * LINES_SHARE)
+    return reference_lines(lines, len(before) - len(lines))
+
+
+# Markdown: a heading, a line of ours and one marked block a node
+
+
+def _markdown_head(page: GraphPage, numbers: Numbers) -> str:
+    request = page.request
+    lines = [
+        f"# Context: {quote(clean_field(request.query, QUERY_SHOWN))}",
+        NOTICE,
+        (
+            f"*workspace {quote(request.workspace)}, lens {quote(request.lens.name)}, depth {request.depth}; "
+            f"{numbers.included} nodes, {numbers.summarised} summarised; "
+            f"{numbers.used} of {request.max_tokens} tokens; {page.assembled_at}*"
+        ),
+        *(f"*note: {quote(warning)}*" for warning in page.warnings),
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _markdown_node(item: ContextItem) -> str:
+    """Name and tags, score, distance and path, then text and fields. The name is said once."""
+    node = node_of(item.metadata)
+    detail = "" if item.detail is Detail.FULL else " (shortened)"
+    about = f"*score {node['score']:.2f}, distance {node['distance']}{_path_text(node)}{detail}{_place_text(node)}*"
+    first, _, rest = item.content.partition("\n")
+    content = rest if first == node["name"] else item.content
+    body = "\n".join(part for part in (content, *field_lines(node.get("fields", {}))) if part)
+    block = f"{fenced(item, body)}\n" if body else ""
+    return f"## {_titled(node['name'], node['tags'])}\n{about}\n{block}\n"
+
+
+def _markdown_tail(shown_before: Sequence[str], overflow: Sequence[Overflow], summarised: int) -> str:
+    before = "".join(f"Shown before: {line}\n" for line in shown_before)
+    if not overflow:
+        return before + (f"*and {summarised} more nodes*" if summarised else "---")
+    lines = [f"- {_titled(one.name, one.tags)}{_place_of(one)} ({one.score:.2f})" for one in overflow]
+    more = summarised - len(overflow)
+    return before + "\n".join(["## Also related", *lines, *([f"- and {more} more"] if more > 0 else [])])
+
+
+def _place_of(one: Overflow) -> str:
+    return f", {quote(one.place)}" if one.place and one.place.rpartition(":")[0] not in one.name else ""
+
+
+def _titled(name: str, tags: Sequence[str]) -> str:
+    return quote(f"{name} [{', '.join(tags)}]" if tags else name)
+
+
+def _path_text(node: Mapping[str, Any]) -> str:
+    """`: child > Plan, then reference (in) > Budget`: how the walk came here."""
+    hops = [
+        f"{hop['type']}{' (in)' if hop['direction'] == 'in' else ''}{_line_text(hop)} > {quote(hop['name'])}"
+        for hop in node["path"]
+    ]
+    return f": {', then '.join(hops)}" if hops else ""
+
+
+def _line_text(hop: Mapping[str, Any]) -> str:
+    return f" at line {hop['line']}" if "line" in hop else ""
+
+
+def _place_text(node: Mapping[str, Any]) -> str:
+    place = node.get("location")
+    stale = ", stale" if "freshness" in node else ""
+    return f", {quote(place['file'])}:{place['lines']}{stale}" if place is not None else ""
+
+
+# JSON: the object of the specification, `meta`, `nodes`, `overflow`
+
+
+def _json_head(page: GraphPage, numbers: Numbers) -> str:
+    request = page.request
+    meta: dict[str, Any] = {
+        "notice": NOTICE,
+        "query": request.query,
+        "workspace": request.workspace,
+        "lens": request.lens.name,
+        "tokens": {
+            "budget": request.max_tokens,
+            "used": numbers.used,
+            "utilization": round(numbers.used / request.max_tokens, 2),
+            "nodesIncluded": numbers.included,
+            "nodesSummarized": numbers.summarised,
+        },
+        "assembledAt": page.assembled_at,
+        "backend": BACKEND,
+        "embeddings": page.embeddings,
+    }
+    more = {"warnings": list(page.warnings), "shownBefore": list(page.shown_before)}
+    return f'{{"meta":{dumped(meta | {name: lines for name, lines in more.items() if lines})},"nodes":['
+
+
+def _json_node(item: ContextItem) -> str:
+    """One object; `fields`, `location` and `freshness` only where there are any."""
+    node = node_of(item.metadata)
+    row: dict[str, Any] = {"id": node["id"], "name": node["name"], "content": item.content, "tags": node["tags"]}
+    row |= {key: node[key] for key in ("fields", "location", "freshness") if key in node}
+    if item.detail is not Detail.FULL:
+        row["detail"] = item.detail.value
+    return dumped(row | {key: node[key] for key in ("score", "distance", "path")})
+
+
+def _json_tail(overflow: Sequence[Overflow]) -> str:
+    rows = [{name: value for name, value in one._asdict().items() if name != "place" or value} for one in overflow]
+    return f'],"overflow":{dumped(rows)}}}'
+
+
+# Filling the budget
+
+
+def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflow]]:
+    """Choose the nodes that are shown and name the others; the text has at most the tokens of the budget.
+
+    All is empty where not even head and foot fit.
+    """
+    limit = page.request.max_tokens
+    packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, is_strict=False)
+    if limit >= SUMMARY_BUDGET:
+        head = page.counter.count(page.head(Numbers(limit, 0, 0)))
+        packer.fill(limit - max(HEADER_RESERVE, head))
+        named = page.overflow(build_items([section], page.key), MOST_OVERFLOW)
+        kept = _overflow_tokens(page, section, named, max(HEADER_RESERVE - head, 0))
+        for _ in range(REFILLS):
+            spare = limit - kept - page.text(build_items([section], page.key), ())[1]
+            if spare < SMALLEST_PIECE or not packer.refill(spare):
+                break
+    most = MOST_OVERFLOW if limit >= SUMMARY_BUDGET else SUMMARY_OVERFLOW
+    while True:
+        items = build_items([section], page.key)
+        over = page.text(items, ())[1] - limit
+        if over <= 0:
+            return _with_overflow(page, items, page.overflow(items, most))
+        if not packer.take_back(over):
+            return Fitted(), []
+
+
+def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:
+    """The tokens of the names of the overflow, as many of them as fit into the room kept for them."""
+    items = build_items([section], page.key)
+    bare = page.text(items, ())[1]
+    taken = 0
+    for count in range(1, len(overflow) + 1):
+        more = page.text(items, overflow[:count])[1] - bare
+        if more > room:
+            break
+        taken = more
+    return taken
+
+
+def _with_overflow(
+    page: GraphPage, items: Sequence[ContextItem], overflow: list[Overflow]
+) -> tuple[Fitted, list[Overflow]]:
+    """The text, which fits without them, with as many names of the overflow as fit."""
+    least, most = 0, len(overflow)
+    (text, used), named = page.text(items, ()), overflow[:0]
+    while least < most:
+        middle = (least + most + 1) // 2
+        longer, count = page.text(items, overflow[:middle])
+        if count <= page.request.max_tokens:
+            least, text, used, named = middle, longer, count, overflow[:middle]
+        else:
+            most = middle - 1
+    return Fitted(text, used, tuple(items)), named

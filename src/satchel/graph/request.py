@@ -1,0 +1,286 @@
+"""A graph request, checked once, and its lens: which relations a walk follows, in which order of worth.
+
+A lens is data. The first five are those of the specification; users write their own in their settings:
+
+    [lenses.review]
+    edges = ["calls:in", "touches", "reference"]
+    boost_tags = ["test"]
+    include_fields = ["status"]
+    max_depth = 3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any
+
+from satchel.assemble.request import check_budget, check_session, start_of_day
+from satchel.errors import ConfigError, UsageError
+from satchel.safety import sanitize
+from satchel.settings import Settings
+from satchel.tokens import counter
+from satchel.types import EdgeType, Format
+
+LEAST_DEPTH, MOST_DEPTH = 1, 5
+
+DEFAULT_DEPTH = 2
+"""What is two steps away still has to do with where one stands; three steps away is most of a workspace."""
+
+DEFAULT_LENS = "general"
+
+
+class Direction(StrEnum):
+    """Whether a relation was followed from its source to its target, or back."""
+
+    OUT = "out"
+    IN = "in"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One relation, followed in one direction. `rank` is its place among those of the lens, from 0."""
+
+    type: EdgeType
+    direction: Direction
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """`edges` are `type` or `type:direction`, the most important first. Tags and fields are compared in lower case.
+
+    A node with one of `boost_tags` scores higher; `include_fields` are shown whatever else is left out. `max_depth`
+    bounds a walk whose depth nobody asked for.
+    """
+
+    name: str
+    edges: tuple[str, ...]
+    boost_tags: tuple[str, ...] = ()
+    include_fields: tuple[str, ...] = ()
+    max_depth: int = 3
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """Every relation and direction that a walk follows, the most important first.
+
+        The relations of notes have their likes in code: a child is what something contains, a reference is an import,
+        a call or an inheritance. So the same lens works on both.
+        """
+        moves_by_edge: dict[tuple[EdgeType, Direction], Move] = {}
+        for rank, edge in enumerate(self.edges):
+            name, _, side = edge.partition(":")
+            sides = (Direction(side),) if side else tuple(Direction)
+            for one in sides:
+                moves_by_edge.setdefault((EdgeType(name), one), Move(EdgeType(name), one, rank))
+            for like, direction in _ALIKE.get(EdgeType(name), ()):
+                if not side or side == direction:
+                    moves_by_edge.setdefault((like, direction), Move(like, direction, rank))
+        return tuple(moves_by_edge.values())
+
+    @property
+    def is_about_code(self) -> bool:
+        """Whether all that it follows are relations of code."""
+        return all(EdgeType(edge.partition(":")[0]) in CODE_EDGES for edge in self.edges)
+
+    def depth(self, asked: int | None) -> int:
+        """How far to walk: what was asked for, else the usual depth as far as the lens allows."""
+        return asked if asked is not None else min(DEFAULT_DEPTH, self.max_depth)
+
+
+NOTE_EDGES = frozenset({EdgeType.CHILD, EdgeType.PARENT, EdgeType.REFERENCE, EdgeType.FIELD})
+CODE_EDGES = frozenset(
+    {EdgeType.CONTAINS, EdgeType.IMPORTS, EdgeType.CALLS, EdgeType.INHERITS, EdgeType.TOUCHES}
+)  # fmt: skip
+
+_BOTH = (Direction.OUT, Direction.IN)
+_ALIKE: Mapping[EdgeType, tuple[tuple[EdgeType, Direction], ...]] = {
+    EdgeType.CHILD: ((EdgeType.CONTAINS, Direction.OUT),),
+    EdgeType.PARENT: ((EdgeType.CONTAINS, Direction.IN),),
+    EdgeType.REFERENCE: tuple(
+        (type_, side) for type_ in (EdgeType.CALLS, EdgeType.IMPORTS, EdgeType.INHERITS) for side in _BOTH
+    ),
+}
+
+LENSES: Mapping[str, Lens] = {
+    lens.name: lens
+    for lens in (
+        Lens("general", ("child", "parent", "reference", "field"), max_depth=3),
+        Lens("writing", ("child", "reference"), ("note", "draft", "writing", "article"), max_depth=2),
+        Lens(
+            "coding", ("reference", "field"), ("spec", "architecture", "code", "decision"),
+            ("status", "priority", "assignee"), 3,
+        ),
+        Lens(
+            "planning", ("child", "field"), ("goal", "milestone", "task", "project"),
+            ("due", "status", "blocked-by"), 4,
+        ),
+        Lens(
+            "meeting-prep", ("reference", "child"), ("person", "meeting", "action", "agenda"),
+            ("attendees", "date", "status"), 2,
+        ),
+        Lens("code", ("contains", "calls", "imports", "inherits"), max_depth=3),
+        Lens("impact", ("calls:in", "inherits:in", "imports:in"), max_depth=3),
+    )
+}  # fmt: skip
+"""The five of the specification, then what surrounds a piece of code, and what depends on it."""
+
+_KEYS = ("edges", "boost_tags", "include_fields", "max_depth")
+
+
+def find_lens(name: str, own: Mapping[str, Any], origin: str = "the settings") -> Lens:
+    """A lens by name, one of the user before ours. Raises UsageError that lists all, ConfigError for an impossible one.
+
+    `own` are the tables below `[lenses]`, `origin` the file that they come from.
+    """
+    if name in own:
+        return parse_lens(name, own[name], origin)
+    if name in LENSES:
+        return LENSES[name]
+    raise UsageError(f"unknown lens {name!r}: choose from {', '.join(lens_names(own))}")
+
+
+def lens_names(own: Mapping[str, Any]) -> list[str]:
+    """Every lens there is: ours, then those of the user."""
+    return list(dict.fromkeys((*LENSES, *sorted(own))))
+
+
+def parse_lens(name: str, table: Any, origin: str) -> Lens:
+    """The lens that a table of the settings describes. Raises ConfigError that says what is wrong and what is allowed.
+
+    What the table leaves out is as in the lens of that name, where there is one.
+    """
+    place = f"{origin}: lens {name!r}"
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{place} is {table!r}, but must be a table with {', '.join(_KEYS)}")
+    for key in table:
+        if key not in _KEYS:
+            near = get_close_matches(str(key), _KEYS, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
+            raise ConfigError(f"{place} has an unknown key {key!r}: {meant}")
+    base = LENSES.get(name)
+    if base is None and not table.get("edges"):
+        raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
+    usual = base or Lens(name, ())
+    edges = _texts(table, "edges", usual.edges, place)
+    for edge in edges:
+        _check_edge(edge, place)
+    depth = table.get("max_depth", usual.max_depth)
+    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
+        raise ConfigError(f"{place}: max_depth is {depth!r}, but must be {LEAST_DEPTH} to {MOST_DEPTH}")
+    tags = tuple(tag.lower().lstrip("#") for tag in _texts(table, "boost_tags", usual.boost_tags, place))
+    fields = tuple(one.lower() for one in _texts(table, "include_fields", usual.include_fields, place))
+    return Lens(name, edges, tags, fields, depth)
+
+
+def _edge_names() -> list[str]:
+    return [str(one) for one in EdgeType if one in NOTE_EDGES | CODE_EDGES]
+
+
+def _check_edge(edge: str, place: str) -> None:
+    name, colon, side = edge.partition(":")
+    if name not in _edge_names() or (colon and side not in list(Direction)):
+        raise ConfigError(
+            f"{place}: edge {edge!r} does not exist: choose from {', '.join(_edge_names())}, "
+            "each alone or with `:in` or `:out`"
+        )
+
+
+def _texts(table: Mapping[str, Any], key: str, usual: tuple[str, ...], place: str) -> tuple[str, ...]:
+    value = table.get(key, usual)
+    if not isinstance(value, list | tuple) or not all(isinstance(one, str) and one.strip() for one in value):
+        raise ConfigError(f"{place}: {key} is {value!r}, but must be a list of texts")
+    return tuple(one.strip() for one in value)
+
+
+FORMATS = (Format.MARKDOWN, Format.JSON)
+
+MOST_QUERIES = 8
+"""Each is a walk of its own; whoever blends more topics than these wants another tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRequest:
+    """Topics or node ids to start from, and how to walk, weigh and write. Build it with `make_graph_request`.
+
+    `depth` is in steps. `workspace` is the name of what is asked, as answers show it. `now` is in seconds;
+    `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
+    """
+
+    queries: tuple[str, ...]
+    lens: Lens
+    depth: int
+    max_tokens: int
+    format: Format
+    include_fields: bool
+    tokenizer: str
+    workspace: str
+    now: float
+    max_nodes: int
+    hub_nodes: int
+    deadline_seconds: float
+    session: str = ""
+    ledger: str = ""
+
+    @property
+    def query(self) -> str:
+        """All queries as one line."""
+        return " + ".join(self.queries)
+
+
+def make_graph_request(
+    query: str,
+    blended: Sequence[str],
+    settings: Settings,
+    options: Mapping[str, Any],
+    *,
+    lenses: Mapping[str, Any],
+    workspace: str,
+    origin: str = "the settings",
+) -> GraphRequest:
+    """A checked request; what no option says comes from the settings. Raises UsageError with the possible values."""
+    given = {name: value for name, value in options.items() if value is not None}
+    lens = find_lens(given.pop("lens", DEFAULT_LENS), lenses, origin)
+    request = GraphRequest(
+        queries=_queries([query, *blended], settings),
+        lens=lens,
+        depth=lens.depth(_depth(given.pop("depth", None))),
+        max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
+        format=_format(given.pop("format", Format.MARKDOWN)),
+        include_fields=bool(given.pop("include_fields", True)),
+        tokenizer=counter(given.pop("tokenizer", settings.budget_tokenizer)).name,
+        workspace=given.pop("workspace", workspace),
+        now=given.pop("now", 0.0) or start_of_day(),
+        max_nodes=settings.graph_max_nodes,
+        hub_nodes=settings.graph_hub_nodes,
+        deadline_seconds=settings.graph_deadline_s,
+        session=check_session(given.pop("session", "")),
+    )
+    if given:
+        raise UsageError(f"unknown option {', '.join(sorted(given))} of a graph context")
+    return request
+
+
+def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    if not queries[0].strip():
+        raise UsageError("the query is empty: give a topic, or the id of a node")
+    asked = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
+    if len(asked) > MOST_QUERIES:
+        raise UsageError(f"{len(asked)} queries are blended: give at most {MOST_QUERIES}")
+    return tuple(sanitize.text(one, settings.redact_allow) for one in asked)
+
+
+def _depth(depth: Any) -> int | None:
+    if depth is None:
+        return None
+    if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
+        raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps", "depth")
+    return depth
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        raise UsageError(f"unknown format {str(name)!r} of a graph context: choose from {', '.join(FORMATS)}")
+    return Format(name)

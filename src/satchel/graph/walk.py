@@ -1,0 +1,386 @@
+"""Breadth first over the relations, from several sources at once.
+
+Every node is visited once, at its smallest distance, so circles end. Of the ways to it at that distance the best one
+counts: from the most relevant source, over the most important relations. Three caps bound the work, and each says so
+where it was reached: neighbours of a single node, nodes in all, and seconds.
+
+Notes refer to each other by key, so one query in each direction answers. Calls and inheritance of code are resolved
+(`satchel.search.relations`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from satchel.graph.relevance import Relevance
+from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
+from satchel.search.relations import MOST_FILES, Relations
+from satchel.search.resolve.modules import import_targets, importers
+from satchel.store.protocol import Store
+from satchel.store.records import Place, StoredPart
+from satchel.types import EdgeType, Kind
+
+FEW_PLACES = 5
+"""Up to so many documents each has all of its callers looked for."""
+
+FILES_IN_ALL = 100
+"""Files that are parsed for the callers of more documents together, so that a step takes half a second at most."""
+
+_NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
+
+
+class Edge(NamedTuple):
+    """A step from the document `source` to the document `target`, both by row number.
+
+    `line` is that of the call, 0 for all other relations.
+    """
+
+    source: int
+    move: Move
+    target: int
+    line: int = 0
+
+
+def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
+    """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
+
+    A document is not related to itself, whatever its text says. Of several calls the first counts.
+    """
+    by_type = {(move.type, move.direction): move for move in moves}
+    store = relations.code.store
+    edges = [
+        Edge(source, by_type[type_, side], target)
+        for group in (_notes, _members, _imports, _touches)
+        for source, type_, side, target in group(store, places, by_type.keys())
+        if source != target
+    ]
+    edges += [
+        Edge(source, by_type[type_, side], target, line)
+        for source, type_, side, target, line in _names(relations, places, by_type.keys())
+        if source != target
+    ]
+    edges.sort(key=lambda step: (step.source, step.move.rank, step.move.direction is Direction.IN, *step[2:]))
+    return list({step[:3]: step for step in reversed(edges)}.values())[::-1]
+
+
+_Wanted = Collection[tuple[EdgeType, Direction]]
+_Step = tuple[int, EdgeType, Direction, int]
+
+
+def _types(wanted: _Wanted, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in wanted if direction is side and type_ in among)
+
+
+def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Relations between notes: the target is the key of a note. One that names nothing leads nowhere."""
+    notes = [place for place in places.values() if place.kind is Kind.NOTE]
+    outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
+    if notes and outgoing:
+        edges = store.edges_from([note.row for note in notes], outgoing)
+        rows = _note_rows(store, {target for _, _, target in edges})
+        for source, type_, target in edges:
+            if target in rows:
+                yield source, type_, Direction.OUT, rows[target]
+    incoming = _types(wanted, NOTE_EDGES, Direction.IN)
+    if notes and incoming:
+        own = {note.natural_key: note.row for note in notes}
+        for source, type_, target in store.edges_to(sorted(own), incoming):
+            yield own[target], type_, Direction.IN, source
+
+
+def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
+    """Rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
+    rows = store.first_rows(Kind.NOTE, keys)
+    sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
+    if sections:
+        bundles = store.bundles(store.bundle_ids(Kind.NOTE, set(sections.values())).values())
+        inside = store.places(
+            row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)
+        )
+        sections_by_key = {place.natural_key: row for row, place in inside.items()}
+        rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
+    return rows
+
+
+def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """What contains what in one file, by qualified names; the first document stands for the file."""
+    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
+    files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
+    if not sides or not files:
+        return
+    bundles = store.bundles({place.bundle for place in files})
+    ranges = {one.id: range(one.first_document, one.last_document + 1) for one in bundles.values()}
+    parts = store.parts(row for rows in ranges.values() for row in rows)
+    for place in files:
+        inside = [parts[row] for row in ranges[place.bundle] if row in parts]
+        if Direction.OUT in sides:
+            for part in inside:
+                if _owner(part, inside) == place.row:
+                    yield place.row, EdgeType.CONTAINS, Direction.OUT, part.row
+        if Direction.IN in sides and (owner := _owner(parts[place.row], inside)):
+            yield place.row, EdgeType.CONTAINS, Direction.IN, owner
+
+
+def _owner(part: StoredPart, inside: Sequence[StoredPart]) -> int:
+    """The row of what contains a part: by its name, else the first document of its file; 0 for that one."""
+    above = part.name.rpartition(".")[0]
+    by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
+    return by_name or (inside[0].row if part.row != inside[0].row else 0)
+
+
+def _names(
+    relations: Relations, places: Mapping[int, Place], wanted: _Wanted
+) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
+    """Calls and inheritance, each with the line of the call."""
+    code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
+    if not code or not any(type_ in _NAMED for type_, _ in wanted):
+        return
+    most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
+    relations.code.load(code)
+    relations.code.load_files(relations.code.bundle_of(row).key for row in code)
+    for row in code:
+        own = relations.definition(row)
+        if (EdgeType.CALLS, Direction.OUT) in wanted:
+            for call in relations.callees(row):
+                yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
+        if (EdgeType.CALLS, Direction.IN) in wanted and own is not None:
+            for site in relations.callers(own, most).sites:
+                yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
+        for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
+            if (EdgeType.INHERITS, side) in wanted and own is not None:
+                yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
+
+
+def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Files that import each other; each stands there with its first document.
+
+    Who imports a file concerns the file as a whole, not every function in it.
+    """
+    code = [place for place in places.values() if place.kind is Kind.CODE]
+    if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
+        for source, target in import_targets(store, code):
+            yield source, EdgeType.IMPORTS, Direction.OUT, target
+    whole = [place for place in code if place.is_first]
+    if whole and (EdgeType.IMPORTS, Direction.IN) in wanted:
+        for source, target in importers(store, whole):
+            yield source, EdgeType.IMPORTS, Direction.IN, target
+
+
+def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+    """Commits and the files that they changed."""
+    commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
+    if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
+        edges = store.edges_from(commits, [EdgeType.TOUCHES])
+        paths = {path for _, _, path in edges}
+        rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
+        for source, _, path in edges:
+            if path in rows:
+                yield source, EdgeType.TOUCHES, Direction.OUT, rows[path]
+    files: dict[str, list[int]] = defaultdict(list)
+    for place in places.values():
+        if place.kind in (Kind.CODE, Kind.DOC):
+            files[place.key].append(place.row)
+    if files and (EdgeType.TOUCHES, Direction.IN) in wanted:
+        for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
+            for row in files[path]:
+                yield row, EdgeType.TOUCHES, Direction.IN, commit
+
+
+RANK_FADE = 0.05
+"""A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to order
+what is equally near, too little to put what is near behind what is far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A node at distance 0. `factor` is its worth in parts of that of the best one; 1 for a node that was named.
+
+    What is not `walked` is a match beyond the best ones: the walk may come to it, and does not start there.
+    """
+
+    row: int
+    factor: float
+    walked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step of a path: the relation, its direction, the node that it leads to, and the line of a call (else 0)."""
+
+    row: int
+    type: EdgeType
+    direction: Direction
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A node that a walk came to. `previous` is the node before it, None for a source.
+
+    `source_factor` is that of the source, `edge_factor` the worth of the relations on the way, both 0 to 1.
+    """
+
+    place: Place
+    distance: int
+    source_factor: float
+    edge_factor: float
+    previous: int | None = None
+    hop: Hop | None = None
+
+    @property
+    def nearness(self) -> float:
+        """1 for the best source, falling with each step: source and relations times 1 / (distance + 1)."""
+        return self.source_factor * self.edge_factor / (self.distance + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far a walk goes. `hub_nodes` are the most neighbours taken of one node; `clock` gives seconds."""
+
+    depth: int
+    max_nodes: int
+    hub_nodes: int
+    deadline_seconds: float
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """All that was reached, by row, and what was left out on the way. `timed_out`: another run may reach more.
+
+    `pairs` are the relations between nodes that were reached, as far as the walk saw them.
+    """
+
+    reached: Mapping[int, Reached]
+    pairs: tuple[tuple[int, int], ...] = ()
+    warnings: tuple[str, ...] = ()
+    timed_out: bool = False
+
+    def path(self, row: int) -> tuple[Hop, ...]:
+        """The way from the source to a node, one hop a step; empty for a source."""
+        hops = []
+        at = self.reached[row]
+        while at.hop is not None and at.previous is not None:
+            hops.append(at.hop)
+            at = self.reached[at.previous]
+        return tuple(reversed(hops))
+
+
+def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevance, bounds: Bounds) -> Walk:
+    """Walk from the sources as far as the lens and the bounds allow."""
+    started = bounds.clock()
+    places = store.places(source.row for source in sources)
+    matched = {
+        source.row: Reached(places[source.row], 0, source.factor, 1.0) for source in sources if source.row in places
+    }
+    reached = {source.row: matched[source.row] for source in sources if source.walked and source.row in matched}
+    pairs: list[tuple[int, int]] = []
+    warnings: list[str] = []
+    frontier = list(reached)
+    relations = Relations(store)
+    hubs: dict[int, tuple[int, int]] = {}
+    timed_out = False
+    for distance in range(1, bounds.depth + 1):
+        if not frontier:
+            break
+        if bounds.clock() - started > bounds.deadline_seconds:
+            timed_out = True
+            warnings.append(f"stopped after {bounds.deadline_seconds:g} s at distance {distance - 1}")
+            break
+        steps = related(relations, {row: reached[row].place for row in frontier}, lens.moves)
+        pairs += [(step.source, step.target) for step in steps if step.target in reached or step.target in matched]
+        steps = _sampled(
+            store, [step for step in steps if step.target not in reached], relevance, bounds.hub_nodes, hubs
+        )
+        best = _best(steps, reached)
+        room = bounds.max_nodes - len(reached)
+        kept = _most_relevant(list(best), relevance, room)
+        if len(kept) < len(best):
+            warnings.append(
+                f"{len(best) - len(kept):,} nodes at distance {distance} left out: {bounds.max_nodes:,} is the most"
+            )
+        kept_places = store.places(kept)
+        frontier = [row for row in kept if row in kept_places]
+        for row in frontier:
+            reached[row] = _arrived(best[row], kept_places[row], reached[best[row].source], distance)
+        pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
+    every = {**matched, **reached}
+    together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
+    return Walk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
+
+
+def _sampled(
+    store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+) -> list[Edge]:
+    """The steps, of each node those to its most relevant `most` neighbours, production code before tests.
+
+    What was left out is noted in `hubs`.
+    """
+    kept: list[Edge] = []
+    for source, group in groupby(steps, key=lambda step: step.source):
+        own = list(group)
+        targets = list(dict.fromkeys(step.target for step in own))
+        if len(targets) > most:
+            hubs[source] = (most, len(targets))
+            places = store.places(targets)
+            production = [row for row in targets if row not in places or not places[row].secondary]
+            chosen = set(_most_relevant(production, relevance, most))
+            rest = [row for row in targets if row not in chosen]
+            chosen |= set(_most_relevant(rest, relevance, most - len(chosen)))
+            own = [step for step in own if step.target in chosen]
+        kept += own
+    return kept
+
+
+def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list[int]:
+    """The most relevant of these documents, at most so many, in the order of their row numbers."""
+    if len(rows) <= most:
+        return sorted(rows)
+    listed = np.array(sorted(rows))
+    order = np.argsort(-relevance.of(listed.tolist()), kind="stable")
+    return sorted(listed[order[: max(most, 0)]].tolist())
+
+
+def _worth(step: Edge, reached: Mapping[int, Reached]) -> float:
+    """What the way over this step is worth, without the distance."""
+    before = reached[step.source]
+    return before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
+
+
+def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Edge]:
+    """For each node the best step to it; of equal ones the first in order of source, relation and direction."""
+    best: dict[int, tuple[float, Edge]] = {}
+    for step in steps:
+        worth = _worth(step, reached)
+        before = best.get(step.target)
+        if before is None or worth > before[0]:
+            best[step.target] = (worth, step)
+    return {target: step for target, (_, step) in best.items()}
+
+
+def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reached:
+    return Reached(
+        place, distance, before.source_factor, before.edge_factor * (1 - RANK_FADE * step.move.rank), step.source,
+        Hop(step.target, step.move.type, step.move.direction, step.line),
+    )  # fmt: skip
+
+
+def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reached]) -> list[str]:
+    """What was left out around nodes with many neighbours, the largest first, three by name."""
+    rows = sorted(hubs, key=lambda row: (-hubs[row][1], row))
+    notes = [
+        f"{reached[row].place.key}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant"
+        for row in rows[:_HUBS_NAMED]
+    ]
+    more = len(rows) - len(notes)
+    return [*notes, f"{more} more nodes with many neighbours were sampled"] if more else notes
+
+
+_HUBS_NAMED = 3

@@ -1,0 +1,466 @@
+"""Read context.yaml files: their text, lines and schema."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from satchel.errors import ContextFileError, UsageError
+from satchel.guidance.conditions import Condition, ConditionError, condition_data, parse_condition
+from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field, clean_text
+from satchel.search.filters import parse_filters
+from satchel.types import Failure
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a value, as in `("injection_rules", 0, "inject")`."""
+
+DEEPEST = 24
+"""Levels of nesting: people write five; a parser that goes deeper is being attacked."""
+
+MOST_VALUES = 20_000
+"""Values of a file with everything that its aliases repeat; the largest honest one seen has a few hundred."""
+
+_CONSTANTS = {
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
+    **dict.fromkeys(["true", "True", "TRUE"], True),
+    **dict.fromkeys(["false", "False", "FALSE"], False),
+}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18}|[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The values of a text, and the line (1-based) on which each of them begins."""
+
+    data: Any
+    lines: Mapping[Place, int]
+
+
+def read_yaml(text: str, name: str, first_line: int = 1) -> Marked:
+    """Read one document. `name` and `first_line` are for messages. Raises ContextFileError.
+
+    An empty text is None. Keys are texts, whatever they look like.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    reader = _Reader(name, first_line)
+    try:
+        return reader.document(yaml.parse(text, Loader=loader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        problem = clean_field(str(getattr(error, "problem", None) or getattr(error, "reason", None) or "is not YAML"))
+        line = first_line + mark.line if mark is not None else 0
+        raise ContextFileError(f"{at(name, line)}: {problem}") from None
+
+
+def at(name: str, line: int = 0) -> str:
+    """`client/context.yaml:12`, or only the path where no line is known."""
+    return f"{clean_field(name)}:{line}" if line else clean_field(name)
+
+
+class _Reader:
+    """Builds values from events, and recurses no deeper than `DEEPEST`."""
+
+    def __init__(self, name: str, first_line: int) -> None:
+        self._name, self._first_line = name, first_line
+        self._count = 0
+        self._lines: dict[Place, int] = {}
+        self._anchors: dict[str, tuple[Any, int]] = {}
+
+    def document(self, events: Iterator[Any]) -> Marked:
+        data: Any = None
+        documents = 0
+        for event in events:
+            kind = type(event).__name__
+            if kind == "DocumentStartEvent":
+                documents += 1
+                if documents > 1:
+                    raise self._error(event, "holds a second document: leave one in a file")
+                data = self._value(next(events), events, ())
+        return Marked(data, self._lines)
+
+    def _error(self, event: Any, problem: str) -> ContextFileError:
+        return ContextFileError(f"{at(self._name, self._first_line + event.start_mark.line)}: {problem}")
+
+    def _spend(self, count: int, event: Any) -> None:
+        self._count += count
+        if self._count > MOST_VALUES:
+            raise self._error(
+                event, f"stands for more than {MOST_VALUES:,} values: write less, and no alias of aliases"
+            )
+
+    def _value(self, event: Any, events: Iterator[Any], place: Place) -> Any:
+        kind = type(event).__name__
+        self._lines[place] = self._first_line + event.start_mark.line
+        if kind == "AliasEvent":
+            value, size = self._anchors.get(event.anchor, (None, -1))
+            if size < 0:
+                raise self._error(event, f"*{clean_field(event.anchor, 40)} stands for nothing that was said before")
+            self._spend(size, event)
+            return value
+        before = self._count
+        self._spend(1, event)
+        if event.tag is not None:
+            raise self._error(event, f"has the tag {clean_field(event.tag, 60)}: write plain values without tags")
+        if len(place) > DEEPEST:
+            raise self._error(event, f"is nested deeper than {DEEPEST} levels")
+        if kind == "ScalarEvent":
+            value = _plain(event.value) if event.implicit[0] else event.value
+        elif kind == "SequenceStartEvent":
+            value = self._list(events, place)
+        else:
+            value = self._mapping(events, place)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, self._count - before)
+        return value
+
+    def _list(self, events: Iterator[Any], place: Place) -> list[Any]:
+        values: list[Any] = []
+        while type(event := next(events)).__name__ != "SequenceEndEvent":
+            values.append(self._value(event, events, (*place, len(values))))
+        return values
+
+    def _mapping(self, events: Iterator[Any], place: Place) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        while (kind := type(event := next(events)).__name__) != "MappingEndEvent":
+            if kind != "ScalarEvent" or event.tag is not None:
+                raise self._error(event, "has a key that is no plain text")
+            key = event.value
+            if key == "<<" and event.implicit[0]:
+                raise self._error(event, "has a merge key (<<): name the other context with `extends` instead")
+            if key in values:
+                line = self._lines[(*place, key)]
+                raise self._error(event, f"has {clean_field(key, 60)!r} twice, first on line {line}: leave one")
+            values[key] = self._value(next(events), events, (*place, key))
+            self._lines[(*place, key)] = self._first_line + event.start_mark.line
+        return values
+
+
+def _plain(word: str) -> Any:
+    """The value of a word without quotes in the core schema."""
+    if word in _CONSTANTS:
+        return _CONSTANTS[word]
+    if _WHOLE.fullmatch(word):
+        return int(word)
+    return float(word) if _NUMBER.fullmatch(word) else word
+
+
+FILE_NAME = "context.yaml"
+
+CONTEXTS = "contexts"
+"""The source that notes about context files name."""
+
+MOST_LIMIT = 100
+"""Records that one injection may ask for."""
+
+RELATIVE_FILTERS = frozenset({"last_hours", "last_days"})
+"""Filters that count back from the moment of the question."""
+
+RULE_LISTS = ("behavior_rules", "injection_rules")
+
+_KEPT_DEPTH = 24
+
+_Common = tuple[str, str, str, Condition | None, str]
+"""The fields of `Rule`."""
+
+_Check = tuple[Callable[[Any], bool], str]
+"""The test of a value, and what to write instead of one that fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing to inject: a context's path or a registered key as written, and how much of it."""
+
+    reference: str
+    query: str = ""
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """True if the path is relative to the folder of its file, not to the root."""
+        return self.reference.startswith(("./", "../"))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The fields that both kinds of rules have.
+
+    `condition` is free text for the judge, `when` what can be decided; a rule with neither always applies, one with
+    both needs both. `origin` is the folder of the context that stated it, `place` its file and line, `text` the rule as
+    written, to recognise it when it is inherited on a second way.
+    """
+
+    origin: str
+    place: str
+    condition: str
+    when: Condition | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BehaviorRule(Rule):
+    """On `trigger`, do `actions`."""
+
+    trigger: str
+    actions: tuple[str, ...]
+
+    @property
+    def line(self) -> str:
+        """The rule on one line, as the first specification writes it."""
+        condition = f" (if {self.condition})" if self.condition else ""
+        return f"{self.trigger}{condition}: {'; '.join(self.actions)}"
+
+
+@dataclass(frozen=True, slots=True)
+class InjectionRule(Rule):
+    """Inject these targets."""
+
+    name: str
+    inject: tuple[Target, ...]
+
+    @property
+    def label(self) -> str:
+        """The name, else the place, for messages."""
+        return self.name or self.place
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFile:
+    """A context file. `path` is its folder ("" at the root), `data` everything but its rules, `extends` as written.
+
+    A list of rules may have the suffix `_override` or `_extend`, which is then its entry in `modes`.
+    """
+
+    path: str
+    file: str
+    data: Mapping[str, Any]
+    extends: tuple[str, ...]
+    behavior: tuple[BehaviorRule, ...]
+    injection: tuple[InjectionRule, ...]
+    modes: Mapping[str, str]
+    notes: tuple[Failure, ...]
+    lines: Mapping[Place, int]
+
+    def line(self, *place: str | int) -> str:
+        """`client/context.yaml:12` for a value, or only the file if the value has no line of its own."""
+        return at(self.file, self.lines.get(place, 0))
+
+
+def file_of(path: str) -> str:
+    """The file of the context in a folder."""
+    return f"{path}/{FILE_NAME}" if path else FILE_NAME
+
+
+def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile:
+    """Read the text of the context in a folder. Raises ContextFileError where nothing in it can be used."""
+    file = file_of(path)
+    marked = read_yaml(clean_text(text)[0], file)
+    data = {} if marked.data is None else sanitize.value(marked.data, allow, depth=_KEPT_DEPTH)
+    if not isinstance(data, Mapping):
+        raise ContextFileError(
+            f"{at(file, 1)}: says {type(data).__name__}: write names with values, as in metadata: ..."
+        )
+    reader = _RuleReader(path, file, marked)
+    for place, problem in list(schema_problems(data)):
+        reader.note(place, problem)
+        data = without(data, place)
+    kept = {key: value for key, value in data.items() if split_suffix(key)[0] not in RULE_LISTS}
+    behavior, injection = tuple(reader.behavior(data)), tuple(reader.injection(data))
+    intent = data.get("intent_context")
+    extends = intent.get("extends") if isinstance(intent, Mapping) else None
+    parents = (extends,) if isinstance(extends, str) else tuple(extends or ())
+    return ContextFile(path, file, kept, parents, behavior, injection, reader.modes, tuple(reader.notes), marked.lines)
+
+
+def split_suffix(key: str) -> tuple[str, str]:
+    """A key without its suffix, and the suffix: override, extend, or nothing."""
+    for suffix in ("override", "extend"):
+        if key.endswith(f"_{suffix}") and len(key) > len(suffix) + 1:
+            return key[: -len(suffix) - 1], suffix
+    return key, ""
+
+
+class _RuleReader:
+    """Reads the rules of one file. It notes what it cannot use with its line, and continues."""
+
+    def __init__(self, path: str, file: str, marked: Marked) -> None:
+        self._path, self._file, self._marked = path, file, marked
+        self.modes: dict[str, str] = {}
+        self.notes: list[Failure] = []
+
+    def note(self, place: Place, problem: str) -> None:
+        """Note a problem with the line of a value, or of the nearest one around it."""
+        self.notes.append(Failure(CONTEXTS, f"{self._line(place)}: {problem}", "the rest of it counts"))
+
+    def _line(self, place: Place) -> str:
+        while place and place not in self._marked.lines:
+            place = place[:-1]
+        return at(self._file, self._marked.lines.get(place, 1))
+
+    def _rules(self, data: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], Place, _Common]]:
+        """The rules under this name, with a suffix or without: as written, the place, and what both kinds have."""
+        for key, listed in data.items():
+            base, mode = split_suffix(key)
+            if base != name:
+                continue
+            if not isinstance(listed, list):
+                self.note((key,), f"{key} is no list: write one rule after each dash")
+                continue
+            if mode:
+                self.modes[name] = mode
+            for index, written in enumerate(listed):
+                common = self._common(written, (key, index))
+                if common is not None:
+                    yield written, (key, index), common
+
+    def _common(self, written: object, place: Place) -> _Common | None:
+        """The parts that both kinds have; None for a broken condition, without which a rule would always apply."""
+        if not isinstance(written, Mapping):
+            self.note(place, f"a rule is {clean_field(repr(written), 60)}: give names with values")
+            return None
+        condition, when, is_usable = written.get("condition") or "", None, True
+        try:
+            when = parse_condition(written["when"]) if written.get("when") is not None else None
+        except ConditionError as error:
+            self.note((*place, "when", *error.place), f"when: {error}")
+            is_usable = False
+        if not isinstance(condition, str):
+            self.note((*place, "condition"), "condition is no text: conditions that can be decided go under when")
+            return None
+        text = condition_data(written)
+        return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None
+
+    def behavior(self, data: Mapping[str, Any]) -> Iterator[BehaviorRule]:
+        """The behaviour rules of the file."""
+        for written, place, common in self._rules(data, "behavior_rules"):
+            actions, trigger = written.get("actions", written.get("action")), written.get("trigger")
+            actions = [actions] if isinstance(actions, str) else actions
+            if not isinstance(trigger, str) or not trigger.strip():
+                self.note(place, "a behavior rule has no trigger: say on what it acts")
+            elif not isinstance(actions, list) or not actions or not all(isinstance(one, str) for one in actions):
+                name = clean_field(trigger, 40)
+                self.note(place, f"the behavior rule {name!r} has no action: give a text or a list of texts")
+            else:
+                lines = tuple(" ".join(action.split()) for action in actions)
+                yield BehaviorRule(*common, " ".join(trigger.split()), lines)
+
+    def injection(self, data: Mapping[str, Any]) -> Iterator[InjectionRule]:
+        """The injection rules of the file."""
+        for written, place, common in self._rules(data, "injection_rules"):
+            name, listed = written.get("name"), written.get("inject")
+            label = clean_field(name, 80) if isinstance(name, str) else ""
+            listed = [listed] if isinstance(listed, str | Mapping) else listed
+            if not isinstance(listed, list) or not listed:
+                rule = label or "without a name"
+                self.note(place, f"the injection rule {rule} has no inject: name a context or a key")
+                continue
+            targets = [self._target(entry, (*place, "inject", index)) for index, entry in enumerate(listed)]
+            usable = tuple(target for target in targets if target is not None)
+            if usable:
+                yield InjectionRule(*common, label, usable)
+
+    def _target(self, written: object, place: Place) -> Target | None:
+        entry = {"context": written} if isinstance(written, str) else written
+        reference = (entry.get("context") or entry.get("key")) if isinstance(entry, Mapping) else None
+        if not isinstance(entry, Mapping) or not isinstance(reference, str) or not reference.strip():
+            self.note(place, "inject names nothing: give a context's path, a key, or key: with query, filter and limit")
+            return None
+        query, filters, limit = entry.get("query") or "", entry.get("filter") or {}, entry.get("limit")
+        if not isinstance(query, str) or not isinstance(filters, Mapping):
+            self.note(place, "query is a text, and filter has names with values")
+            return None
+        is_number = isinstance(limit, int) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and 1 <= limit <= MOST_LIMIT):
+            self.note((*place, "limit"), f"limit is {clean_field(repr(limit), 40)}: give 1 to {MOST_LIMIT}")
+            return None
+        try:
+            parse_filters({name: value for name, value in filters.items() if name not in RELATIVE_FILTERS})
+        except (UsageError, TypeError) as error:
+            self.note((*place, "filter"), f"filter: {error}")
+            return None
+        return Target(reference.strip(), query.strip(), dict(filters), limit)
+
+
+INTENT_TYPES = ("personal_experience", "business_growth", "organizational_coordination", "civilizational_impact")
+STATUSES = ("active", "inactive", "archived", "planning")
+
+_REQUIRED = {"workspace": "physical_path", "workflow": "workflow_steps", "file": "file_path", "folder": "folder_path"}
+"""The field that the configuration of a type needs."""
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+def _is_share(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return is_number and 0 <= value <= 1
+
+
+_MAPPING: _Check = (lambda value: isinstance(value, Mapping), "give names with values")
+_TEXT: _Check = (lambda value: isinstance(value, str), "give a text")
+_TEXTS: _Check = (_is_texts, "give a list of texts")
+_SHARE: _Check = (_is_share, "give a number from 0 to 1")
+
+_SCHEMA: Mapping[str, _Check] = {
+    "metadata": _MAPPING,
+    "metadata.id": _TEXT,
+    "metadata.type": _TEXT,
+    "metadata.name": _TEXT,
+    "metadata.created": _TEXT,
+    "metadata.updated": _TEXT,
+    "metadata.description": _TEXT,
+    "intent_context": _MAPPING,
+    "intent_context.intent_type": (lambda value: value in INTENT_TYPES, f"choose from {', '.join(INTENT_TYPES)}"),
+    "intent_context.business_goal": _TEXT,
+    "intent_context.extends": (
+        lambda value: isinstance(value, str) or _is_texts(value),
+        "give a path, or a list of paths",
+    ),
+    "intent_context.context_adaptations": _TEXT,
+    "relationships": _MAPPING,
+    "relationships.depends_on": _TEXTS,
+    "relationships.blocks": _TEXTS,
+    "relationships.children": _TEXTS,
+    "relationships.shares_with": _TEXTS,
+    "behavior_rules": (lambda value: isinstance(value, list), "give a list"),
+    "injection_rules": (lambda value: isinstance(value, list), "give a list"),
+    "status": _MAPPING,
+    "status.current": (lambda value: value in STATUSES, f"choose from {', '.join(STATUSES)}"),
+    "status.progress": _SHARE,
+    "status.confidence": _SHARE,
+}
+"""Fields of the schema, each with the test of its value and what to write instead."""
+
+
+def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """Every field of the schema with an impossible value: its place, and what to write there instead."""
+    for name, (is_valid, advice) in _SCHEMA.items():
+        section, _, key = name.rpartition(".")
+        values = data.get(section) if section else data
+        value = values.get(key) if isinstance(values, Mapping) else None
+        if value is not None and not is_valid(value):
+            yield tuple(name.split(".")), f"{name} is {clean_field(repr(value), 60)}: {advice}"
+    grouped = data.get("polymorphic_config")
+    for kind, name in _REQUIRED.items():
+        key = f"{kind}_config"
+        within: Place = () if key in data else ("polymorphic_config",)
+        config = data.get(key, grouped.get(key) if isinstance(grouped, Mapping) else None)
+        if isinstance(config, Mapping) and config.get(name) is None:
+            yield (*within, key, name), f"{key}.{name} is missing: a {kind} needs it"
+
+
+def without(data: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    """The mapping without the value at a place."""
+    key, *rest = map(str, place)
+    if not rest:
+        return {name: value for name, value in data.items() if name != key}
+    inner = data.get(key)
+    return {**data, key: without(inner, tuple(rest))} if isinstance(inner, Mapping) else dict(data)

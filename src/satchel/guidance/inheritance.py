@@ -1,0 +1,287 @@
+"""The tree of contexts below a root: files read once while they stay the same, inheritance resolved, cycles named.
+
+The chain that is being resolved is an argument, so threads that load at the same time do not see cycles in each other,
+and a parent that is reached on two ways (a diamond) is in the chain once. The child wins field by field:
+
+* A text, a number, a list of the child takes the place of the parent's.
+* Mappings are merged, field by field, at any depth.
+* The lists under `relationships` are joined, each entry once, the parent's first.
+* Behaviour rules are joined; the child's takes the place of one with the same trigger and condition.
+* Injection rules of all ancestors and the child are kept, each once.
+* `NAME_override` takes the place of whatever the parent has under NAME, rules too. `NAME_extend` adds to it: entries to
+  a list, fields to a mapping, a line to a text.
+* What identifies a context (`id`, `name`, `created`, `updated`) and what it extends is not inherited.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from satchel.errors import ContextFileError, UnsafePathError
+from satchel.guidance.context_files import (
+    CONTEXTS,
+    FILE_NAME,
+    BehaviorRule,
+    ContextFile,
+    InjectionRule,
+    file_of,
+    read_context,
+    split_suffix,
+)
+from satchel.guidance.situation import resolved
+from satchel.safety import sanitize
+from satchel.system import files
+from satchel.types import Failure
+
+LARGEST_FILE = 256_000
+"""Bytes of one context file; the largest honest one seen has a few thousand."""
+
+MOST_ANCESTORS = 64
+"""Contexts in one chain: nobody can follow more, and each is read."""
+
+MOST_REMEMBERED = 5_000
+"""Files that stay in memory between questions."""
+
+_OWN: Mapping[str, frozenset[str]] = {
+    "metadata": frozenset({"id", "name", "created", "updated"}),
+    "intent_context": frozenset({"extends"}),
+}
+"""Fields of these mappings that belong to one context alone."""
+
+
+class MissingContextError(ContextFileError):
+    """A context was named that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedContext:
+    """A context with what it inherits.
+
+    `chain` has the folders of its ancestors and itself, the root first; `distances` how many steps each ancestor is
+    away. `updated` is in seconds, 0 where the file does not say. `notes` are of all files in the chain.
+    """
+
+    path: str
+    data: Mapping[str, Any]
+    behavior: tuple[BehaviorRule, ...]
+    injection: tuple[InjectionRule, ...]
+    chain: tuple[str, ...]
+    distances: Mapping[str, int]
+    updated: float
+    notes: tuple[Failure, ...]
+
+    def _field(self, section: str, name: str) -> Any:
+        values = self.data.get(section)
+        return values.get(name) if isinstance(values, Mapping) else None
+
+    @property
+    def name(self) -> str:
+        """Its own name, else its folder."""
+        return str(self._field("metadata", "name") or self.path or "root")
+
+    @property
+    def type(self) -> str:
+        """Its type, as in `project`; empty where it does not say."""
+        return str(self._field("metadata", "type") or "")
+
+    @property
+    def goal(self) -> str:
+        """The goal, inherited where it states none."""
+        return str(self._field("intent_context", "business_goal") or "")
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """The results of loading: `_meta` of the schema."""
+        adaptations = self._field("intent_context", "context_adaptations")
+        return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
+
+
+@dataclass(slots=True)
+class _Climb:
+    """The state of one load: the files from the root down, the distance of each, and what went wrong."""
+
+    chain: dict[str, ContextFile]
+    distances: dict[str, int]
+    notes: list[Failure]
+
+
+class ContextTree:
+    """Loads contexts below one root. Several threads may use it at once."""
+
+    def __init__(self, root: Path, allow: Sequence[str] = ()) -> None:
+        self._root, self._allow = root, tuple(allow)
+        self._guard = threading.Lock()
+        self._cache: dict[str, tuple[tuple[int, int, int], ContextFile]] = {}
+
+    def exists(self, path: str) -> bool:
+        """True if there is a context in this folder."""
+        return files.stamp(self._root, file_of(path)) is not None
+
+    def find(self, reference: str, folder: str = "") -> str:
+        """The folder of the context that a reference names. Raises UnsafePathError where it leads outside."""
+        return resolved(reference.removesuffix(f"/{FILE_NAME}") if reference != FILE_NAME else ".", folder)
+
+    def read(self, path: str) -> ContextFile:
+        """One file as written. Raises MissingContextError, and ContextFileError where it cannot be used."""
+        name = file_of(path)
+        stamp = files.stamp(self._root, name)
+        if stamp is None:
+            raise MissingContextError(f"{sanitize.line(name, allow=self._allow)}: there is no such context")
+        with self._guard:
+            cached = self._cache.get(path)
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
+        try:
+            decoded = files.decode(files.read_bytes(self._root, name, limit=LARGEST_FILE).raw)
+        except files.Skipped as skipped:
+            raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
+        if decoded is None:
+            raise ContextFileError(f"{sanitize.line(name)}: is no text")
+        document = read_context(decoded[0], path, self._allow)
+        with self._guard:
+            if len(self._cache) >= MOST_REMEMBERED:
+                self._cache.clear()
+            self._cache[path] = (stamp, document)
+        return document
+
+    def load(self, path: str) -> ResolvedContext:
+        """A context with what it inherits.
+
+        Raises ContextFileError where its own file cannot be used or it is its own ancestor. An ancestor that is
+        missing or cannot be used is noted, and the rest is inherited.
+        """
+        climb = _Climb({}, {}, [])
+        self._climb(path, (), climb)
+        documents = [*climb.chain.values()]
+        return ResolvedContext(
+            path=path,
+            data=merged_data(documents),
+            behavior=merged_behavior(documents),
+            injection=merged_injection(documents),
+            chain=tuple(climb.chain),
+            distances=climb.distances,
+            updated=_updated(documents[-1].data),
+            notes=tuple(climb.notes),
+        )
+
+    def _climb(self, path: str, below: tuple[str, ...], climb: _Climb) -> None:
+        """Add a context behind its ancestors; `below` are those that led here."""
+        climb.distances[path] = min(climb.distances.get(path, len(below)), len(below))
+        if path in below:
+            circle = " -> ".join(step or "." for step in (*below[below.index(path) :], path))
+            raise ContextFileError(f"{file_of(path)}: extends itself: {circle}")
+        if path in climb.chain:
+            return
+        if len(below) > MOST_ANCESTORS:
+            raise ContextFileError(f"{file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
+        document = self.read(path)
+        for index, reference in enumerate(document.extends):
+            try:
+                parent = self._parent(reference, path, below)
+            except (UnsafePathError, ContextFileError) as error:
+                place = document.line("intent_context", "extends", index)
+                if len(document.extends) == 1 and place == document.file:
+                    place = document.line("intent_context", "extends")
+                problem = f"{place}: extends {sanitize.line(reference)}: {error}"
+                climb.notes.append(Failure(CONTEXTS, problem, "nothing is inherited from there"))
+            else:
+                self._climb(parent, (*below, path), climb)
+        climb.chain[path] = document
+        climb.notes += document.notes
+
+    def _parent(self, reference: str, path: str, below: tuple[str, ...]) -> str:
+        """The folder of a parent that can be used. One that closes a cycle is not read: climbing names it."""
+        parent = self.find(reference, path)
+        if not self.exists(parent):
+            raise MissingContextError(f"there is no {file_of(parent)}")
+        if parent not in below and parent != path:
+            self.read(parent)
+        return parent
+
+
+def _updated(data: Mapping[str, Any]) -> float:
+    """The time at which a context was updated (else created), in seconds; 0 where it is missing or not a date."""
+    metadata = data.get("metadata")
+    date = (metadata.get("updated") or metadata.get("created")) if isinstance(metadata, Mapping) else None
+    try:
+        moment = datetime.fromisoformat(str(date))
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
+    """The values of the last of the chain with what it inherits from those before it, the root first."""
+    merged: dict[str, Any] = {}
+    for document in chain:
+        for key, names in _OWN.items():
+            if isinstance(merged.get(key), Mapping):
+                merged[key] = {name: value for name, value in merged[key].items() if name not in names}
+        merged = _merged(merged, document.data, is_top=True)
+    return merged
+
+
+def _merged(
+    parent: Mapping[str, Any], child: Mapping[str, Any], *, is_joined: bool = False, is_top: bool = False
+) -> dict[str, Any]:
+    merged = dict(parent)
+    rows = [(*split_suffix(key), value) for key, value in child.items()]
+    plain = [row for row in rows if not row[1]]
+    for key, suffix, value in (*plain, *sorted((row for row in rows if row[1]), key=lambda row: row[1])):
+        inherited = merged.get(key)
+        if suffix == "override" or inherited is None:
+            merged[key] = _settled(value)
+        elif suffix == "extend":
+            merged[key] = _extended(inherited, value)
+        elif isinstance(inherited, Mapping) and isinstance(value, Mapping):
+            merged[key] = _merged(inherited, value, is_joined=is_joined or (is_top and key == "relationships"))
+        elif is_joined and isinstance(inherited, list) and isinstance(value, list):
+            merged[key] = _joined(inherited, value)
+        elif value is not None:
+            merged[key] = _settled(value)
+    return merged
+
+
+def _settled(value: Any) -> Any:
+    """A value with the suffixes of its own keys removed, as there is nothing that they could adapt."""
+    return _merged({}, value) if isinstance(value, Mapping) else value
+
+
+def _extended(inherited: Any, value: Any) -> Any:
+    if isinstance(inherited, Mapping) and isinstance(value, Mapping):
+        return _merged(inherited, value, is_joined=True)
+    if isinstance(inherited, list):
+        return _joined(inherited, value if isinstance(value, list) else [value])
+    return f"{inherited}\n{value}" if isinstance(inherited, str) and isinstance(value, str) else value
+
+
+def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    return [*first, *(entry for entry in second if entry not in first)]
+
+
+def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
+    """The behaviour rules of a chain: a later one with the same trigger and condition takes the earlier one's place."""
+    rules: dict[tuple[str, str, str], BehaviorRule] = {}
+    for document in chain:
+        if document.modes.get("behavior_rules") == "override":
+            rules.clear()
+        rules |= {(rule.trigger.casefold(), rule.condition, repr(rule.when)): rule for rule in document.behavior}
+    return tuple(rules.values())
+
+
+def merged_injection(chain: Sequence[ContextFile]) -> tuple[InjectionRule, ...]:
+    """The injection rules of a chain, each once, the oldest ancestor's first."""
+    rules: dict[tuple[str, str], InjectionRule] = {}
+    for document in chain:
+        if document.modes.get("injection_rules") == "override":
+            rules.clear()
+        for rule in document.injection:
+            # A relative target means another context in another folder.
+            is_relative = any(target.is_relative for target in rule.inject)
+            rules.setdefault((rule.text, rule.origin if is_relative else ""), rule)
+    return tuple(rules.values())

@@ -1,0 +1,410 @@
+"""What the rules inject: contexts, files and registered keys."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
+from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, Target, file_of
+from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
+from satchel.guidance.instructions import Applied, Instructions, applied, to_judge
+from satchel.guidance.judge import Opinion, Verdict
+from satchel.guidance.situation import Globs, Situation, problem_of
+from satchel.safety import sanitize
+from satchel.search.changes import read_changes
+from satchel.search.documents import document_of
+from satchel.search.filters import Filters, parse_filters
+from satchel.search.query import analyse
+from satchel.search.searcher import CANDIDATE_WINDOWS, search_kind
+from satchel.store.protocol import Store
+from satchel.system import telemetry
+from satchel.types import Failure, Hit, Kind, Signal
+from satchel.vocabulary import MemoryCategory, choices
+
+FRESH_DAYS = 30.0
+"""Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
+
+JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveContext:
+    """A context that counts. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
+
+    context: ResolvedContext
+    distance: int | None
+    wanted_by: str
+    terms: tuple[Signal, ...]
+
+    @property
+    def priority(self) -> float:
+        """The sum of its terms, 1 to 5.5."""
+        return sum(term.value for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A rule and whether it applies; `verdict` is undecided where the judge did not know."""
+
+    rule: InjectionRule
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Everything that guides a situation. `keys` are targets that are no contexts, with the rule that wants each."""
+
+    contexts: tuple[ActiveContext, ...]
+    instructions: tuple[Applied, ...]
+    evaluated: tuple[Evaluated, ...]
+    keys: tuple[tuple[Target, str], ...]
+    notes: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guides:
+    """The sources of guidance."""
+
+    tree: ContextTree
+    instructions: Instructions
+    registry: Registry
+
+
+def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Gathered:
+    """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
+    notes: list[Failure] = []
+    base = _base(guides.tree, current, notes)
+    instructions, unread = guides.instructions.near(situation.files)
+    notes += unread
+    rules = base.injection if base is not None else ()
+    open_ones = [rule for rule in rules if _evaluated(rule, situation, {}).verdict is Verdict.UNDECIDED]
+    conditions = [*(rule.condition for rule in open_ones), *to_judge(instructions, situation.files)]
+    opinions, failures = judge_all(conditions)
+    notes += failures
+    evaluated = tuple(_evaluated(rule, situation, opinions) for rule in rules)
+    notes += [
+        Failure("judge", f"undecided: {sanitize.line(row.rule.condition)!r} ({row.rule.label})", "the rule is left out")
+        for row in evaluated
+        if row.verdict is Verdict.UNDECIDED
+    ]
+    active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
+    keys: list[tuple[Target, str]] = []
+    for row in evaluated:
+        if row.verdict is Verdict.TRUE:
+            _inject(guides, row.rule, active, keys, notes, now)
+    active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
+    rows = applied(instructions, situation.files, opinions)
+    return Gathered(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
+
+
+def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> ResolvedContext | None:
+    if current is None and not tree.exists(""):
+        return None
+    try:
+        base = tree.load(tree.find(current or "."))
+    except MissingContextError as error:
+        notes.append(Failure(CONTEXTS, str(error), "name the folder of a context.yaml, as in --context client/auth"))
+        return None
+    except (ContextFileError, UnsafePathError) as error:
+        notes.append(Failure(CONTEXTS, str(error), "nothing of this context counts"))
+        return None
+    notes += base.notes
+    return base
+
+
+def _ancestors(tree: ContextTree, base: ResolvedContext, now: float, notes: list[Failure]) -> list[ActiveContext]:
+    ancestors = []
+    for path in base.chain[:-1]:
+        try:
+            ancestors.append(_active(tree.load(path), base.distances[path], "extends", now))
+        except ContextFileError as error:
+            notes.append(Failure(CONTEXTS, str(error), "this ancestor is not shown"))
+    return ancestors
+
+
+def _evaluated(rule: InjectionRule, situation: Situation, opinions: Mapping[str, Opinion]) -> Evaluated:
+    """Evaluate a rule: `when` first, then the opinion on its condition; undecided without one."""
+    reason = "it has no condition"
+    if rule.when is not None:
+        outcome = rule.when.check(situation)
+        reason = outcome.reason
+        if not outcome.holds:
+            return Evaluated(rule, Verdict.FALSE, reason)
+    if not rule.condition:
+        return Evaluated(rule, Verdict.TRUE, reason)
+    opinion = opinions.get(rule.condition)
+    if opinion is None:
+        return Evaluated(rule, Verdict.UNDECIDED, "nobody judged it")
+    return Evaluated(rule, opinion.verdict, f"{opinion.judge}: {opinion.reason}")
+
+
+def _inject(
+    guides: Guides,
+    rule: InjectionRule,
+    active: list[ActiveContext],
+    keys: list[tuple[Target, str]],
+    notes: list[Failure],
+    now: float,
+) -> None:
+    """Add the contexts and keys that a rule injects, each once."""
+    for target in rule.inject:
+        if guides.registry.is_key(target):
+            if all(target != earlier for earlier, _ in keys):
+                keys.append((target, rule.label))
+            continue
+        inject = f"{rule.place}: inject {sanitize.line(target.reference)}"
+        try:
+            path = guides.tree.find(target.reference, rule.origin if target.is_relative else "")
+            if any(one.context.path == path for one in active):
+                continue
+            context = guides.tree.load(path)
+        except MissingContextError:
+            problem = f"{inject}: there is no {file_of(path)} and no key of that name"
+            notes.append(Failure(CONTEXTS, problem, f"keys are {', '.join(guides.registry.names[:4])} and others"))
+        except (ContextFileError, UnsafePathError) as error:
+            notes.append(Failure(CONTEXTS, f"{inject}: {error}", "the others are injected"))
+        else:
+            notes += context.notes
+            active.append(_active(context, None, rule.label, now))
+
+
+def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
+    """A context with the terms of its priority, as the first specification sums them."""
+    age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
+    terms = {
+        "base": 1.0,
+        "current": 2.0 if distance == 0 else 0.0,
+        "parent": 1.0 if distance == 1 else 0.0,
+        "rules": 0.5 if context.behavior else 0.0,
+        "fresh": round(max(0.0, 1.0 - age_days / FRESH_DAYS), 4),
+    }
+    signals = tuple(Signal(name, value, 1.0) for name, value in terms.items() if value)
+    return ActiveContext(context, distance, wanted_by, signals)
+
+
+FILES = "files"
+
+DEFAULT_LIMIT = 5
+"""Records of one key, unless the rule asks for more."""
+
+LONGEST_RECORD = 20_000
+"""Characters of one record of a registered key."""
+
+_SECONDS = {"last_hours": 3_600.0, "last_days": 86_400.0}
+_INJECTED = Signal("injected", 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRequest:
+    """The request to a registered key: the rule's target, the situation, and the time in seconds."""
+
+    key: str
+    argument: str
+    query: str
+    filters: Mapping[str, object]
+    limit: int
+    situation: Situation
+    now: float
+
+
+@dataclass(frozen=True, slots=True)
+class Supplied:
+    """One record of a registered key."""
+
+    title: str
+    text: str
+
+
+Provider = Callable[[KeyRequest], Iterable[Supplied | str]]
+"""Gives the records of a key, best first; a text alone is titled by the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKey:
+    """A built-in key: records of a kind, with these filters, by default the newest."""
+
+    kind: Kind
+    filters: Mapping[str, str]
+    is_newest: bool
+
+
+RECORD_KEYS: Mapping[str, RecordKey] = {
+    **{
+        f"memory.{category}s": RecordKey(Kind.MEMORY, {"category": category}, is_newest=True)
+        for category in choices(MemoryCategory)
+    },
+    "memory.recent": RecordKey(Kind.MEMORY, {}, is_newest=True),
+    "experiences": RecordKey(Kind.EXPERIENCE, {}, is_newest=False),
+    "experiences.recent": RecordKey(Kind.EXPERIENCE, {}, is_newest=True),
+    "values": RecordKey(Kind.VALUE, {}, is_newest=False),
+    "commits": RecordKey(Kind.COMMIT, {}, is_newest=False),
+    "recent.commits": RecordKey(Kind.COMMIT, {}, is_newest=True),
+    "conversations": RecordKey(Kind.CONVERSATION, {}, is_newest=False),
+}
+
+
+class Registry:
+    """The keys of one engine."""
+
+    def __init__(self) -> None:
+        self._providers: dict[str, Provider] = {}
+        self._guard = threading.Lock()
+
+    def register(self, key: str, provider: Provider) -> None:
+        """Let rules inject `key`, or `key:ARGUMENT`. A later one of the same name takes its place.
+
+        Raises UsageError for a name that is built in, or could be the path of a context.
+        """
+        if key in RECORD_KEYS or key == FILES:
+            raise UsageError(f"{key!r} is built in: choose another name")
+        if not key.strip() or any(character in key for character in "/: \\") or key.startswith("."):
+            raise UsageError(f"{key!r} is no name for a key: write words and dots, as in team.contacts")
+        with self._guard:
+            self._providers[key] = provider
+
+    def provider(self, reference: str) -> Provider | None:
+        """The provider of this reference, None where it is no registered key."""
+        return self._providers.get(reference.partition(":")[0])
+
+    def is_key(self, target: Target) -> bool:
+        """True if a target is a key and not the path of a context."""
+        name, colon, _ = target.reference.partition(":")
+        return name in RECORD_KEYS or name in self._providers or (name == FILES and bool(colon))
+
+    @property
+    def names(self) -> list[str]:
+        """Every key."""
+        return [*RECORD_KEYS, f"{FILES}:GLOB", *sorted(self._providers)]
+
+
+@dataclass(slots=True)
+class Supply:
+    """The records of all keys. `paths` are files, `own` the records of registered keys with their key."""
+
+    hits: list[Hit] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    own: list[tuple[str, Supplied]] = field(default_factory=list)
+    notes: list[Failure] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Records, repeated ones included."""
+        return len(self.hits) + len(self.paths) + len(self.own)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The sources of records. `store_of` gives the store of a kind, None where nothing of it is kept."""
+
+    store_of: Callable[[Kind], Store | None]
+    root: Path
+    allow: tuple[str, ...]
+    registry: Registry
+
+
+def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, sources: Sources, now: float) -> Supply:
+    """The records of these targets (each with the rule that wants it); a target without any is noted."""
+    supply = Supply()
+    for target, rule in targets:
+        before, problem = supply.size, "nothing is there"
+        try:
+            _add(target, situation, sources, now, supply)
+        except SatchelError as error:
+            problem = str(error)
+        if supply.size == before:
+            supply.notes.append(Failure("injected", f"{sanitize.line(target.reference)}: {problem}", rule))
+    supply.hits = list({hit.document.id: hit for hit in reversed(supply.hits)}.values())[::-1]
+    supply.paths = list(dict.fromkeys(supply.paths))
+    return supply
+
+
+def _add(target: Target, situation: Situation, sources: Sources, now: float, supply: Supply) -> None:
+    name, _, argument = target.reference.partition(":")
+    limit = target.limit or DEFAULT_LIMIT
+    provider = sources.registry.provider(target.reference)
+    if provider is not None:
+        request = KeyRequest(name, argument, target.query, target.filters, limit, situation, now)
+        records = _provided(provider, request, sources.allow, supply.notes)
+        supply.own += [(target.reference, record) for record in records]
+    elif name == FILES:
+        supply.paths += _matching_files(argument, sources, target.query)[:limit]
+    else:
+        supply.hits += _records(RECORD_KEYS[name], target, situation, sources, now)[:limit]
+
+
+def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], notes: list[Failure]) -> list[Supplied]:
+    """The records of a registered key, clean; whatever somebody else's function raises is noted."""
+    try:
+        records = [*provider(request)][: request.limit]
+    except Exception as error:  # noqa: BLE001 - a function of the user's: whatever it raises must not take the answer down
+        telemetry.warning("registered key failed", key=request.key, exc_info=True)
+        problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
+        notes.append(Failure("injected", problem, "it is left out"))
+        return []
+    rows = [one if isinstance(one, Supplied) else Supplied(request.key, str(one)) for one in records]
+    return [
+        Supplied(sanitize.line(row.title, allow=allow), sanitize.text(row.text[:LONGEST_RECORD], allow)) for row in rows
+    ]
+
+
+def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
+    problem = problem_of(glob)
+    if problem:
+        raise UsageError(f"the pattern {problem}")
+    globs = Globs((glob,))
+    paths: dict[str, None] = {}
+    for kind in (Kind.DOC, Kind.CODE):
+        store = sources.store_of(kind)
+        if store is None:
+            continue
+        if query:
+            hits = search_kind(store, kind, analyse(query), candidates=CANDIDATE_WINDOWS).hits
+            listed = [hit.document.location.path for hit in hits if hit.document.location is not None]
+        else:
+            listed = sorted(store.iterate_keys(kind))
+        paths |= dict.fromkeys(path for path in listed if globs.matching(path))
+    return [*paths]
+
+
+def _records(key: RecordKey, target: Target, situation: Situation, sources: Sources, now: float) -> list[Hit]:
+    store = sources.store_of(key.kind)
+    if store is None:
+        return []
+    filters = _filters({**key.filters, **target.filters}, now)
+    question = target.query or ("" if key.is_newest else situation.question)
+    if question:
+        query = analyse(sanitize.text(question, sources.allow))
+        hits = search_kind(store, key.kind, query, candidates=CANDIDATE_WINDOWS, filters=filters).hits
+        return [replace(hit, signals=(*hit.signals, _INJECTED)) for hit in hits]
+    return _newest(store, key.kind, filters, target.limit or DEFAULT_LIMIT, sources)
+
+
+def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sources) -> list[Hit]:
+    """The newest records, with the first side of each: nobody searched, so each is fully relevant."""
+    if kind is Kind.COMMIT:
+        changes = read_changes(store, sources.root, sources.allow).history("", limit).changes
+        ids = store.bundle_ids(kind, [change.sha for change in changes])
+    else:
+        ids = store.bundle_ids(kind, store.iterate_keys(kind))
+    hits: list[Hit] = []
+    for bundle in sorted(store.bundles(ids.values()).values(), key=lambda bundle: (-bundle.created, bundle.key)):
+        part = store.parts([bundle.first_document])[bundle.first_document]
+        if len(hits) < limit and filters.admits(bundle, part.name):
+            hits.append(Hit(document_of(bundle, part), 1.0, 0.0, signals=(_INJECTED,)))
+    return hits
+
+
+def _filters(written: Mapping[str, Any], now: float) -> Filters:
+    """Filters by name, with those that count back from now as times. Raises UsageError."""
+    plain = {name: value for name, value in written.items() if name not in RELATIVE_FILTERS}
+    for name in RELATIVE_FILTERS & written.keys():
+        amount = written[name]
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or amount <= 0:
+            raise UsageError(f"{name} is {amount!r}: give a number above 0")
+        plain["since"] = max(plain.get("since") or 0.0, now - amount * _SECONDS[name])
+    return parse_filters(plain)

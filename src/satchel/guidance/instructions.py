@@ -1,0 +1,392 @@
+"""Instruction files that agents already have: what each says, which files it is about, and whether it applies.
+
+These are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `.claude/rules/**/*.md` with `paths:`, and
+`.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`. A file belongs to its folder, or to the folder around its
+`.claude` or `.cursor`; it is about what is below that folder, and its globs are relative to it.
+
+`CLAUDE.md` and its relatives may import others (`@docs/style.md`), five hops deep, never from outside the root. A file
+that is a link to another one, or contains only the path of one (so git writes links where it cannot make them), stands
+for that other file.
+
+The nearest folder wins, then the kind of file (`Form`), then the path. Of several files that stand for one another only
+the strongest is used. A file without globs at the root always applies; one in a folder applies when the situation names
+a file below that folder; one with globs when they match such a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from satchel.errors import UnsafePathError
+from satchel.guidance.judge import Opinion, Verdict
+from satchel.guidance.situation import Globs, folders_above, parent_of, problem_of, resolved
+from satchel.safety import sanitize
+from satchel.system import files
+from satchel.types import Failure
+
+LARGEST_FILE = 256_000
+"""Bytes of one file; agents themselves warn above 40,000 characters."""
+
+MOST_HOPS = 5
+"""Imports of imports that are followed, as Claude Code does."""
+
+LONGEST_WITH_IMPORTS = 500_000
+"""Characters of a file with everything that it imports."""
+
+MOST_RULE_FILES = 500
+DEEPEST_RULES = 5
+"""Rule files of one folder, and folders within `rules`."""
+
+
+class Form(StrEnum):
+    """The kind of a file. The order is the precedence within a folder, the strongest first."""
+
+    LOCAL = "CLAUDE.local.md"
+    CLAUDE_RULE = ".claude/rules"
+    CLAUDE = "CLAUDE.md"
+    AGENTS = "AGENTS.md"
+    CURSOR_RULE = ".cursor/rules"
+
+
+_FORMS = tuple(Form)
+_PLAIN = {
+    Form.LOCAL: ("CLAUDE.local.md",),
+    Form.CLAUDE: ("CLAUDE.md", ".claude/CLAUDE.md"),
+    Form.AGENTS: ("AGENTS.md",),
+}
+_SUFFIXES = {Form.CLAUDE_RULE: ".md", Form.CURSOR_RULE: ".mdc"}
+_IMPORTING = frozenset({Form.LOCAL, Form.CLAUDE, Form.CLAUDE_RULE})
+
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)(?:\n---[ \t]*(?:\n|\Z))", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)")
+_IMPORT = re.compile(r"(?<![\w@/.`])@((?:\./|\.\./|~/|/)?[\w.-]+(?:/[\w.-]+)*)")
+_CODE = re.compile(r"`[^`\n]*`")
+_FENCE = re.compile(r"\s*(```|~~~)")
+_SUFFIX = re.compile(r"\.[A-Za-z]{1,8}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction file.
+
+    `folder` is what it is about ("" is the root); `globs` are relative to it and empty for everything below. A file
+    with `description` alone is meant to be chosen by what it says, one that is `by_hand` only by a person. `stands_for`
+    is the path of the file that it is a link to; `line` is the line on which `text` begins.
+    """
+
+    path: str
+    folder: str
+    form: Form
+    text: str
+    globs: tuple[str, ...] = ()
+    description: str = ""
+    by_hand: bool = False
+    stands_for: str = ""
+    imports: tuple[str, ...] = ()
+    line: int = 1
+    notes: tuple[Failure, ...] = ()
+
+    def relative(self, path: str) -> str | None:
+        """A path as its globs see it, None for one that it is not about."""
+        if not self.folder:
+            return path
+        return path[len(self.folder) + 1 :] if path.startswith(f"{self.folder}/") else None
+
+    def match(self, paths: Iterable[str]) -> tuple[str, str] | None:
+        """(path, glob) of the first of these paths that it is about; the glob may be empty."""
+        for path in paths:
+            relative = self.relative(path)
+            glob = Globs(self.globs).matching(relative) if relative is not None else ""
+            if relative is not None and (glob or not self.globs):
+                return path, glob
+        return None
+
+
+@dataclass(slots=True)
+class _Import:
+    """The files that one file imports, itself first, and what went wrong."""
+
+    paths: dict[str, None]
+    notes: list[Failure]
+
+
+class Instructions:
+    """Reads instruction files below one root."""
+
+    def __init__(self, root: Path, allow: Sequence[str] = ()) -> None:
+        self._root, self._allow = root, tuple(allow)
+
+    def of_folders(self, folders: Iterable[str]) -> tuple[list[Instruction], list[Failure]]:
+        """The instruction files of these folders, the strongest of each first, and what could not be read of them."""
+        instructions: list[Instruction] = []
+        notes: list[Failure] = []
+        for folder in folders:
+            rows = []
+            for form in _FORMS:
+                for path in self._paths(folder, form):
+                    try:
+                        rows.append(self._read(path, folder, form))
+                    except files.Skipped as skipped:
+                        notes.append(_note(path, f"cannot be read: {skipped}", "the others count"))
+            notes += (note for one in rows for note in one.notes)
+            instructions += rows
+        return instructions, notes
+
+    def near(self, paths: Sequence[str]) -> tuple[list[Instruction], list[Failure]]:
+        """The instruction files of the root and of every folder above one of these paths."""
+        return self.of_folders(dict.fromkeys(["", *(folder for path in paths for folder in folders_above(path))]))
+
+    def _paths(self, folder: str, form: Form) -> Sequence[str]:
+        prefix = f"{folder}/" if folder else ""
+        if form in _PLAIN:
+            return [path for name in _PLAIN[form] if os.path.lexists(self._root / (path := f"{prefix}{name}"))]
+        return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], DEEPEST_RULES)
+
+    def _rule_files(self, folder: str, suffix: str, depth: int) -> list[str]:
+        """The files with a suffix below a folder that is reached without links, in their order."""
+        if depth == 0 or any((self._root / step).is_symlink() for step in [*folders_above(folder)[1:], folder]):
+            return []
+        try:
+            names = sorted(path.name for path in (self._root / folder).iterdir())[:MOST_RULE_FILES]
+        except OSError:
+            return []
+        paths: list[str] = []
+        for name in names:
+            path = f"{folder}/{name}"
+            if name.endswith(suffix):
+                paths.append(path)
+            elif "." not in name:
+                paths += self._rule_files(path, suffix, depth - 1)
+        return paths[:MOST_RULE_FILES]
+
+    def _text(self, path: str) -> str:
+        """The text of a file, clean and redacted. Raises Skipped."""
+        decoded = files.decode(files.read_bytes(self._root, path, limit=LARGEST_FILE).raw)
+        if decoded is None:
+            raise files.Skipped(files.SkipReason.BINARY)
+        return sanitize.text(decoded[0], self._allow)
+
+    def _read(self, path: str, folder: str, form: Form) -> Instruction:
+        target = self._link(path)
+        text = self._text(target or path)
+        named = self._named(text, target or path)
+        if named and named != path:
+            target, text = named, self._text(named)
+        fields, body, line = front_matter(text)
+        globs, notes = _globs(fields, path)
+        imported = _Import({}, notes)
+        if form in _IMPORTING:
+            body = self._with_imports(body, target or path, imported, MOST_HOPS)
+        description, by_hand = "", False
+        if form is Form.CURSOR_RULE:
+            always = next(iter(fields.get("alwaysApply", ())), "").casefold() == "true"
+            globs = () if always else globs
+            written = sanitize.line(next(iter(fields.get("description", ())), ""), allow=self._allow)
+            description = "" if always or globs else written
+            by_hand = not (always or globs or written)
+        return Instruction(
+            path, folder, form, body.strip("\n"), globs, description, by_hand, target, tuple(imported.paths)[1:], line,
+            tuple(notes),
+        )  # fmt: skip
+
+    def _link(self, path: str) -> str:
+        """The target of a link, below the root; empty for a file. Raises Skipped for one that leads outside."""
+        if not (self._root / path).is_symlink():
+            return ""
+        try:
+            return resolved((self._root / path).readlink().as_posix(), parent_of(path))
+        except UnsafePathError:
+            raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
+
+    def _named(self, text: str, path: str) -> str:
+        """The file whose path is the only text, empty for any other text. Raises Skipped if it is gone."""
+        name = text.strip()
+        if "\n" in name or " " in name or not _SUFFIX.search(name) or len(name) > 300:
+            return ""
+        try:
+            named = resolved(name, parent_of(path))
+        except UnsafePathError:
+            return ""
+        if files.stamp(self._root, named) is None:
+            raise files.Skipped(files.SkipReason.VANISHED, f"it leads to {sanitize.line(named)}, which is not there")
+        return named
+
+    def _with_imports(self, text: str, path: str, imported: _Import, hops: int) -> str:
+        """The text with what it imports: in the place of a line that contains only the import, else at the end."""
+        imported.paths.setdefault(path, None)
+        lines: list[str] = []
+        behind: list[str] = []
+        for number, line, is_code in unfenced(text, 1):
+            names = [] if is_code else _IMPORT.findall(_CODE.sub("", line))
+            texts = [self._imported(name, f"{path}:{number}", path, imported, hops) for name in names]
+            is_alone = len(names) == 1 and line.strip().lstrip("-* ").strip() == f"@{names[0]}"
+            if is_alone and texts[0] is not None:
+                lines.append(texts[0])
+            else:
+                lines.append(line)
+                behind += [one for one in texts if one is not None]
+        joined = "\n".join([*lines, *behind])
+        if len(joined) > LONGEST_WITH_IMPORTS:
+            problem = f"has more than {LONGEST_WITH_IMPORTS:,} characters with its imports"
+            imported.notes.append(_note(path, problem, "the rest is cut"))
+        return joined[:LONGEST_WITH_IMPORTS]
+
+    def _imported(self, name: str, where: str, path: str, imported: _Import, hops: int) -> str | None:
+        """The text of an import, None where it is none; empty for a file that was imported before."""
+        problem, hint = "", "it is not imported"
+        try:
+            target = resolved(name, parent_of(path))
+            if target in imported.paths:
+                return ""
+            if files.stamp(self._root, target) is None:
+                is_file = _SUFFIX.search(name) is not None
+                problem, hint = "there is no such file" if is_file else "", "nothing is imported from there"
+            elif hops == 0:
+                problem = f"more than {MOST_HOPS} imports deep"
+            else:
+                text = front_matter(self._text(target))[1].strip("\n")
+                return self._with_imports(text, target, imported, hops - 1)
+        except UnsafePathError as error:
+            problem, hint = str(error), "nothing is imported from there"
+        except files.Skipped as skipped:
+            problem = f"cannot be read: {skipped}"
+        if problem:
+            imported.notes.append(_note(where, f"@{name}: {problem}", hint))
+        return None
+
+
+def _note(where: str, problem: str, hint: str) -> Failure:
+    return Failure("instructions", f"{sanitize.line(where, 1_000)}: {problem}", hint)
+
+
+def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
+    """The lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
+    fence = ""
+    for number, line in enumerate(text.split("\n"), first):
+        mark = _FENCE.match(line)
+        if mark is not None:
+            fence = "" if fence == mark[1] else fence or mark[1]
+        yield number, line, mark is not None or bool(fence)
+
+
+def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
+    """The fields between the dashes at the top, the text below them, and its first line.
+
+    It is read line by line and not as YAML: people write `globs: *.ts`, which YAML reads as an alias.
+    """
+    front = _FRONT.match(text)
+    if front is None:
+        return {}, text, 1
+    fields: dict[str, list[str]] = {}
+    name = ""
+    for line in front[1].split("\n"):
+        entry = line.strip()
+        if entry.startswith("- ") and name:
+            fields[name].append(_unquoted(entry[2:]))
+        elif (match := _FIELD.fullmatch(entry)) is not None and not line.startswith((" ", "\t")):
+            name, value = match[1], match[2].strip()
+            fields[name] = [value] if name == "description" else _entries(value)
+    fields = {key: [entry for entry in map(_unquoted, entries) if entry] for key, entries in fields.items()}
+    return fields, text[front.end() :], front[0].count("\n") + (1 if front[0].endswith("\n") else 2)
+
+
+def _entries(text: str) -> list[str]:
+    """The entries of `a, b`, `[a, b]` or `a`; commas within braces do not separate."""
+    parts, depth = [""], 0
+    for character in text.removeprefix("[").removesuffix("]"):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        if character == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [_unquoted(part) for part in parts]
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, ...], list[Failure]]:
+    globs: list[str] = []
+    notes: list[Failure] = []
+    for glob in (*fields.get("paths", ()), *fields.get("globs", ())):
+        problem = problem_of(glob)
+        if problem:
+            notes.append(_note(path, f"the pattern {sanitize.line(glob, 60)!r} {problem}", "the pattern is left out"))
+        else:
+            globs.append(glob)
+    if notes and not globs:
+        globs = ["!*"]  # every pattern was wrong: then it applies to nothing, not to everything
+    return tuple(globs), notes
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An instruction file and whether it applies, with the reason. `rank` counts from 1 among those that apply."""
+
+    instruction: Instruction
+    applies: bool
+    reason: str
+    rank: int = 0
+
+
+def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[str]:
+    """The descriptions that a judge has to decide on, because their files say nothing else of when they apply."""
+    return [one.description for one in instructions if one.description and _is_near(one, paths)]
+
+
+def applied(
+    instructions: Iterable[Instruction], paths: Sequence[str], opinions: Mapping[str, Opinion]
+) -> list[Applied]:
+    """Every instruction file with its verdict: those that apply first, strongest first, then the others by path.
+
+    `opinions` are on the descriptions of `to_judge`.
+    """
+    applying: list[Applied] = []
+    others: list[Applied] = []
+    strongest: dict[str, str] = {}
+    for one in sorted(instructions, key=_strength):
+        applies, reason = _decision(one, paths, opinions)
+        target = one.stands_for or one.path
+        if applies and target in strongest:
+            applies, reason = False, f"says the same as {strongest[target]}, which applies"
+        if applies:
+            strongest[target] = one.path
+            applying.append(Applied(one, applies, reason, len(strongest)))
+        else:
+            others.append(Applied(one, applies, reason))
+    return applying + sorted(others, key=lambda row: row.instruction.path)
+
+
+def _strength(one: Instruction) -> tuple[int, int, bool, str]:
+    depth = one.folder.count("/") + 1 if one.folder else 0
+    return -depth, _FORMS.index(one.form), bool(one.stands_for), one.path
+
+
+def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
+    return not one.folder or any(one.relative(path) is not None for path in paths)
+
+
+def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
+    """(applies, reason) for a file."""
+    if one.by_hand:
+        return False, "it has neither globs nor a description, and alwaysApply is not true"
+    if one.description:
+        opinion = opinions.get(one.description)
+        if opinion is None:
+            return False, f"no file of the situation lies below {one.folder}/"
+        return opinion.verdict is Verdict.TRUE, f"its description is judged {opinion.verdict} ({opinion.reason})"
+    if not one.globs and not one.folder:
+        return True, "it is about the whole root"
+    match = one.match(paths)
+    if match is None:
+        what = f"matches {', '.join(one.globs)}" if one.globs else "lies there"
+        return False, f"no file of the situation below {one.folder or 'the root'} {what}"
+    path, glob = match
+    return True, f"{path} matches {glob}" if glob else f"{path} lies below {one.folder}/"

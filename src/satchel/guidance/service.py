@@ -1,0 +1,350 @@
+"""Guidance in one root: contexts and instruction files for a situation, and what is wrong with these files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from satchel.assemble.gather import MEMORY_KINDS, Workbench
+from satchel.assemble.pins import Pin
+from satchel.assemble.request import AssembleRequest, make_request
+from satchel.assemble.situation import Guide, situation_context, situation_request
+from satchel.errors import ConfigError, UsageError
+from satchel.guidance.check import Report, check, everything
+from satchel.guidance.context_files import file_of
+from satchel.guidance.inheritance import ContextTree
+from satchel.guidance.injection import (
+    ActiveContext,
+    Gathered,
+    Guides,
+    Provider,
+    Registry,
+    Sources,
+    Supply,
+    gather,
+    supplied,
+)
+from satchel.guidance.instructions import Applied, Instructions
+from satchel.guidance.judge import Judge, VerdictFiles, judged
+from satchel.guidance.situation import Situation, make_situation
+from satchel.guidance.wording import essentials, full_text, instruction_texts, one_line, title_of
+from satchel.open_root import OpenRoot
+from satchel.receipts.handles import HandleTarget, with_guide_handles
+from satchel.receipts.replay import saved_request, settings_mark
+from satchel.receipts.service import ReceiptService, with_account
+from satchel.receipts.session import Account
+from satchel.safety import sanitize
+from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
+from satchel.store.protocol import Store
+from satchel.types import Context, Failure, Kind, Signal, Trust
+
+HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
+"""The kinds that are searched for the history of a situation."""
+
+HISTORY_ITEMS = 5
+"""Items of each kind: a situation wants the few that matter, a question can ask for more."""
+
+HISTORY_ORIGIN = "situation"
+"""The origin of the record that shows the situation itself: the caller's words, which are data."""
+
+SITUATION_LINE_CHARACTERS = 200
+"""The longest line of a situation that had to be shortened."""
+
+OWN_LINE_CHARACTERS = 400
+"""The longest single line that stands for a record of a registered key."""
+
+Judging = tuple[Judge | None, list[Failure]]
+"""The judge in force, None where words decide, and what is wrong with the settings of one."""
+
+
+class GuidanceService:
+    """What guides the work in one opened root."""
+
+    def __init__(self, root: OpenRoot, receipts: ReceiptService) -> None:
+        self._root = root
+        self._receipts = receipts
+        self._allow = root.settings.redact_allow
+        self._model_judge: Judge | None = None
+
+    @cached_property
+    def guides(self) -> Guides:
+        """The `context.yaml` files, the instruction files, and the keys that rules can inject."""
+        root = self._root.places.root
+        return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), Registry())
+
+    @property
+    def registry(self) -> Registry:
+        """The keys that rules can inject."""
+        return self.guides.registry
+
+    @property
+    def contexts(self) -> ContextTree:
+        """The tree of `context.yaml` files: `load(path)` gives one with what it inherits."""
+        return self.guides.tree
+
+    def register(self, key: str, provider: Provider) -> None:
+        """Let injection rules name `key`: `provider` gives its records when a rule that applies wants them."""
+        self.registry.register(key, provider)
+
+    def situation(
+        self,
+        situation: Mapping[str, Any] | Situation | None = None,
+        *,
+        context: str | None = None,
+        judge: Judge | None = None,
+        refresh: bool = True,
+        **options: Any,
+    ) -> Context:
+        """A packed context for what an agent is doing: what guides it, and what history knows of it.
+
+        `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
+        the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
+        conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
+        `limit`, `session` and `now`, as in `assemble`. What is wrong with a file is a failure in the answer, with
+        file and line.
+        """
+        return self.situation_answer(situation, context=context, judge=judge, refresh=refresh, **options)[0]
+
+    def situation_answer(
+        self,
+        situation: Mapping[str, Any] | Situation | None = None,
+        *,
+        context: str | None = None,
+        judge: Judge | None = None,
+        refresh: bool = True,
+        notes: Sequence[Failure] = (),
+        **options: Any,
+    ) -> tuple[Context, AssembleRequest]:
+        """`situation`, and the request that was made of it. `notes` are failures that happened before."""
+        moment = make_situation(situation, self._allow)
+        options.setdefault("limit", HISTORY_ITEMS)
+        request = make_request(moment.question, self._root.settings, options)
+        account = self._receipts.account(request.session, request.ledger, pins=request.pins)
+        before = [*notes, *(self._root.refresh() if refresh else ())]
+        with self._receipts.traced() as tell:
+            answer, asked, handles = self._assembled(moment, request, context, judge, before, account)
+            tell(answer)
+        return self._receipts.keep(answer, account, request.session, handles), asked
+
+    def replayed(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
+        """A saved situation (an envelope of `satchel situation --json`) once more: its rules are judged again, too.
+
+        Raises UsageError for a damaged envelope. Its handles lead nowhere.
+        """
+        meta = saved["meta"]
+        if not isinstance(meta["situation"], Mapping):
+            raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
+        moment = make_situation(meta["situation"], self._allow)
+        plain, asked = make_request(moment.question, self._root.settings, {}), saved_request(saved)
+        # What the situation itself brought into the request, it brings again.
+        request = replace(asked, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        path = meta.get("context")
+        context = path if isinstance(path, str) else None
+        account = self._receipts.account(request.session, request.ledger, pins=request.pins, is_kept=False)
+        answer, asked, _ = self._assembled(moment, request, context, None, notes, account)
+        return with_account(answer, account, ()), asked
+
+    def _assembled(
+        self,
+        moment: Situation,
+        request: AssembleRequest,
+        context: str | None,
+        judge: Judge | None,
+        notes: Sequence[Failure],
+        account: Account | None,
+    ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
+        """The answer to a situation, the request with what rules added to it, and the handles of the answer."""
+        judging = self._judging(judge)
+        judge_all = partial(self._judged, moment, judging[0])
+        gathered = gather(self.guides, context, moment, judge_all, request.now)
+        guides = self._guides_of(gathered, moment)
+        meta = {"settings": settings_mark(self._root.settings), "context": context, **_meta(gathered, moment)}
+
+        def pack(bench: Workbench, earlier: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
+            supply = self._supply(gathered, moment, request, bench)
+            kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
+            asked = situation_request(request, kinds, [Pin(path) for path in supply.paths])
+            asked = asked if kinds else replace(asked, query="")
+            every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
+            own = [*guides, *self._own_guides(supply)]
+            revision = {"revision": bench.revision}
+            return situation_context(asked, bench, own, supply.hits, every, revision | meta), asked
+
+        answer, asked = self._root.with_bench(pack, notes, account)
+        files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
+        limit = self._root.settings.index_max_file_bytes
+        answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
+        return answer, asked, handles
+
+    def _supply(self, gathered: Gathered, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supply:
+        """The hits, files and records that injection rules want."""
+        available = bench.kinds()
+
+        def store_of(kind: Kind) -> Store | None:
+            is_kept = kind not in MEMORY_KINDS or bench.memory is not None
+            return bench.store_of(kind) if available.get(kind) and is_kept else None
+
+        sources = Sources(store_of, self._root.places.root, self._allow, self.guides.registry)
+        return supplied(gathered.keys, moment, sources, request.now)
+
+    def check_rules(
+        self,
+        files: Sequence[str] = (),
+        *,
+        task: str = "",
+        judge: Judge | None = None,
+        refresh: bool = True,
+        notes: Sequence[Failure] = (),
+    ) -> Report:
+        """What applies to these files and this task and why, what never applies, and what is wrong with the files.
+
+        The report covers contradictions, repeats, and names that do not exist any more in all instruction files.
+        """
+        situation = make_situation({"files": list(files), "task": task}, self._allow)
+        before = [*notes, *(self._root.refresh() if refresh else ())]
+        chosen, unusable = self._judging(judge)
+        judge_all = partial(self._judged, situation, chosen)
+        return self._root.with_bench(
+            lambda bench, earlier: check(
+                self.guides, situation, bench.store, self._root.places.root, judge_all, [*earlier, *unusable]
+            ),
+            before,
+        )
+
+    def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
+        """Every instruction file and every context of the root, and what is wrong with them. Nothing is applied."""
+        return everything(self.guides, self._root.places.root)
+
+    def _judging(self, judge: Judge | None) -> Judging:
+        if judge is not None:
+            return judge, []
+        settings = self._root.settings
+        if self._model_judge is None and settings.judge_endpoint:
+            from satchel.guidance.judge import model_judge
+
+            try:
+                self._model_judge = model_judge(settings, self._root.environ)
+            except ConfigError as error:
+                return None, [Failure("judge", str(error), "words decide until then")]
+        return self._model_judge, []
+
+    def _judged(self, situation: Situation, judge: Judge | None, conditions: Sequence[str]) -> Any:
+        return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
+
+    def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
+        """The situation itself, the active contexts, and the instruction files that apply, each with its texts."""
+        trusted = is_trusted(self._root.places.root, self._root.places.state)
+        trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
+        guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
+        current = next((one for one in gathered.contexts if one.distance == 0), None)
+        shown = frozenset(current.context.behavior) if current is not None else frozenset()
+        for active in gathered.contexts:
+            repeated = frozenset() if active is current else shown
+            texts = [full_text(active, situation, repeated), essentials(active, situation, repeated), one_line(active)]
+            guides.append(_context_guide(active, _shorter(texts, self._allow), trust))
+        applying = [row for row in gathered.instructions if row.applies]
+        for row in applying:
+            title = sanitize.line(row.instruction.path, 1_000, self._allow)
+            shorter = _shorter(instruction_texts(row.instruction, situation), self._allow)
+            guides.append(_instruction_guide(row, title, shorter, len(applying), trust))
+        return guides
+
+    def _own_guides(self, supply: Supply) -> list[Guide]:
+        """The records of registered keys, each also as its first line."""
+        guides = []
+        for number, (key, record) in enumerate(supply.own, 1):
+            first = record.text.strip().split("\n", 1)[0][:OWN_LINE_CHARACTERS]
+            texts, fields = _shorter([record.text, first], self._allow), {"role": "injected"}
+            guides.append(Guide(f"context:{key}#{number}", record.title, texts, 1.0, fields=fields))
+        return guides
+
+
+def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) -> Guide:
+    context = active.context
+    return Guide(
+        id=f"context:{context.path or '.'}",
+        title=title_of(active),
+        texts=texts,
+        priority=active.priority,
+        signals=tuple(Signal(term.name, term.value, 1.0) for term in active.terms),
+        trust=trust,
+        fields={
+            "path": context.path,
+            "role": "current" if active.distance == 0 else "ancestor" if active.distance else "injected",
+            "distance": active.distance,
+            "wanted_by": active.wanted_by,
+            "inheritance_chain": list(context.chain[:-1]),
+            "file": file_of(context.path),
+        },
+        updated=context.updated,
+        origin=GUIDANCE_ORIGIN,
+    )
+
+
+def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: int, trust: Trust) -> Guide:
+    """One of `count` instruction files that apply. The nearest weighs as much as a parent context, the others less."""
+    nearness = (count - row.rank + 1) / count
+    return Guide(
+        id=f"context:{row.instruction.path}",
+        title=title,
+        texts=texts,
+        priority=1.5 + nearness,
+        signals=(Signal("base", 1.0, 1.0), Signal("rules", 0.5, 1.0), Signal("near", round(nearness, 4), 1.0)),
+        trust=trust,
+        fields={
+            "path": row.instruction.path,
+            "role": "instructions",
+            "reason": row.reason,
+            "rank": row.rank,
+            "file": row.instruction.stands_for or row.instruction.path,
+        },
+        origin=GUIDANCE_ORIGIN,
+    )
+
+
+def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
+    most = SITUATION_LINE_CHARACTERS
+    lines = situation.lines()
+    short = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines]
+    texts = _shorter(["\n".join(lines), "\n".join(short), short[0]], allow)
+    return Guide("context:situation", "Situation", texts, 10.0, origin=HISTORY_ORIGIN, must=True)
+
+
+def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
+    """The texts as they may be shown, without those that are no shorter than the one before."""
+    kept: list[str] = []
+    for text in (sanitize.text(one, allow) for one in texts):
+        if not kept or len(text) < len(kept[-1]):
+            kept.append(text)
+    return tuple(kept)
+
+
+def _meta(gathered: Gathered, situation: Situation) -> dict[str, Any]:
+    """How an answer came about: its contexts, its rules with their verdicts, its instruction files."""
+    return {
+        "situation": {name: value for name, value in _situation_data(situation).items() if value},
+        "contexts": [
+            {"path": one.context.path, "name": one.context.name, "distance": one.distance,
+             "wanted_by": one.wanted_by, "priority": round(one.priority, 4)}
+            for one in gathered.contexts
+        ],
+        "rules": [
+            {"rule": row.rule.label, "from": row.rule.origin, "place": row.rule.place,
+             "verdict": row.verdict.value, "reason": row.reason}
+            for row in gathered.evaluated
+        ],
+        "instructions": [
+            {"path": row.instruction.path, "applies": row.applies, "reason": row.reason}
+            for row in gathered.instructions
+        ],
+    }  # fmt: skip
+
+
+def _situation_data(situation: Situation) -> dict[str, Any]:
+    return {
+        "tool": situation.tool, "params": dict(situation.params), "task": situation.task, "intent": situation.intent,
+        "files": list(situation.files), "language": situation.language, "error": situation.error,
+        "agent": situation.agent, "time": situation.time, "tags": list(situation.tags),
+    }  # fmt: skip

@@ -1,0 +1,268 @@
+"""The situation of a call: task, tool, files, language, and the paths that it names."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from satchel.errors import UnsafePathError, UsageError
+from satchel.safety import sanitize
+from satchel.system.globs import translate
+
+LONGEST_GLOB = 400
+"""Characters: longer than any path pattern that people write."""
+
+MOST_EXPANSIONS = 64
+"""Globs that the braces of one stand for: `{a,b}{c,d}` is four."""
+
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+def resolved(reference: str, folder: str) -> str:
+    """The path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
+
+    Raises UnsafePathError for what leads outside: absolute, with a drive, or with more `..` than there are folders.
+    """
+    reference = reference.strip().replace("\\", "/")
+    if reference.startswith(("/", "~")) or re.match(r"[A-Za-z]:", reference) or "\0" in reference:
+        raise UnsafePathError(f"{reference!r} leads outside the root: write it relative to a folder of the workspace")
+    steps = [step for step in folder.split("/") if step]
+    for step in reference.split("/"):
+        if step == "..":
+            if not steps:
+                raise UnsafePathError(f"{reference!r} leads outside the root: it climbs above the topmost folder")
+            steps.pop()
+        elif step not in ("", "."):
+            steps.append(step)
+    return "/".join(steps)
+
+
+def parent_of(path: str) -> str:
+    """The folder of a path, empty at the root."""
+    return path.rpartition("/")[0]
+
+
+def folders_above(path: str) -> list[str]:
+    """The folders above a path, the root ("") first."""
+    steps = path.split("/")[:-1]
+    return ["/".join(steps[:count]) for count in range(len(steps) + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Globs:
+    """Patterns of paths with the meaning that git gives them: without a slash they match a name at any depth.
+
+    A pattern that ends with a slash means everything below; braces stand for each of their parts; a pattern that
+    begins with `!` excludes what an earlier one included.
+    """
+
+    texts: tuple[str, ...]
+
+    def matching(self, path: str) -> str:
+        """The last pattern that lets the path in, empty where none does."""
+        last = ""
+        for text in self.texts:
+            if any(expression.fullmatch(path) for expression in _expressions(text.removeprefix("!"))):
+                last = "" if text.startswith("!") else text
+        return last
+
+    def first(self, paths: Iterable[str]) -> tuple[str, str] | None:
+        """(path, pattern) of the first path that is let in."""
+        return next(((path, text) for path in paths if (text := self.matching(path))), None)
+
+
+def problem_of(glob: str) -> str:
+    """The problem with a pattern, empty where there is none."""
+    if not glob.strip("!/ "):
+        return "is empty: write a pattern such as src/**/*.py"
+    if len(glob) > LONGEST_GLOB:
+        return f"has {len(glob)} characters: at most {LONGEST_GLOB}"
+    if glob.startswith("/") or ".." in glob.split("/"):
+        return "leads outside its folder: write it relative to the folder"
+    if len(_expanded(glob)) > MOST_EXPANSIONS:
+        return f"stands for more than {MOST_EXPANSIONS} patterns: use fewer braces"
+    return ""
+
+
+@lru_cache(maxsize=2_000)
+def _expressions(glob: str) -> Sequence[re.Pattern[str]]:
+    return [re.compile(translate(_anchored(one)), re.DOTALL) for one in _expanded(glob)[:MOST_EXPANSIONS]]
+
+
+def _anchored(glob: str) -> str:
+    glob = glob.strip().removeprefix("./")
+    if glob.endswith("/"):
+        glob += "**"
+    return glob if "/" in glob else f"**/{glob}"
+
+
+def _expanded(glob: str) -> list[str]:
+    """The patterns that braces stand for, a few more than allowed at most."""
+    waiting: list[str] = [glob]
+    done: list[str] = []
+    while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
+        text = waiting.pop()
+        braces = _BRACES.search(text)
+        if braces is None:
+            done.append(text)
+        else:
+            waiting += [text[: braces.start()] + part.strip() + text[braces.end() :] for part in braces[1].split(",")]
+    return sorted(done) + waiting
+
+
+LONGEST_TEXT = 4_000
+"""Characters of a task, an intent or an error. Both ends stay: an error may begin or end with its name."""
+
+_CUT = "\n…\n"
+
+MOST_FILES = 200
+MOST_TAGS = 50
+LONGEST_PARAMETERS = 1_500
+"""Characters of the parameters as they are shown: a tool may be given a whole file."""
+
+_FILE_PARAMETERS = ("path", "file", "file_path", "filePath", "filename", "notebook_path")
+"""Parameters of tools that name the file which they work on."""
+
+_LANGUAGES: Mapping[str, str] = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
+    "ts": "typescript", "tsx": "typescript", "go": "go", "rs": "rust", "java": "java", "kt": "kotlin", "rb": "ruby",
+    "php": "php", "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "swift": "swift",
+    "sh": "bash", "bash": "bash", "sql": "sql", "css": "css", "scss": "css", "html": "html", "md": "markdown",
+    "yaml": "yaml", "yml": "yaml", "toml": "toml", "json": "json", "tf": "terraform",
+}  # fmt: skip
+"""Suffix -> language, for a situation that names files and no language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """One moment of an agent's work. Build it with `make_situation`, which checks the values.
+
+    `files` are relative to the root; `language` follows from them where it is not given; `time` is in seconds (UTC),
+    None where the moment does not matter.
+    """
+
+    tool: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    task: str = ""
+    intent: str = ""
+    files: tuple[str, ...] = ()
+    language: str = ""
+    error: str = ""
+    agent: str = ""
+    time: float | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language that was given, else those of the files."""
+        if self.language:
+            return (self.language.lower(),)
+        names = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    @property
+    def question(self) -> str:
+        """The question to history: task, intent, the error, and the names of the files."""
+        return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
+
+    def lines(self) -> list[str]:
+        """The situation as it is shown, one line for each field that is not empty."""
+        parameters = json.dumps(dict(self.params), ensure_ascii=False, sort_keys=True) if self.params else ""
+        if len(parameters) > LONGEST_PARAMETERS:
+            parameters = parameters[:LONGEST_PARAMETERS] + "…"
+        rows = {
+            "Task": self.task, "Intent": self.intent, "Tool": self.tool, "Parameters": parameters,
+            "Files": ", ".join(self.files), "Language": self.language, "Error": self.error, "Agent": self.agent,
+            "Tags": ", ".join(self.tags),
+        }  # fmt: skip
+        return [f"{name}: {value}" for name, value in rows.items() if value]
+
+    def digest(self) -> str:
+        """Equal for situations that differ only in their time."""
+        values = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
+        return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
+
+
+def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
+    """A checked situation from its fields by name; `timestamp` is another name of `time` (milliseconds are noticed).
+
+    Raises UsageError for an unknown field (the message lists all) and for a value of the wrong kind.
+    """
+    if isinstance(situation, Situation):
+        return situation
+    values = {name: value for name, value in (situation or {}).items() if value is not None}
+    if "timestamp" in values:
+        values.setdefault("time", values.pop("timestamp"))
+    names = [row.name for row in fields(Situation)]
+    for name in values:
+        if name not in names:
+            raise UsageError(f"a situation has no {name!r}: choose from {', '.join(names)}")
+    params = _parameters(values.get("params", {}), allow)
+    files = [str(params[name]) for name in _FILE_PARAMETERS if isinstance(params.get(name), str)]
+    texts = {name: _text(name, values.get(name, ""), allow) for name in ("task", "intent", "error")}
+    words = {
+        name: sanitize.line(_text(name, values.get(name, "")), allow=allow) for name in ("tool", "language", "agent")
+    }
+    return Situation(
+        params=params,
+        files=_files([*_texts("files", values.get("files", ())), *files], allow),
+        time=_seconds(values.get("time")),
+        tags=tuple(sanitize.line(tag, allow=allow) for tag in _texts("tags", values.get("tags", ()))[:MOST_TAGS]),
+        **texts,
+        **words,
+    )
+
+
+def _text(name: str, value: object, allow: Sequence[str] = ()) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name} of the situation is {value!r:.60}: give a text")
+    text = sanitize.text(value, allow).strip()
+    half = (LONGEST_TEXT - len(_CUT)) // 2  # so that what was cut once is not cut again
+    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}{_CUT}{text[-half:]}"
+
+
+def _texts(name: str, value: object) -> list[str]:
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
+        raise UsageError(f"{name} of the situation is {value!r:.60}: give a list of texts")
+    entries = list(listed)
+    if not all(isinstance(entry, str) for entry in entries):
+        raise UsageError(f"{name} of the situation holds something else than texts: give a list of texts")
+    return [entry.strip() for entry in entries if entry.strip()]
+
+
+def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
+    """The parameters, redacted as one text: that `password` names a secret is seen only beside its value."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
+    plain = sanitize.value(value, allow)
+    redacted = sanitize.text(json.dumps(plain, ensure_ascii=False, default=str, indent=0), allow)
+    try:
+        params = json.loads(redacted)
+    except ValueError:  # a secret reached over the marks of JSON
+        return {"parameters": redacted}
+    return params if isinstance(params, dict) else {}
+
+
+def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
+    """Paths below the root, each once; what is outside can match nothing and is left out."""
+    files: dict[str, None] = {}
+    for path in paths[:MOST_FILES]:
+        with suppress(UnsafePathError):
+            files[sanitize.line(resolved(path, ""), 1_000, allow)] = None
+    return tuple(path for path in files if path)
+
+
+def _seconds(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise UsageError(f"time of the situation is {value!r:.60}: give seconds since 1970 (UTC)")
+    return float(value) / 1000 if value > 1e11 else float(value)  # no clock counts seconds that far: milliseconds

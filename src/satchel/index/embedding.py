@@ -1,0 +1,239 @@
+"""Make the vectors that are missing, through a cache of vectors by text."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import apsw
+
+from satchel.embed.protocol import Embedder, fingerprint
+from satchel.errors import EmbeddingError, LockedError, StoreError
+from satchel.index.options import Progress, Quiet, VectorCounts
+from satchel.store.extract import DocumentText, document_texts
+from satchel.store.protocol import Store
+from satchel.store.sqlite.connection import open_cache, rows
+from satchel.store.vectors import encode
+from satchel.types import Kind
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from satchel.embed.protocol import Vectors
+
+MOST_ROWS = 300_000
+"""Vectors above which the oldest tenth is dropped: 230 MB of a model with 384 numbers."""
+
+_VERSION = 1
+_DIGEST_BYTES = 16
+_SCHEMA = """
+DROP TABLE IF EXISTS vectors;
+CREATE TABLE vectors(age INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+"""
+
+
+class VectorCache:
+    """A key-value file. Whatever is wrong with it, the vectors are made again."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self._key = key[: hashlib.blake2b.MAX_KEY_SIZE]
+        self._connection = _open(path)
+
+    def key(self, fingerprint: str, text: str) -> bytes:
+        """The key of a text under a fingerprint."""
+        data = f"{fingerprint}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
+
+    def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The stored vectors of these keys; unknown ones are left out."""
+        if self._connection is None:
+            return {}
+        found: dict[bytes, bytes] = {}
+        try:
+            for key in keys:
+                found |= rows(self._connection, "SELECT key, vector FROM vectors WHERE key = ?", (key,))
+        except apsw.Error:
+            self.close()
+        return found
+
+    def save(self, vectors: Mapping[bytes, bytes]) -> None:
+        """Remember vectors, and drop the oldest where there are too many."""
+        if self._connection is None or not vectors:
+            return
+        try:
+            with self._connection:
+                self._connection.executemany(
+                    "INSERT OR IGNORE INTO vectors(key, vector) VALUES (?, ?)", vectors.items()
+                )
+                ((count,),) = rows(self._connection, "SELECT count(*) FROM vectors")
+                if count > MOST_ROWS:
+                    oldest = "SELECT age FROM vectors ORDER BY age LIMIT ?"
+                    self._connection.execute(f"DELETE FROM vectors WHERE age IN ({oldest})", (MOST_ROWS // 10,))  # noqa: S608 - our own text
+        except apsw.Error:
+            self.close()
+
+    def close(self) -> None:
+        """Release the file; the cache is then empty and takes nothing."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _open(path: Path) -> apsw.Connection | None:
+    """The file, begun anew where it is no cache of ours; None where it cannot be used."""
+    try:
+        return open_cache(path, _VERSION, _SCHEMA)
+    except (StoreError, LockedError):
+        return None
+
+
+BATCH_DOCUMENTS = 8
+"""Texts that are embedded at once: 0.1 to 0.5 s, by their length, which is how long Ctrl-C waits."""
+
+ENDPOINT_BATCH_DOCUMENTS = 256
+"""Where every call is a journey: four requests of an endpoint."""
+
+LOOK_SECONDS = 0.05
+"""How often a run looks whether it is to stop, while it waits for an embedder that may take long."""
+
+PUBLISH_SECONDS = 5.0
+"""A run publishes at least this often. Every publication makes readers load the words anew, so not much oftener."""
+
+PUBLISH_DOCUMENTS = 2_000
+"""Vectors that are held back at most: 2 MB of a model with 384 numbers."""
+
+COMPLETE = "vectors"
+"""Under this key a store remembers the fingerprint of its last complete set of vectors."""
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Vectors that are made and not yet published."""
+
+    entries: list[tuple[DocumentText, bytes]] = field(default_factory=list)
+    published: float = field(default_factory=time.monotonic)
+
+    def is_due(self) -> bool:
+        """Whether they are enough, or old enough."""
+        return len(self.entries) >= PUBLISH_DOCUMENTS or time.monotonic() - self.published > PUBLISH_SECONDS
+
+    def publish(self, store: Store, mark: str, max_tokens: int) -> int:
+        """Store those of documents that still say what was embedded; returns how many.
+
+        Meanwhile a row may have become another document.
+        """
+        if not self.entries:
+            return 0
+        with store.write() as writer:
+            texts = document_texts(store, [entry.row for entry, _ in self.entries], max_tokens)
+            current = {entry.row: entry.text for entry in texts}
+            kept = [(entry.row, vector) for entry, vector in self.entries if current.get(entry.row) == entry.text]
+            writer.put_vectors(mark, kept)
+        self.entries.clear()
+        self.published = time.monotonic()
+        return len(kept)
+
+
+def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder) -> VectorCounts:
+    """How far the vectors of this embedder are in one store."""
+    return VectorCounts(store.vector_counts(kinds, fingerprint(embedder)))
+
+
+def fill(
+    store: Store,
+    kinds: Sequence[Kind],
+    embedder: Embedder,
+    cache: VectorCache,
+    progress: Progress | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> int:
+    """Give every document of these kinds a vector; returns how many got one.
+
+    Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
+    `BATCH_DOCUMENTS` at most. Raises EmbeddingError; what was made until then is kept.
+    """
+    progress = progress or Quiet()
+    mark = fingerprint(embedder)
+    missing = store.without_vector(kinds, mark)
+    if missing:
+        progress.phase("vectors", len(missing))
+    made, start, size, pending = 0, 0, BATCH_DOCUMENTS, _Pending()
+    try:
+        while start < len(missing):
+            rows = missing[start : start + size]
+            if should_stop():
+                return made + pending.publish(store, mark, embedder.max_tokens)
+            found = _embedded(document_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
+            if found is None:
+                return made + pending.publish(store, mark, embedder.max_tokens)
+            pending.entries += found
+            progress.advance(len(rows))
+            if pending.is_due():
+                made += pending.publish(store, mark, embedder.max_tokens)
+            start += len(rows)
+            # Only now: a model that has yet to be built does not say before its first batch that it is quick.
+            size = BATCH_DOCUMENTS if embedder.is_quick else ENDPOINT_BATCH_DOCUMENTS
+    except EmbeddingError:
+        pending.publish(store, mark, embedder.max_tokens)
+        raise
+    made += pending.publish(store, mark, embedder.max_tokens)
+    if store.meta(COMPLETE) != mark:
+        with store.write() as writer:
+            writer.keep_vectors(mark)
+            writer.set_meta(COMPLETE, mark)
+    return made
+
+
+def _embedded(
+    texts: Sequence[DocumentText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
+) -> list[tuple[DocumentText, bytes]] | None:
+    """Each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
+    mark = fingerprint(embedder)
+    keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
+    known = {
+        key: vector for key, vector in cache.load([*keys.values()]).items() if len(vector) == 2 * embedder.dimension
+    }
+    fresh = [text for text, key in keys.items() if key not in known]
+    if fresh:
+        vectors = _vectors(fresh, embedder, should_stop)
+        if vectors is None:
+            return None
+        made = dict(zip((keys[text] for text in fresh), encode(vectors), strict=True))
+        cache.save(made)
+        known |= made
+    return [(entry, known[keys[entry.text]]) for entry in texts]
+
+
+def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:
+    """The vectors of these texts, None when the run is to stop before they are there.
+
+    What takes milliseconds is waited for. What may take long (a server, a model that is built first) works in a thread
+    that is left behind on a stop: it writes nothing to a store, and ends with its call or with the process.
+    """
+    if embedder.is_quick:
+        return embedder.embed_documents(texts)
+    from concurrent.futures import Future  # here, because it brings logging with it
+
+    outcome: Future[Vectors] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(embedder.embed_documents(texts))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the vectors are waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=work, name="satchel-embedding", daemon=True).start()
+    while True:
+        try:
+            return outcome.result(LOOK_SECONDS)
+        except TimeoutError:
+            if outcome.done():  # the error is the embedder's own
+                raise
+            # A model that is built by now ends its batch soon, and must not run while the process ends.
+            if should_stop() and not embedder.is_quick:
+                return None

@@ -1,0 +1,1 @@
+"""What is remembered: memories, experiences, values and conversations."""

@@ -1,0 +1,326 @@
+"""The life of an experience: started with a hypothesis, updated as it changes, resolved by what came of it.
+
+A session has at most one active experience. It stands apart from the resolved ones, as one value of the memory file,
+because nothing is learned from it yet; resolving moves it among them in the same transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from satchel.errors import UsageError
+from satchel.memory.memories import checked_limit
+from satchel.memory.model import (
+    Attempt,
+    Experience,
+    Lesson,
+    Outcome,
+    RootCause,
+    Started,
+    experience_data,
+    experience_from,
+    tier_of,
+)
+from satchel.memory.records import experience_bundle, experience_of
+from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
+from satchel.store.protocol import Store, Writer
+from satchel.types import Kind
+from satchel.vocabulary import (
+    ACTIVE,
+    REPORT_CHARACTERS,
+    STATEMENT_CHARACTERS,
+    ConfidenceTier,
+    Domain,
+    OutcomeStatus,
+    RootCauseCategory,
+    Strategy,
+    choices,
+    parse_choice,
+)
+
+DEFAULT_SESSION = "default"
+"""The session of those who name none; each repository has its own."""
+
+SESSION_CHARACTERS = 100
+
+ACTIVE_KEY = "active_experiences"
+"""The `meta` key of the memory file that holds the active experiences of all repositories, as a JSON list."""
+
+
+class Journal:
+    """The experiences in sight of one root. Every method reads what is stored now; several processes may write.
+
+    Raises UsageError for impossible values, StoreError and LockedError for a file that cannot be used; a call that
+    raises has changed nothing.
+    """
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+
+    def start(
+        self,
+        *,
+        domain: str,
+        strategy: str,
+        goal: str,
+        hypothesis: str,
+        action: str,
+        prediction: str,
+        session: str = DEFAULT_SESSION,
+    ) -> Started:
+        """Begin an experience. Raises UsageError while the session has an active one, and says which."""
+        notebook = self._notebook
+        moment = notebook.now()
+        begun = Experience(
+            id=notebook.new_id("ghap", moment),
+            domain=parse_choice(Domain, domain, "domain"),
+            strategy=parse_choice(Strategy, strategy, "strategy"),
+            goal=notebook.text_of("the goal", goal, STATEMENT_CHARACTERS),
+            hypothesis=notebook.text_of("the hypothesis", hypothesis, STATEMENT_CHARACTERS),
+            action=notebook.text_of("the action", action, STATEMENT_CHARACTERS),
+            prediction=notebook.text_of("the prediction", prediction, STATEMENT_CHARACTERS),
+            session_id=self._session(session),
+            workspace=notebook.workspace,
+            created=moment,
+            updated=moment,
+        )
+        with self._store.write() as writer:
+            active = read_active(self._store)
+            present = self._find(active, begun.session_id)
+            if present is not None:
+                raise UsageError(
+                    f"session {begun.session_id!r} has an active experience, {present.id}: {present.goal}\n"
+                    "resolve it first (`satchel experience resolve`), or name another --session"
+                )
+            write_active(writer, [*active, begun])
+        return Started(begun, tuple(self._orphans(active, begun.session_id)))
+
+    def active(self, session: str = DEFAULT_SESSION) -> Experience | None:
+        """The active experience of a session, None if it has none."""
+        return self._find(read_active(self._store), self._session(session))
+
+    def orphans(self, session: str = DEFAULT_SESSION) -> list[Experience]:
+        """Active experiences here of other sessions, oldest first: what was begun and never resolved."""
+        return self._orphans(read_active(self._store), self._session(session))
+
+    def update(
+        self,
+        *,
+        hypothesis: str | None = None,
+        action: str | None = None,
+        prediction: str | None = None,
+        strategy: str | None = None,
+        session: str = DEFAULT_SESSION,
+    ) -> Experience:
+        """Change what is believed, done or expected; the earlier attempt goes into the history and is counted.
+
+        A new strategy alone is no new attempt. Raises UsageError if nothing is given, or nothing is active.
+        """
+        notebook = self._notebook
+        changes = {
+            name: notebook.text_of(f"the {name}", text, STATEMENT_CHARACTERS)
+            for name, text in (("hypothesis", hypothesis), ("action", action), ("prediction", prediction))
+            if text is not None
+        }
+        chosen = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
+        if not changes and chosen is None:
+            raise UsageError("nothing to update: give a new hypothesis, action, prediction or strategy")
+        moment = notebook.now()
+
+        def changed(present: Experience) -> Experience:
+            earlier = Attempt(moment, present.hypothesis, present.action, present.prediction)
+            return replace(
+                present,
+                hypothesis=changes.get("hypothesis", present.hypothesis),
+                action=changes.get("action", present.action),
+                prediction=changes.get("prediction", present.prediction),
+                strategy=chosen or present.strategy,
+                history=(*present.history, earlier) if changes else present.history,
+                iteration_count=present.iteration_count + bool(changes),
+                updated=moment,
+            )
+
+        return self._change(session, changed)
+
+    def note(self, text: str, *, session: str = DEFAULT_SESSION) -> Experience:
+        """Add a note to the active experience."""
+        note = self._notebook.text_of("the note", text, REPORT_CHARACTERS)
+        moment = self._notebook.now()
+        return self._change(session, lambda present: replace(present, notes=(*present.notes, note), updated=moment))
+
+    def resolve(
+        self,
+        *,
+        status: str,
+        result: str,
+        surprise: str | None = None,
+        root_cause: str | None = None,
+        root_cause_description: str | None = None,
+        lesson: str | None = None,
+        takeaway: str | None = None,
+        session: str = DEFAULT_SESSION,
+        auto_captured: bool = False,
+    ) -> Experience:
+        """End the active experience; from now on it is found.
+
+        One that was falsified needs the surprise and the root cause (category and description), unless a command that
+        was run said so (`auto_captured`). `lesson` is what worked; a takeaway needs one.
+        """
+        notebook = self._notebook
+        ended = parse_choice(OutcomeStatus, status, "status")
+        report = notebook.text_of("the result", result, REPORT_CHARACTERS)
+        unexpected = notebook.optional_text("the surprise", surprise, REPORT_CHARACTERS)
+        cause = self._root_cause(root_cause, root_cause_description)
+        learned = self._lesson(lesson, takeaway)
+        if ended is OutcomeStatus.FALSIFIED and not auto_captured:
+            _check_falsified(unexpected, cause)
+        moment = notebook.now()
+        with self._store.write() as writer:
+            active = read_active(self._store)
+            present = self._present(active, self._session(session))
+            tier = tier_of(ended, present.hypothesis, present.goal, auto_captured=auto_captured)
+            done = replace(
+                present,
+                outcome=Outcome(ended, report, moment, auto_captured),
+                surprise=unexpected,
+                root_cause=cause,
+                lesson=learned,
+                confidence_tier=tier,
+                updated=moment,
+                origin=present.origin or "journal",
+            )
+            writer.put([experience_bundle(done)])
+            writer.merge(never_stop)
+            write_active(writer, [other for other in active if other.id != done.id])
+        return done
+
+    def listed(
+        self,
+        *,
+        domain: str | None = None,
+        strategy: str | None = None,
+        outcome: str | None = None,
+        tier: str | None = None,
+        since: float | None = None,
+        limit: int | None = None,
+    ) -> list[Experience]:
+        """The experiences in sight, newest first, active ones too; `outcome` may be `active`."""
+        wanted_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
+        wanted_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
+        wanted_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
+        if outcome not in {None, ACTIVE, *OutcomeStatus}:
+            raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
+        chosen = [
+            experience
+            for experience in self._all()
+            if wanted_domain in (None, experience.domain)
+            and wanted_strategy in (None, experience.strategy)
+            and wanted_tier in (None, experience.confidence_tier)
+            and outcome in (None, experience.status)
+            and (since is None or experience.created >= since)
+        ]
+        chosen.sort(key=lambda experience: (-experience.created, experience.id))
+        return chosen if limit is None else chosen[: checked_limit(limit)]
+
+    def get(self, identity: str) -> Experience:
+        """The experience with this id, active or ended. Raises UsageError with near ids if there is none."""
+        identity = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
+        active = {experience.id: experience for experience in read_active(self._store)}
+        bundle = self._store.bundle(Kind.EXPERIENCE, identity)
+        if bundle is not None:
+            return experience_of(self._notebook.shown(bundle))
+        if identity not in active:
+            near = near_ids(identity, self._store.keys(Kind.EXPERIENCE) | set(active))
+            shown = self._notebook.safe_field(identity, SESSION_CHARACTERS)
+            raise UsageError(f"there is no experience {shown!r}: {near}")
+        return active[identity]
+
+    def require_active(self, session: str = DEFAULT_SESSION) -> Experience:
+        """The active experience of a session. Raises UsageError, with the next step, if it has none."""
+        return self._present(read_active(self._store), self._session(session))
+
+    def _all(self) -> list[Experience]:
+        store = self._store
+        ids = store.bundle_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values()
+        ended = [experience_of(self._notebook.shown(bundle)) for bundle in store.bundles(ids).values()]
+        return [*ended, *(entry for entry in read_active(store) if self._is_here(entry))]
+
+    def _is_here(self, experience: Experience) -> bool:
+        return experience.workspace in {self._notebook.workspace, EVERYWHERE}
+
+    def _session(self, session: str) -> str:
+        named = self._notebook.safe_field(session, SESSION_CHARACTERS)
+        if not named:
+            raise UsageError("the session is empty: leave --session out, or give it a name")
+        return named
+
+    def _find(self, active: Sequence[Experience], session: str) -> Experience | None:
+        return next((entry for entry in active if self._is_here(entry) and entry.session_id == session), None)
+
+    def _orphans(self, active: Sequence[Experience], session: str) -> list[Experience]:
+        others = [entry for entry in active if self._is_here(entry) and entry.session_id != session]
+        return sorted(others, key=lambda entry: (entry.created, entry.id))
+
+    def _present(self, active: Sequence[Experience], session: str) -> Experience:
+        present = self._find(active, session)
+        if present is None:
+            others = self._orphans(active, session)
+            hint = f"; active in session {others[0].session_id!r}: {others[0].id}" if others else ""
+            raise UsageError(
+                f"session {session!r} has no active experience{hint}\nbegin one with `satchel experience start`"
+            )
+        return present
+
+    def _change(self, session: str, change: Callable[[Experience], Experience]) -> Experience:
+        named = self._session(session)
+        with self._store.write() as writer:
+            active = read_active(self._store)
+            changed = change(self._present(active, named))
+            write_active(writer, [changed if entry.id == changed.id else entry for entry in active])
+        return changed
+
+    def _root_cause(self, category: str | None, description: str | None) -> RootCause | None:
+        if category is None and description is None:
+            return None
+        if category is None:
+            raise UsageError(
+                f"the root cause has no category: choose --root-cause from {', '.join(choices(RootCauseCategory))}"
+            )
+        text = self._notebook.optional_text("the description of the root cause", description, REPORT_CHARACTERS)
+        return RootCause(parse_choice(RootCauseCategory, category, "root cause"), text)
+
+    def _lesson(self, worked: str | None, takeaway: str | None) -> Lesson | None:
+        if worked is None and takeaway is None:
+            return None
+        if not worked:
+            raise UsageError("a takeaway needs a lesson: say with --lesson what worked")
+        notebook = self._notebook
+        return Lesson(
+            notebook.text_of("the lesson", worked, REPORT_CHARACTERS),
+            notebook.optional_text("the takeaway", takeaway, REPORT_CHARACTERS),
+        )
+
+
+def _check_falsified(surprise: str, cause: RootCause | None) -> None:
+    """Raises UsageError that names what a falsified hypothesis lacks."""
+    missing = [] if surprise else ["what was surprising (--surprise)"]
+    if cause is None:
+        missing.append(f"the root cause (--root-cause, one of {', '.join(choices(RootCauseCategory))})")
+    if cause is None or not cause.description:
+        missing.append("its description (--root-cause-description)")
+    if missing:
+        raise UsageError(f"a falsified hypothesis is only learned from with its reason: say {' and '.join(missing)}")
+
+
+def read_active(store: Store) -> list[Experience]:
+    """The active experiences of all repositories, oldest first."""
+    return [experience_from(data) for data in json.loads(store.meta(ACTIVE_KEY) or "[]")]
+
+
+def write_active(writer: Writer, experiences: Sequence[Experience]) -> None:
+    """Set the active experiences of all repositories."""
+    data = [experience_data(experience) for experience in experiences]
+    writer.set_meta(ACTIVE_KEY, json.dumps(data, ensure_ascii=False))

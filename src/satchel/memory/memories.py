@@ -1,0 +1,292 @@
+"""Memories: said once, found again, replaced when they are no longer true, forgotten when asked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from satchel.errors import UsageError
+from satchel.memory.model import FoundMemory, Memory, Remark, Remembered
+from satchel.memory.records import memory_bundle, memory_of
+from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
+from satchel.safety import sanitize
+from satchel.search.dense import Meaning, scores
+from satchel.search.filters import parse_filters
+from satchel.search.query import analyse
+from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, search_kind
+from satchel.similarity import SAME_PROSE, shingles, similarity
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Bundle
+from satchel.system import telemetry
+from satchel.types import Kind
+from satchel.vocabulary import (
+    DEFAULT_IMPORTANCE,
+    MEMORY_CHARACTERS,
+    MOST_TAGS,
+    TAG_CHARACTERS,
+    MemoryCategory,
+    Provenance,
+    parse_choice,
+)
+
+if TYPE_CHECKING:
+    from satchel.embed.protocol import Embedder
+
+ORIGIN_CHARACTERS = 100
+
+COMPARED_MEMORIES = 20
+"""The best matches for the words of a new memory are compared with it letter by letter: a near-duplicate shares most
+of its words, so it is among the first."""
+
+MOST_SIMILAR = 3
+"""Near-duplicates that are pointed out."""
+
+LIKENESS_DIGITS = 2
+
+
+class Memories:
+    """The memories in sight of one root. Every method reads what is stored now; several processes may write.
+
+    Raises UsageError for impossible values, StoreError and LockedError for a file that cannot be used; a call that
+    raises has changed nothing.
+    """
+
+    def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+        self._embedder = embedder
+
+    @telemetry.traced(telemetry.CREATE_MEMORY)
+    def add(
+        self,
+        content: str,
+        *,
+        category: str = MemoryCategory.FACT,
+        importance: float = DEFAULT_IMPORTANCE,
+        tags: Iterable[str] = (),
+        provenance: str = Provenance.USER,
+        origin: str = "",
+        everywhere: bool = False,
+    ) -> Remembered:
+        """Remember something for this repository, or `everywhere`, and point out what already says nearly the same.
+
+        `importance` is 0 to 1. `origin` names where it came from, by default its provenance.
+        """
+        notebook = self._notebook
+        moment = notebook.now()
+        memory = Memory(
+            id=notebook.new_id("mem", moment),
+            content=notebook.text_of("a memory", content, MEMORY_CHARACTERS),
+            category=parse_choice(MemoryCategory, category, "category"),
+            importance=checked_importance(importance),
+            tags=checked_tags(tags, notebook),
+            provenance=parse_choice(Provenance, provenance, "provenance"),
+            origin=notebook.safe_field(origin or provenance, ORIGIN_CHARACTERS),
+            workspace=EVERYWHERE if everywhere else notebook.workspace,
+            created=moment,
+            updated=moment,
+        )
+        similar = self.similar_to(memory.content)
+        with self._store.write() as writer:
+            writer.put([memory_bundle(memory)])
+            writer.merge(never_stop)
+        return Remembered(memory, similar)
+
+    def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
+        """The memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
+        marks = shingles(content)
+        most = COMPARED_MEMORIES * WINDOWS_PER_RECORD
+        hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
+        memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
+        rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
+        alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
+        return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
+
+    @telemetry.traced(telemetry.SEARCH_MEMORY)
+    def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
+        """The memories that answer a question, best first; `score` is their relevance, 0 to 1.
+
+        Words count and, where there are vectors, the meaning. `filters` are those of a search that say something of
+        memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
+        """
+        wanted = parse_filters(filters)
+        text = self._notebook.safe(question)
+        if not text:
+            raise UsageError("the question is empty: say what you look for")
+        most = max(checked_limit(limit) * WINDOWS_PER_RECORD, CANDIDATE_WINDOWS)
+        likeness = scores(self._store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
+        hits = search_kind(
+            self._store, Kind.MEMORY, analyse(text), candidates=most, filters=wanted, likeness=likeness
+        ).hits
+        memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
+        rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
+        return rows[:limit]
+
+    def listed(
+        self,
+        *,
+        category: str | None = None,
+        tag: str | None = None,
+        provenance: str | None = None,
+        origin: str | None = None,
+        since: float | None = None,
+        superseded: bool = False,
+        limit: int | None = None,
+    ) -> list[Memory]:
+        """The memories in sight, newest first; with `superseded`, those that were replaced too."""
+        wanted_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
+        wanted_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
+        chosen = [
+            memory
+            for memory in self._all(superseded=superseded)
+            if wanted_category in (None, memory.category)
+            and wanted_provenance in (None, memory.provenance)
+            and (tag is None or tag in memory.tags)
+            and (origin is None or origin == memory.origin)
+            and (since is None or memory.created >= since)
+        ]
+        chosen.sort(key=lambda memory: (-memory.created, memory.id))
+        return chosen if limit is None else chosen[: checked_limit(limit)]
+
+    def get(self, identity: str) -> Memory:
+        """The memory with this id, a replaced one too. Raises UsageError with near ids if there is none."""
+        identity = identity.removeprefix(f"{Kind.MEMORY}:")
+        bundle = self._store.bundle(Kind.MEMORY, identity)
+        if bundle is None:
+            near = near_ids(identity, self._store.keys(Kind.MEMORY))
+            raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
+        return self._memory(bundle)
+
+    @telemetry.traced(telemetry.DELETE_MEMORY)
+    def forget(self, identities: Sequence[str]) -> list[Memory]:
+        """Remove memories for good, with the older ones that they replaced; returns all that is gone."""
+        with self._store.write() as writer:
+            gone = self.with_replaced(identities)
+            ids = {memory.id for memory in gone}
+            newer = [self.get(memory.superseded_by) for memory in gone if memory.superseded_by not in {"", *ids}]
+            writer.remove(Kind.MEMORY, sorted(ids))
+            put_memories(self._store, writer, [replace(memory, supersedes="") for memory in newer], gone=ids)
+        return gone
+
+    def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
+        """The memories with these ids and, behind each, the older ones that it replaced."""
+        memories: dict[str, Memory] = {}
+        waiting = list(reversed(identities))
+        while waiting:
+            memory = self.get(waiting.pop())
+            if memory.id not in memories:
+                memories[memory.id] = memory
+                if memory.supersedes:
+                    waiting.append(memory.supersedes)
+        return list(memories.values())
+
+    @telemetry.traced(telemetry.UPDATE_MEMORY)
+    def supersede(self, identity: str, content: str, *, importance: float | None = None) -> Remembered:
+        """Replace a memory by a new one with the same category, tags and importance (unless given).
+
+        The old one is kept and linked, and is found only by its id. Raises UsageError for one that was replaced
+        already: the message names the present one.
+        """
+        notebook = self._notebook
+        text = notebook.text_of("a memory", content, MEMORY_CHARACTERS)
+        weight = None if importance is None else checked_importance(importance)
+        moment = notebook.now()
+        with self._store.write() as writer:
+            old = self.get(identity)
+            if old.superseded_by:
+                raise UsageError(f"{old.id} was replaced already: supersede {old.superseded_by}")
+            new = replace(
+                old,
+                id=notebook.new_id("mem", moment),
+                content=text,
+                importance=old.importance if weight is None else weight,
+                created=moment,
+                updated=moment,
+                supersedes=old.id,
+            )
+            put_memories(self._store, writer, [replace(old, superseded_by=new.id, updated=moment), new])
+        return Remembered(new)
+
+    def _all(self, *, superseded: bool) -> list[Memory]:
+        store = self._store
+        keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
+        memories = self._of(store.bundle_ids(Kind.MEMORY, keys).values())
+        return [memory for memory in memories if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
+
+    def _memory(self, bundle: Bundle) -> Memory:
+        return memory_of(self._notebook.shown(bundle), sanitize.text(self._store.text(bundle.id), self._notebook.allow))
+
+    def _of(self, bundles: Iterable[int]) -> list[Memory]:
+        """The memories of these bundles, in this order."""
+        wanted = list(bundles)
+        stored = self._store.bundles(wanted)
+        return [self._memory(stored[bundle]) for bundle in wanted]
+
+
+def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:
+    """Write memories and keep every replaced one out of sight. `gone` are ids that this transaction removed."""
+    writer.put([memory_bundle(memory) for memory in memories])
+    present = {memory.id for memory in memories}
+    hidden = {memory.id for memory in memories if memory.superseded_by}
+    writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
+    writer.merge(never_stop)
+
+
+def checked_importance(importance: float) -> float:
+    """A usable importance. Raises UsageError outside 0 to 1."""
+    if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
+        raise UsageError(f"importance is {importance!r}: give 0 (hardly matters) to 1 (always matters)")
+    return float(importance)
+
+
+def checked_limit(limit: int) -> int:
+    """A usable limit. Raises UsageError below 1."""
+    if limit < 1:
+        raise UsageError(f"limit is {limit}: give at least 1", "limit")
+    return limit
+
+
+def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
+    """The tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
+    words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
+    for tag in words:
+        if not tag:
+            raise UsageError("a tag is empty: give a word")
+        if len(tag) > TAG_CHARACTERS:
+            raise UsageError(f"the tag {tag[:TAG_CHARACTERS]!r}... has {len(tag)} characters: at most {TAG_CHARACTERS}")
+    safe = tuple(dict.fromkeys(notebook.safe_field(tag, TAG_CHARACTERS) for tag in words))
+    if len(safe) > MOST_TAGS:
+        raise UsageError(f"there are {len(safe)} tags: at most {MOST_TAGS}")
+    return safe
+
+
+class Conversations:
+    """The conversations in sight of one root. Every method reads the present state of the store."""
+
+    def __init__(self, notebook: Notebook) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+
+    def listed(self, *, origin: str | None = None) -> list[Remark]:
+        """The exchanges that are remembered, or those of one origin, in the order they were said in each session."""
+        keys = list(self._store.iterate_keys(Kind.CONVERSATION))
+        bundles = self._store.bundles(self._store.bundle_ids(Kind.CONVERSATION, keys).values())
+        shown = sorted((self._notebook.shown(bundle) for bundle in bundles.values()), key=lambda bundle: bundle.key)
+        return [
+            Remark(bundle.key, bundle.title, bundle.created, bundle.origin)
+            for bundle in shown
+            if origin in (None, bundle.origin)
+        ]
+
+    def forget(self, identities: Sequence[str]) -> int:
+        """Remove exchanges for good; returns how many. Raises UsageError for one that is not here, and removes none."""
+        keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in identities]
+        with self._store.write() as writer:
+            present = {remark.id for remark in self.listed()}
+            for key in keys:
+                if key not in present:
+                    raise UsageError(f"no exchange {key!r} is remembered here: nothing was forgotten")
+            writer.remove(Kind.CONVERSATION, keys)
+            writer.merge(never_stop)
+        return len(set(keys))

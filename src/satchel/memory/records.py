@@ -1,0 +1,315 @@
+"""Records as the store keeps them, and back: memories, experiences, values and exchanges of conversations.
+
+An experience is stored with one document for each of its axes, so that each is found by itself; the name of a document
+is its axis, and the fields hold the whole experience. The others are one document each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from satchel import codec
+from satchel import text as words
+from satchel.codec import Clean, Codec, Data, iso_time
+from satchel.errors import UsageError
+from satchel.memory.model import Experience, Memory, Value, dated
+from satchel.memory.scope import Notebook
+from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
+from satchel.sources.experiences import axis_texts
+from satchel.store.extract import extract, extract_record
+from satchel.store.records import Bundle, NewBundle
+from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
+from satchel.vocabulary import MemoryCategory, Provenance
+
+TITLE_CHARACTERS = 100
+"""A record is listed on one line by the beginning of its text."""
+
+EXCHANGE_CHARACTERS = 200_000
+"""Longest exchange of an import; a transcript gives far less, because long prompts and replies are shortened."""
+
+IMPORTED_NAME_CHARACTERS = 300
+"""Longest id, title and field of an exchange in an import."""
+
+_FIELD_CHARACTERS = 200
+_DIGEST_BYTES = 8
+_KEY = re.compile(r"[^\s\x00-\x1f]+")
+
+_MEMORY_FIELDS = ("category", "importance", "provenance", "created_at", "supersedes", "superseded_by", "workspace")
+_EXPERIENCE_FIELDS = (
+    *("domain", "strategy", "goal", "hypothesis", "action", "prediction", "history", "iteration_count", "notes"),
+    *("outcome_status", "outcome_result", "captured_at", "auto_captured"),
+    *("surprise", "root_cause", "lesson", "confidence_tier", "session_id", "created_at", "workspace"),
+)
+_VALUE_FIELDS = (
+    *("axis", "cluster_id", "cluster_size", "similarity_to_centroid", "member_ids", "domains", "strategies", "label"),
+    *("workspace", "created_at"),
+)
+_VALUE_LINE = ("type", "id", "content", "axis", "cluster_id", "member_ids", "created_at", "workspace")
+_EXCHANGE_TEXTS = ("session", "exchange", "created_at", "speaker", "branch")
+_EXCHANGE_FLAGS = ("compaction", "sidechain", "asks")
+
+
+def _select(data: Data, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: data[name] for name in names}
+
+
+def _title(text: str) -> str:
+    first = text.strip().split("\n", 1)[0]
+    return first if len(first) <= TITLE_CHARACTERS else first[: TITLE_CHARACTERS - 1].rstrip() + "…"
+
+
+def memory_bundle(memory: Memory) -> NewBundle:
+    """Prepare a memory for the store. Its category and tags are searched like the path of a file."""
+    return NewBundle(
+        kind=Kind.MEMORY,
+        key=memory.id,
+        text=memory.content,
+        extraction=extract_record(memory.content, Kind.MEMORY),
+        path_terms=words.count_terms(words.words(" ".join((memory.category, *memory.tags)))),
+        title=_title(memory.content),
+        tags=memory.tags,
+        fields=_select(codec.dump(memory), _MEMORY_FIELDS),
+        created=memory.created,
+        updated=memory.updated,
+        importance=memory.importance,
+        origin=memory.origin,
+        workspace=memory.workspace,
+    )
+
+
+def memory_of(bundle: Bundle, text: str) -> Memory:
+    """Return the memory in a stored bundle."""
+    fields = bundle.fields
+    return Memory(
+        id=bundle.key,
+        content=text,
+        category=MemoryCategory(fields["category"]),
+        importance=bundle.importance if bundle.importance is not None else 0.0,
+        tags=bundle.tags,
+        provenance=Provenance(fields["provenance"]),
+        origin=bundle.origin,
+        workspace=bundle.workspace,
+        created=bundle.created,
+        updated=bundle.updated,
+        supersedes=fields.get("supersedes", ""),
+        superseded_by=fields.get("superseded_by", ""),
+    )
+
+
+def experience_bundle(experience: Experience) -> NewBundle:
+    """Prepare a resolved experience for the store. Its domain and strategy are searched like the path of a file."""
+    fields = _experience_fields(experience)
+    texts = axis_texts(fields)
+    parts, line = [], 1
+    for text in texts.values():
+        count = text.count("\n") + 1
+        parts.append(Part(Role.RECORD, "", line, line + count - 1))
+        line += count
+    whole = "\n".join(texts.values())
+    # The names are set afterwards: "root cause" in a question must not count as the name of every root cause.
+    extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
+    extraction.parts = tuple(replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
+    return NewBundle(
+        kind=Kind.EXPERIENCE,
+        key=experience.id,
+        text=whole,
+        extraction=extraction,
+        path_terms=words.count_terms(words.words(f"{experience.domain} {experience.strategy}")),
+        title=_title(experience.goal),
+        fields=fields,
+        created=experience.created,
+        updated=experience.updated,
+        origin=experience.origin,
+        workspace=experience.workspace,
+    )
+
+
+def _experience_fields(experience: Experience) -> dict[str, Any]:
+    """The fields of a resolved experience, the outcome beside the others; a missing text is empty."""
+    data = codec.dump(experience)
+    outcome, lesson = data["outcome"], experience.lesson
+    data |= {"outcome_status": outcome["status"], "outcome_result": outcome["result"]}
+    data |= {"captured_at": outcome["captured_at"], "auto_captured": outcome["auto_captured"]}
+    data |= {"surprise": experience.surprise, "confidence_tier": data["confidence_tier"] or ""}
+    data["lesson"] = {"what_worked": lesson.what_worked, "takeaway": lesson.takeaway} if lesson else None
+    return _select(data, _EXPERIENCE_FIELDS)
+
+
+def experience_of(bundle: Bundle) -> Experience:
+    """Return the experience in a stored bundle."""
+    fields = bundle.fields
+    outcome = {
+        "status": fields["outcome_status"],
+        "result": fields["outcome_result"],
+        "captured_at": fields["captured_at"],
+        "auto_captured": fields["auto_captured"],
+    }
+    data = {**fields, "id": bundle.key, "updated_at": fields["created_at"], "outcome": outcome}
+    data |= {"origin": bundle.origin, "workspace": bundle.workspace}
+    return replace(codec.load(Experience, data, None), created=bundle.created, updated=bundle.updated)
+
+
+def value_bundle(value: Value) -> NewBundle:
+    """Prepare a value for the store, with an edge to each experience that it rests on."""
+    return NewBundle(
+        kind=Kind.VALUE,
+        key=value.id,
+        text=value.text,
+        extraction=extract_record(value.text, Kind.VALUE),
+        path_terms=words.count_terms(words.words(" ".join((*value.domains, *value.strategies)))),
+        title=value.text[:TITLE_CHARACTERS],
+        fields=_select(_value_data(value), _VALUE_FIELDS),
+        references=tuple(Reference(EdgeType.EVIDENCE, f"{Kind.EXPERIENCE}:{member}") for member in value.member_ids),
+        created=value.created,
+        updated=value.created,
+        origin="values",
+        workspace=value.workspace,
+    )
+
+
+def value_line(value: Value) -> dict[str, Any]:
+    """A value for an export: its text and its members; an import measures the rest again."""
+    return _select({"type": "value", "content": value.text, **_value_data(value)}, _VALUE_LINE)
+
+
+def _value_data(value: Value) -> dict[str, Any]:
+    return {**codec.plain(value), "created_at": iso_time(value.created)}
+
+
+def value_of(bundle: Bundle, text: str) -> Value:
+    """Return the value in a stored bundle."""
+    fields = {name: bundle.fields[name] for name in _VALUE_FIELDS if name not in {"workspace", "created_at"}}
+    fields["member_ids"] = tuple(fields["member_ids"])
+    return Value(id=bundle.key, text=text, workspace=bundle.workspace, created=bundle.created, **fields)
+
+
+def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewBundle:
+    """Prepare an exchange for the store, cleaned and redacted."""
+    exchange = replace(
+        exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
+    )  # before they are shortened: half of a secret is not recognised any more
+    line = ExchangeLine(
+        id=exchange.key,
+        title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
+        text=notebook.safe(shown_text(exchange)) or "(empty)",
+        fields=_exchange_fields(exchange, notebook),
+        origin=origin,
+        workspace=notebook.workspace,
+        created=exchange.time,
+        updated=exchange.time,
+    )
+    return _line_bundle(line, exchange.time, exchange.branch)
+
+
+def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
+    """The fields of an exchange beside its text, without those that are empty."""
+    tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
+    fields = {
+        "session": exchange.session,
+        "exchange": exchange.id,
+        "created_at": iso_time(exchange.time) if exchange.time else "",
+        "speaker": notebook.safe_field(exchange.speaker, _FIELD_CHARACTERS),
+        "branch": notebook.safe_field(exchange.branch, _FIELD_CHARACTERS),
+        "tools": dict(sorted(tools.items())),
+        "failed_tools": sum(action.failed for action in exchange.actions),
+        "compaction": exchange.compaction,
+        "sidechain": exchange.sidechain,
+        "asks": exchange.asks,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def _load_key(name: str, value: Any, clean: Clean | None) -> str:
+    key: str = codec.text(IMPORTED_NAME_CHARACTERS).load(name, value, clean and str)
+    if _KEY.fullmatch(key) is None:
+        raise UsageError(f"{name} is {key!r}: it has no blanks")
+    return key
+
+
+def _load_fields(name: str, value: Any, clean: Clean | None) -> dict[str, Any]:
+    """Read the fields of an exchange in the order of the line, so that its export is the same line."""
+    text, times = codec.text(IMPORTED_NAME_CHARACTERS), codec.count(0, "it is a number of times")
+    clean = clean or str
+    fields: dict[str, Any] = {}
+    for key, inner in _mapping(name, value).items():
+        if key in _EXCHANGE_TEXTS:
+            fields[key] = text.load(key, inner, clean)
+        elif key == "tools":
+            tools = _mapping(key, inner)
+            fields[key] = {clean(tool): times.load(tool, tools[tool], clean) for tool in tools}
+        elif key == "failed_tools":
+            fields[key] = times.load(key, inner, clean)
+        elif key in _EXCHANGE_FLAGS:
+            fields[key] = inner is True
+    return fields
+
+
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+    if value and not isinstance(value, Mapping):
+        raise UsageError(f"{name} is {type(value).__name__}: it is an object")
+    return value or {}
+
+
+_ExchangeName = Annotated[str, codec.text(IMPORTED_NAME_CHARACTERS)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeLine:
+    """An exchange on a line of an export. The text is the shown one, so the transcript is not needed any more."""
+
+    id: Annotated[str, Codec(_load_key)]
+    title: _ExchangeName = ""
+    text: Annotated[str, codec.text(EXCHANGE_CHARACTERS, required=True)]
+    fields: Annotated[Mapping[str, Any], Codec(_load_fields, dict)]
+    origin: _ExchangeName = ""
+    workspace: _ExchangeName = ""
+    created: Annotated[float, codec.moment("created_at")]
+    updated: Annotated[float, codec.moment("updated_at")]
+
+
+def exchange_data(bundle: Bundle, text: str) -> dict[str, Any]:
+    """A stored exchange as plain values, in a fixed order."""
+    line = ExchangeLine(
+        id=bundle.key,
+        title=bundle.title,
+        text=text,
+        fields=bundle.fields,
+        origin=bundle.origin,
+        workspace=bundle.workspace,
+        created=bundle.created,
+        updated=bundle.updated,
+    )
+    return {"type": "conversation", **codec.dump(line)}
+
+
+def exchange_from(data: Data, clean: Clean) -> NewBundle:
+    """Read an exchange from the plain values of an export. Raises UsageError."""
+    line = codec.load(ExchangeLine, {**data, **dated(data, data.get("created_at"))}, clean)
+    return _line_bundle(line, line.created, line.fields.get("branch", ""))
+
+
+def _line_bundle(line: ExchangeLine, time: float, branch: str) -> NewBundle:
+    """Prepare an exchange for the store. The speaker is searched like a signature."""
+    speaker = line.fields.get("speaker", "")
+    part = Part(Role.RECORD, "", 1, line.text.count("\n") + 1, speaker)
+    return NewBundle(
+        kind=Kind.CONVERSATION,
+        key=line.id,
+        text=line.text,
+        extraction=extract(line.text, Outline(Kind.CONVERSATION, (part,)))
+        if speaker
+        else extract_record(line.text, Kind.CONVERSATION),
+        path_terms=searched_terms(time, branch, asks=line.fields.get("asks", False)),
+        content_hash=hashlib.blake2b(line.text.encode(), digest_size=_DIGEST_BYTES).hexdigest(),
+        title=line.title,
+        fields=line.fields,
+        created=line.created,
+        updated=line.updated,
+        origin=line.origin,
+        workspace=line.workspace,
+    )

@@ -1,0 +1,99 @@
+"""The memory of one root: what was said, tried and learned, and its way out of the durable file and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from satchel.memory.scope import EVERYWHERE, Notebook, workspace_of
+
+if TYPE_CHECKING:
+    from satchel.memory.journal import Journal
+    from satchel.memory.memories import Conversations, Memories
+    from satchel.memory.model import ImportReport
+    from satchel.memory.values import Values
+    from satchel.open_root import OpenRoot
+    from satchel.sources.conversations import Exchange
+
+
+class MemoryService:
+    """Memories, experiences, values and conversations of one opened root."""
+
+    def __init__(self, root: OpenRoot) -> None:
+        self._root = root
+
+    @property
+    def notebook(self) -> Notebook:
+        """The memory file as this root writes in it, for those who build on it."""
+        root = self._root
+        return Notebook(root.memory_store, workspace_of(root.places), root.settings.redact_allow)
+
+    @property
+    def memories(self) -> Memories:
+        """Statements that stay true for long: `add`, `search`, `listed`, `get`, `forget`, `supersede`."""
+        from satchel.memory.memories import Memories
+
+        return Memories(self.notebook, self._root.embedder)
+
+    @property
+    def conversations(self) -> Conversations:
+        """Turns of conversations: `listed`, `forget`."""
+        from satchel.memory.memories import Conversations
+
+        return Conversations(self.notebook)
+
+    @property
+    def experiences(self) -> Journal:
+        """Attempts and their outcomes: `start`, `update`, `note`, `resolve`, `active`, `listed`, `get`."""
+        from satchel.memory.journal import Journal
+
+        return Journal(self.notebook)
+
+    @property
+    def values(self) -> Values:
+        """What experiences teach together: `cluster`, `propose`, `validate`, `accept`, `listed`, `get`, `forget`."""
+        from satchel.memory.values import Values
+
+        return Values(self.notebook, self._root.embedder)
+
+    def export_memory(self) -> Iterator[str]:
+        """The whole memory file as JSON Lines, of all repositories, without line ends."""
+        from satchel.memory.portable import export_lines
+
+        return export_lines(self._root.memory_store)
+
+    def import_memory(
+        self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
+    ) -> ImportReport:
+        """Import JSON Lines, one record a line; lines that cannot be used are named in the report.
+
+        `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript, as by `import_transcripts`. With `here`
+        all records belong to this repository, with `everywhere` to all; else to what their lines say.
+        """
+        from satchel.memory.portable import import_lines
+        from satchel.memory.transcripts import CLAUDE_CODE, import_transcript
+
+        notebook = self.notebook
+        if form == CLAUDE_CODE:
+            return import_transcript(lines, replace(notebook, workspace=EVERYWHERE) if everywhere else notebook)
+        workspace = EVERYWHERE if everywhere else notebook.workspace if here else None
+        return import_lines(lines, notebook, form=form, workspace=workspace, admit=self.values.admit_import)
+
+    def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
+        """Import transcripts of Claude Code as conversations of this repository.
+
+        A file is imported whole, of a folder only what was said while working in this root. Existing exchanges stay;
+        one that has grown since is written anew. Raises UsageError for a path without transcripts.
+        """
+        from satchel.memory.transcripts import import_transcripts
+
+        return import_transcripts([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
+
+    def remember_exchanges(self, exchanges: Iterable[Exchange], *, origin: str) -> ImportReport:
+        """Remember turns or exchanges of conversations, each once. `origin` names where they came from."""
+        from satchel.memory.transcripts import put_exchanges
+
+        return put_exchanges(exchanges, self.notebook, origin=origin)

@@ -1,0 +1,278 @@
+"""Values: what several experiences teach together, in a sentence of at most 500 characters.
+
+Groups come from `satchel.memory.cluster`, one set per axis, and keep their ids. A sentence becomes a value
+only if it lies as near to the centre of its group as the members do; this is checked in `_admit`, through which every
+value comes. Like is compared with like: each member with one statement, its lesson, because a sentence is always far
+from texts of eight lines (of 16 lessons of real members, none was as near to its own group as these texts are). A value
+keeps the ids of its members as evidence, also when the groups change later.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from satchel.codec import read_time
+from satchel.embed.protocol import Embedder
+from satchel.errors import UsageError
+from satchel.memory.cluster import (
+    LEAST_ENTRIES,
+    TEXT_TOKENS,
+    WORDS_LABEL,
+    Entry,
+    Space,
+    centre,
+    counted,
+    entries_of,
+    group,
+    make_space,
+    named,
+    validate,
+)
+from satchel.memory.model import Cluster, Grouping, Member, Proposal, Validation, Value
+from satchel.memory.records import value_bundle, value_of
+from satchel.memory.scope import Notebook, near_ids
+from satchel.store.records import Bundle
+from satchel.types import Kind
+from satchel.vocabulary import Axis, parse_choice
+
+VALUE_LENGTH = 500
+"""Characters of a value: a rule that needs more is a document."""
+
+FEWEST_MEMBERS = 3
+"""Experiences that a value must rest on: fewer are an anecdote, and have no spread that could be measured."""
+
+MOST_MEASURED = 200
+"""Members, from the centre outwards, whose statements measure a group: more would change its mean by nothing."""
+
+ID_PREFIX = "val"
+ID_LENGTH = 100
+"""Characters of an id from outside."""
+
+VALUE_FIELDS = ("id", "cluster_id", "content", "axis", "member_ids", "created_at", "workspace")
+"""What a line of an import says of a value."""
+
+_IDS = VALUE_FIELDS[:2]
+
+
+class Values:
+    """The values and groups of one workspace. `embedder` None means that words decide what is alike."""
+
+    def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
+        self._notebook = notebook
+        self._store = notebook.store
+        self._embedder = embedder
+        self._spaces: dict[str, tuple[str, Space]] = {}
+
+    def cluster(self, axis: str | None = None) -> list[Grouping]:
+        """Group the experiences of an axis (or of each) anew and remember the groups; known ones keep their ids.
+
+        "Not enough structure" is an answer, in `reason`. Raises UsageError, EmbeddingError and MissingExtraError.
+        """
+        return [self._grouped(one) for one in _axes(axis)]
+
+    def groupings(self, axis: str | None = None) -> list[Grouping]:
+        """The groups as they were last remembered, without looking at anything anew."""
+        return [grouping for one in _axes(axis) if (grouping := self._remembered(one)) is not None]
+
+    def is_value(self, identity: str) -> bool:
+        """Whether this is the id of a value, rather than of a group."""
+        return self._store.bundle(Kind.VALUE, identity) is not None
+
+    def find(self, cluster_id: str) -> Cluster:
+        """The remembered group with this id. Raises UsageError with near ones."""
+        clusters = {cluster.id: cluster for grouping in self.groupings() for cluster in grouping.clusters}
+        if cluster_id not in clusters:
+            hint = near_ids(cluster_id, set(clusters)) if clusters else "`satchel values cluster` finds and names them"
+            raise UsageError(f"there is no group {cluster_id!r}: {hint}")
+        return clusters[cluster_id]
+
+    def members(self, cluster_id: str) -> list[Member]:
+        """The members of a group that still exist, the most central first."""
+        cluster = self.find(cluster_id)
+        vectors, entries = self._space(cluster.axis).select(cluster.members)
+        if not entries:
+            return []
+        middle = centre(vectors, [entry.weight for entry in entries])
+        members = [
+            Member(entry.id, entry.text, float(vector @ middle), str(entry.fields.get("confidence_tier") or ""))
+            for entry, vector in zip(entries, vectors, strict=True)
+        ]
+        return sorted(members, key=lambda member: (-member.similarity, member.id))
+
+    def validate(self, text: str, cluster_id: str) -> Validation:
+        """How a sentence stands to a group. Raises UsageError for an empty or long text and an unknown group."""
+        cluster = self.find(cluster_id)
+        return self._measured([self._clean(text)], cluster.axis, cluster.members)[0][0]
+
+    def accept(self, text: str, cluster_id: str) -> Value:
+        """Keep a sentence as a value of a group. Raises UsageError where it lies outside of the group."""
+        cluster = self.find(cluster_id)
+        moment = self._notebook.now()
+        identity = self._notebook.new_id(ID_PREFIX, moment)
+        return self._admit(identity, text, cluster.axis, cluster.id, cluster.members, moment, self._notebook.workspace)
+
+    def admit_import(self, data: Mapping[str, Any], workspace: str | None = None) -> bool:
+        """Keep a value of an export, unless it is here already; returns whether it is new.
+
+        Its members must be here, and it must lie among them. Raises UsageError with what is wrong; nothing is written
+        then. `workspace` is where it belongs, None: where its line says.
+        """
+        try:
+            identity, cluster_id = (self._notebook.safe_field(str(data[name]), ID_LENGTH) for name in _IDS)
+            members = [self._notebook.safe_field(str(member), ID_LENGTH) for member in data["member_ids"]]
+            moment = read_time(data["created_at"])
+            placed = str(data["workspace"]) if workspace is None else workspace
+            axis, text = parse_choice(Axis, data["axis"], "axis"), data["content"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"a value needs {', '.join(VALUE_FIELDS)}: {error!r}") from error
+        if self.is_value(identity):
+            return False
+        self._admit(identity, text, axis, cluster_id, members, moment, placed)
+        return True
+
+    def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[Proposal]:
+        """A sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
+        clusters = (
+            [self.find(cluster_id)]
+            if cluster_id
+            else [cluster for grouping in self.groupings(axis) for cluster in grouping.clusters]
+        )
+        return [self._proposed(cluster) for cluster in clusters]
+
+    def listed(self, axis: str | None = None) -> list[Value]:
+        """All values in sight, newest first."""
+        wanted = {str(one) for one in _axes(axis)}
+        ids = self._store.bundle_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
+        values = [self._value(bundle) for bundle in self._store.bundles(ids).values()]
+        return sorted((value for value in values if value.axis in wanted), key=lambda value: (-value.created, value.id))
+
+    def get(self, identity: str) -> Value:
+        """One value by its id. Raises UsageError with near ids."""
+        bundle = self._store.bundle(Kind.VALUE, identity)
+        if bundle is None:
+            raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
+        return self._value(bundle)
+
+    def _value(self, bundle: Bundle) -> Value:
+        return value_of(self._notebook.shown(bundle), self._notebook.safe(self._store.text(bundle.id)))
+
+    def forget(self, identity: str) -> Value:
+        """Delete a value and return it. Raises UsageError."""
+        value = self.get(identity)
+        with self._store.write() as writer:
+            writer.remove(Kind.VALUE, [identity])
+        return value
+
+    def _space(self, axis: str) -> Space:
+        """The space of an axis, kept until the store changes."""
+        revision = self._store.revision
+        kept = self._spaces.get(axis)
+        if kept is None or kept[0] != revision:
+            kept = self._spaces[axis] = (revision, make_space(self._store, axis, self._embedder))
+        return kept[1]
+
+    def _grouped(self, axis: str) -> Grouping:
+        label = self._embedder.id if self._embedder is not None else WORDS_LABEL
+        count = len(entries_of(self._store, axis, TEXT_TOKENS))
+        if count < LEAST_ENTRIES:
+            reason = f"not enough structure: {count} experiences on the axis {axis}, {LEAST_ENTRIES} are needed"
+            return Grouping(axis, label, count, (), reason)
+        space = self._space(axis)
+        groups = [_by_centrality(space, positions) for positions in group(space.vectors)]
+        before = self._remembered(axis)
+        clusters = named(axis, groups, before.clusters if before is not None else ())
+        reason = "" if clusters else f"not enough structure: no group among {count} experiences on the axis {axis}"
+        grouping = Grouping(axis, label, count, tuple(clusters), reason)
+        if before != grouping:
+            with self._store.write() as writer:
+                writer.set_meta(self._meta_key(axis), json.dumps(asdict(grouping)))
+        return grouping
+
+    def _meta_key(self, axis: str) -> str:
+        return f"clusters:{self._notebook.workspace}:{axis}"
+
+    def _remembered(self, axis: str) -> Grouping | None:
+        noted = self._store.meta(self._meta_key(axis))
+        if not noted:
+            return None
+        data = json.loads(noted)
+        rows = [Cluster(row["id"], row["axis"], tuple(row["members"])) for row in data.pop("clusters")]
+        return Grouping(**data, clusters=tuple(rows))
+
+    def _clean(self, text: str) -> str:
+        return " ".join(self._notebook.text_of("the value", text, VALUE_LENGTH).split())
+
+    def _measured(
+        self, texts: Sequence[str], axis: str, ids: Sequence[str]
+    ) -> tuple[list[Validation], list[Entry], str]:
+        """Measure texts against the members that still exist; returns these and the label of the space too.
+
+        Raises UsageError for too few members.
+        """
+        space = self._space(axis)
+        _, entries = space.select(ids)
+        if len(entries) < FEWEST_MEMBERS:
+            raise UsageError(
+                f"{len(entries)} of {len(ids)} members are here: a value rests on at least {FEWEST_MEMBERS} experiences"
+            )
+        near = entries[:MOST_MEASURED]
+        weights = [entry.weight for entry in near]
+        statements = space.embed([entry.statement for entry in near])
+        validations = [validate(vector, statements, weights) for vector in space.embed(texts)]
+        return validations, entries, space.label
+
+    def _admit(
+        self, identity: str, text: str, axis: str, cluster_id: str, ids: Sequence[str], moment: float, workspace: str
+    ) -> Value:
+        """The one way into the store: measured against its members, refused outside of them."""
+        cleaned = self._clean(text)
+        (measured,), entries, label = self._measured([cleaned], axis, ids)
+        if not measured.is_inside:
+            raise UsageError(
+                f"the text is too far from its group {cluster_id}: distance {measured.distance:.3f}, at most "
+                f"{measured.threshold:.3f} (mean {measured.mean:.3f} + half of {measured.deviation:.3f}); "
+                "`satchel values show` shows what the members say"
+            )
+        value = Value(
+            id=identity,
+            text=cleaned,
+            axis=str(axis),
+            cluster_id=cluster_id,
+            cluster_size=len(entries),
+            similarity_to_centroid=round(measured.similarity, 4),
+            member_ids=tuple(entry.id for entry in entries),
+            domains=counted([str(entry.fields.get("domain", "")) for entry in entries]),
+            strategies=counted([str(entry.fields.get("strategy", "")) for entry in entries]),
+            label=label,
+            workspace=workspace,
+            created=moment,
+        )
+        with self._store.write() as writer:
+            writer.put([value_bundle(value)])
+        return value
+
+    def _proposed(self, cluster: Cluster) -> Proposal:
+        _, entries = self._space(cluster.axis).select(cluster.members)
+        lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
+        if not lessons or len(entries) < FEWEST_MEMBERS:
+            return Proposal(cluster, "", "", None)
+        texts = [self._clean(lesson[:VALUE_LENGTH]) for _, lesson in lessons]
+        validations = self._measured(texts, cluster.axis, cluster.members)[0]
+        inside = [place for place, validation in enumerate(validations) if validation.is_inside]
+        best = inside[0] if inside else 0
+        return Proposal(cluster, texts[best], lessons[best][0], validations[best])
+
+
+def _axes(axis: str | None) -> Iterable[str]:
+    return (parse_choice(Axis, axis, "axis"),) if axis else tuple(Axis)
+
+
+def _by_centrality(space: Space, positions: Sequence[int]) -> list[str]:
+    entries = [space.entries[place] for place in positions]
+    vectors = space.vectors[list(positions)]
+    nearness = vectors @ centre(vectors, [entry.weight for entry in entries])
+    order = sorted(range(len(entries)), key=lambda place: (-float(nearness[place]), entries[place].id))
+    return [entries[place].id for place in order]

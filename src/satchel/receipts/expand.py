@@ -1,0 +1,383 @@
+"""The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
+
+Where no copy of that revision is left, nothing is shown, and a note says where the definition is now. A document id is
+expanded as if its handle had been given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from satchel.assemble.render import RenderRequest, render
+from satchel.errors import GitError, UsageError
+from satchel.receipts.handles import HandleTarget
+from satchel.safety.keys import handle as make_handle
+from satchel.safety.keys import nonce
+from satchel.safety.redact import redact
+from satchel.safety.sanitize import clean_field, clean_text
+from satchel.sources.change import blob, earlier_blobs
+from satchel.sources.outline import outline_file
+from satchel.store.records import Bundle
+from satchel.system import files
+from satchel.system.git import find_repository
+from satchel.tokens import TokenCounter
+from satchel.types import Context, ContextItem, Cut, Detail, Failure, Format, Kind, Location, Omission, Piece, Usage
+
+if TYPE_CHECKING:
+    from satchel.open_root import OpenRoot
+
+EARLIER_COMMITS = 50
+"""Versions of a file that are compared in git, newest first: a recent answer came from a recent commit."""
+
+HANDLE_CHARACTERS = 8
+
+_LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
+_TWIN = re.compile(r"~(\d{1,4})$")
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """The item behind one handle, with the lines of its file."""
+
+    target: HandleTarget
+    item: ContextItem
+    lines: tuple[str, ...] = ()
+
+
+def check_handles(handles: Sequence[str]) -> list[str]:
+    """Handles in lower case, each once. Raises UsageError for what cannot be one."""
+    if not handles:
+        raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
+    asked = list(dict.fromkeys(handle.strip().lower() for handle in handles))
+    for handle in asked:
+        if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
+            raise UsageError(
+                f"{clean_field(handle)!r} is no handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`"
+            )
+    return asked
+
+
+def expand(
+    targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
+) -> tuple[Context, list[HandleTarget]]:
+    """The whole of what these handles stand for, inside the budget, and the new handles of this answer.
+
+    An item that is too long is cut at a line, and the rest gets a handle of its own; one that does not fit at all is in
+    the overflow.
+    """
+    expanded: list[Expanded] = []
+    failures: list[Failure] = []
+    fresh: list[HandleTarget] = []
+    for row in _uncovered(targets):
+        result, following = _record(row, root) if not row.path else _file(row, root)
+        fresh += following
+        if isinstance(result, Failure):
+            failures.append(result)
+        else:
+            expanded.append(result)
+    return _packed(expanded, tuple(failures), counter, max_tokens, layout, root.key), fresh
+
+
+def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
+    """The handles without those whose lines belong to another one of them."""
+    kept: list[HandleTarget] = []
+    for row in sorted(targets, key=_width, reverse=True):
+        if not any(_covers(wider, row) for wider in kept):
+            kept.append(row)
+    return [row for row in targets if row in kept]
+
+
+def _width(row: HandleTarget) -> float:
+    return row.ranges[0][1] - row.ranges[0][0] if row.ranges else math.inf
+
+
+def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
+    if (wide.kind, wide.path, wide.content_hash) != (narrow.kind, narrow.path, narrow.content_hash) or not wide.path:
+        return False
+    if not wide.ranges or not narrow.ranges:
+        return not wide.ranges
+    return wide.ranges[0][0] <= narrow.ranges[0][0] and narrow.ranges[0][1] <= wide.ranges[0][1]
+
+
+def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+    """A record by its id; records never change, they are only forgotten."""
+    store = root.store_of(row.kind)
+    key = row.id.partition(":")[2]
+    bundle = store.bundle(row.kind, key) or store.bundle(row.kind, key.partition("::")[0])
+    if bundle is None:
+        return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more"), []
+    body = _presentable(store.text(bundle.id), root.settings.redact_allow)
+    item = ContextItem(
+        id=row.id,
+        source=row.kind.value,
+        title=clean_field(bundle.title),
+        content=body,
+        relevance=1.0,
+        metadata={"id": key, "timestamp": bundle.created, **_commit_fields(row, bundle.fields)},
+        pieces=(Piece(0, 0, "", body),),
+        handle=row.handle,
+        nonce=nonce(root.key, row.id, body),
+    )
+    return Expanded(row, item), []
+
+
+def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
+    shown = dict(fields) if isinstance(fields, dict) else {}
+    if row.kind is Kind.COMMIT:
+        shown |= {"sha": row.id.partition(":")[2], "files_changed": shown.pop("files", [])}
+    return shown
+
+
+def _file(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+    text, origin = _same_revision(row, root)
+    if text is None:
+        return _changed(row, root)
+    lines = tuple(text.split("\n"))
+    start, end = row.ranges[0] if row.ranges else (1, _last_line(lines))
+    end = min(end, len(lines))
+    metadata = {"file_path": row.path, "start_line": start, "end_line": end}
+    if origin:
+        metadata["origin"] = origin
+    item = ContextItem(
+        id=f"{row.kind}:{row.path}",
+        source=row.kind.value,
+        title=row.path,
+        content="",
+        relevance=1.0,
+        metadata=metadata,
+        location=Location(row.path, start, end, row.content_hash),
+        handle=row.handle,
+    )
+    return Expanded(row, item, lines), []
+
+
+def _last_line(lines: Sequence[str]) -> int:
+    """The number of the last line, without the empty one behind the last line end."""
+    return len(lines) - 1 if len(lines) > 1 and not lines[-1] else len(lines)
+
+
+def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
+    """The text of the file as it was when the handle was given, and where it comes from if not from the disk."""
+    with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
+        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
+        if files.content_hash(raw, root.key) == row.content_hash:
+            return _decoded(raw, root.settings.redact_allow), ""
+    earlier = _from_git(row, root)
+    if earlier is not None:
+        return _decoded(earlier, root.settings.redact_allow), "git"
+    bundle = root.store_of(row.kind).bundle(row.kind, row.path)
+    if bundle is not None and bundle.content_hash == row.content_hash:
+        return _presentable(root.store_of(row.kind).text(bundle.id), root.settings.redact_allow), "index"
+    return None, ""
+
+
+def _from_git(row: HandleTarget, root: OpenRoot) -> bytes | None:
+    repository = find_repository(root.places.root)
+    if repository is None:
+        return None
+    try:
+        prefix = root.places.root.resolve().relative_to(repository.work_tree.resolve())
+        for identity in earlier_blobs(repository, (prefix / row.path).as_posix(), EARLIER_COMMITS):
+            raw = blob(repository, identity, root.settings.index_max_file_bytes)
+            if raw is not None and files.content_hash(raw, root.key) == row.content_hash:
+                return raw
+    except (GitError, ValueError):  # no commit yet, an unreadable history, or a root that is not below the work tree
+        return None
+    return None
+
+
+def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
+    decoded = files.decode(raw)
+    return _presentable(decoded[0], allow) if decoded is not None else None
+
+
+def _presentable(text: str, allow: Sequence[str]) -> str:
+    """Text from outside, cleaned and redacted as before it is indexed."""
+    return redact(clean_text(text)[0], allow=allow)[0]
+
+
+def _changed(row: HandleTarget, root: OpenRoot) -> tuple[Failure, list[HandleTarget]]:
+    """A note on where the lines are now, with a handle for them."""
+    old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
+    message = f"{row.handle}: {old} has changed and no copy of it is left"
+    fresh = _new_place(row, root)
+    if fresh is None:
+        return Failure("expand", message, "ask the question again"), []
+    start, end = fresh.ranges[0]
+    where = f"{row.name} is now at {fresh.path}:{start}-{end}" if row.name else f"it now has lines {start}-{end}"
+    return Failure("expand", f"{message}; {where}", f"`satchel expand {fresh.handle}` shows it"), [fresh]
+
+
+def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
+    try:
+        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
+    except files.Skipped:
+        return None
+    text = _decoded(raw, root.settings.redact_allow)
+    if text is None:
+        return None
+    lines = text.split("\n")
+    place: Range | None = (1, _last_line(lines))
+    if row.name:
+        parts = outline_file(row.path, text)[1].parts
+        place = next((_written(lines, part.start, part.end) for part in parts if part.name == row.name), None)
+    if place is None:
+        return None
+    content_hash = files.content_hash(raw, root.key)
+    return replace(row, handle=make_handle(row.id, content_hash, (place,)), content_hash=content_hash, ranges=(place,))
+
+
+def _written(lines: Sequence[str], start: int, end: int) -> Range:
+    """The lines without blank ones at the end."""
+    while end > start and not lines[end - 1].strip():
+        end -= 1
+    return start, end
+
+
+def _packed(
+    expanded: Sequence[Expanded],
+    failures: tuple[Failure, ...],
+    counter: TokenCounter,
+    max_tokens: int,
+    layout: Format,
+    key: bytes,
+) -> Context:
+    rendering = RenderRequest(failures=failures, overview=False)
+    items: list[ContextItem] = []
+    overflow: list[Omission] = []
+
+    def tokens(more: Sequence[ContextItem]) -> int:
+        return counter.count(render(rendering, [*items, *more], format=layout))
+
+    whole = [_shown(row, row.item.location.end_line if row.item.location is not None else 0, key) for row in expanded]
+    needed = counter.count(render(rendering, whole, format=layout)) if whole else 0
+    for row, complete in zip(expanded, whole, strict=True):
+        item = complete if tokens([complete]) <= max_tokens else _shortened(row, tokens, max_tokens, key)
+        if item is None:
+            overflow.append(_left_out(row, needed))
+        else:
+            items.append(item)
+    text = render(rendering, items, format=layout) if items else ""
+    return Context(
+        query="",
+        text=text,
+        format=layout,
+        items=tuple(items),
+        usage=Usage(max_tokens, counter.count(text), counter.name, counter.exact),
+        overflow=tuple(overflow),
+        sources_used={kind: sum(i.source == kind for i in items) for kind in dict.fromkeys(i.source for i in items)},
+        failures=failures,
+    )
+
+
+def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
+    """The item up to this line, with a handle for the rest."""
+    item, location = row.item, row.item.location
+    if location is None:
+        return item
+    start, last = location.start_line, location.end_line
+    text = "\n".join(row.lines[start - 1 : end])
+    name = row.target.name
+    detail = Detail.FULL if end == last else Detail.WINDOW
+    return replace(
+        item,
+        content=text,
+        detail=detail,
+        location=replace(location, end_line=end),
+        spans=((start, end),),
+        pieces=(Piece(start, end, name, text, detail),),
+        cuts=() if end == last else (_rest(row.target, end + 1, last),),
+        nonce=nonce(key, item.id, text),
+    )
+
+
+def _rest(target: HandleTarget, start: int, end: int) -> Cut:
+    name = f"{target.kind}:{target.path}::{target.name}"
+    return Cut(make_handle(name, target.content_hash, ((start, end),)), start, end, target.name)
+
+
+def _shortened(
+    row: Expanded, tokens: Callable[[Sequence[ContextItem]], int], max_tokens: int, key: bytes
+) -> ContextItem | None:
+    """As many whole lines from the beginning as fit, None if not even one does; a record is not cut."""
+    location = row.item.location
+    if location is None:
+        return None
+    fits, over = location.start_line - 1, location.end_line
+    while over - fits > 1:
+        middle = (fits + over) // 2
+        if tokens([_shown(row, middle, key)]) <= max_tokens:
+            fits = middle
+        else:
+            over = middle
+    return _shown(row, fits, key) if fits >= location.start_line else None
+
+
+def _left_out(row: Expanded, needed: int) -> Omission:
+    """What not even its first line fits of; with `needed` tokens everything that was asked for is whole."""
+    location = row.item.location
+    return Omission(
+        id=row.item.id,
+        source=row.item.source,
+        title=row.item.title,
+        relevance=row.item.relevance,
+        reason="budget",
+        budget=needed,
+        path=location.path if location is not None else "",
+        start=location.start_line if location is not None else 0,
+        end=location.end_line if location is not None else 0,
+        handle=row.target.handle,
+        content_hash=row.target.content_hash,
+    )
+
+
+def document_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
+    """A handle for a document by its id, None for an id that no store has.
+
+    Only indexed and remembered documents have an id, so none leads to a file that is left out or outside the root.
+    """
+    name, _, key = identity.partition(":")
+    if name not in set(Kind) or not key:
+        return None
+    kind = Kind(name)
+    bundle, ranges = _bundle(root, kind, key)
+    if bundle is None:
+        return None
+    path = bundle.key if bundle.content_hash else ""
+    part = key.partition("::")[2] if path else ""
+    handle = make_handle(identity, bundle.content_hash, ranges)
+    return HandleTarget(handle, kind, identity, path, part, bundle.content_hash, ranges)
+
+
+def _bundle(root: OpenRoot, kind: Kind, key: str) -> tuple[Bundle | None, tuple[Range, ...]]:
+    """The bundle of a document, and its lines if it is a part of that bundle."""
+    store = root.store_of(kind)
+    bundle = store.bundle(kind, key)
+    if bundle is not None:
+        return bundle, ()
+    lines = _LINES.search(key)
+    if lines is not None:
+        start, end = int(lines[1]), int(lines[2])
+        is_range = 1 <= start <= end
+        return (store.bundle(kind, key[: lines.start()]) if is_range else None), ((start, end),)
+    path, separator, part = key.partition("::")
+    bundle = store.bundle(kind, path) if separator else None
+    if bundle is None or not bundle.content_hash:
+        return bundle, ()
+    place = _definition(path, store.text(bundle.id), part)
+    return (bundle, (place,)) if place is not None else (None, ())
+
+
+def _definition(path: str, text: str, name: str) -> Range | None:
+    """The lines of a definition; `~2` behind the name means the second one of that name."""
+    twin = _TWIN.search(name)
+    plain, number = (name[: twin.start()], int(twin[1])) if twin is not None else (name, 1)
+    named = [part for part in outline_file(path, text)[1].parts if part.name == plain]
+    return (named[number - 1].start, named[number - 1].end) if 1 <= number <= len(named) else None

@@ -1,0 +1,139 @@
+"""The handles of recent answers, and what each of them stands for.
+
+A handle is a hash and says nothing about what it names; one file for each root does, with one line of JSON a handle,
+the newest last. The file has no text: ids, paths, line numbers and keyed hashes only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from satchel.system import files, state_files, telemetry
+from satchel.types import Context, ContextItem, Kind, Omission, ShownBefore
+
+MOST_BYTES = 4_000_000
+"""Above this size the older half is dropped. That is the handles of about 300 answers, read in some 10 ms."""
+
+KEPT_BYTES = MOST_BYTES // 2
+
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class HandleTarget:
+    """What one handle stands for: lines of a file as it was, the whole file (no `ranges`), or a record (no `path`).
+
+    `name` is the qualified name of the definition that the lines belong to, empty if there is none.
+    """
+
+    handle: str
+    kind: Kind
+    id: str
+    path: str = ""
+    name: str = ""
+    content_hash: str = ""
+    ranges: tuple[Range, ...] = ()
+
+
+def handles_of(context: Context) -> list[HandleTarget]:
+    """Every handle of a context: of its items, of what they show in part, and of what was left out."""
+    rows = []
+    for item in context.items:
+        kind = Kind(item.source)
+        path, content_hash = (item.location.path, item.location.content_hash) if item.location is not None else ("", "")
+        rows.append(HandleTarget(item.handle, kind, item.id, path, "", content_hash))
+        if path:
+            rows += [
+                HandleTarget(
+                    cut.handle, kind, f"{item.id}::{cut.name}", path, cut.name, content_hash, ((cut.start, cut.end),)
+                )
+                for cut in item.cuts
+            ]
+    return [row for row in [*rows, *map(_left_out, context.overflow)] if row.handle]
+
+
+def _left_out(row: Omission) -> HandleTarget:
+    ranges = ((row.start, row.end),) if row.start else ()
+    name = row.title if row.path and row.title != row.path else ""
+    return HandleTarget(row.handle, Kind(row.source), row.id, row.path, name, row.content_hash, ranges)
+
+
+def reference_handles(context: Context) -> list[HandleTarget]:
+    """The handles of the references to what a session has already: lines of a file, or a record."""
+    return [
+        HandleTarget(
+            one.handle, Kind(one.source), one.id, one.path, "", one.content_hash, ((one.spans[0][0], one.spans[-1][1]),)
+        )
+        if one.spans
+        else HandleTarget(one.handle, Kind(one.source), one.id)
+        for one in context.shown_before
+        if one.handle and one.source != Kind.CONTEXT  # those of instruction files lead to the files
+    ]
+
+
+def with_guide_handles(
+    context: Context, paths: Mapping[str, str], root: Path, key: bytes, limit: int
+) -> tuple[Context, list[HandleTarget]]:
+    """The context with a handle only for what can be read again, and all its handles.
+
+    `paths` names the file of each guide by the id of its item. The situation itself, records of registered keys and
+    files that cannot be read any more lose their handles.
+    """
+    rows: list[HandleTarget] = []
+    named: list[ContextItem | Omission | ShownBefore] = [*context.items, *context.overflow, *context.shown_before]
+    for row in named:
+        if row.source == Kind.CONTEXT and row.id in paths:
+            with contextlib.suppress(files.Skipped):
+                raw = files.read_bytes(root, paths[row.id], limit=limit).raw
+                rows.append(
+                    HandleTarget(row.handle, Kind.CONTEXT, row.id, paths[row.id], "", files.content_hash(raw, key))
+                )
+    readable = {target.id for target in rows}
+
+    def without_handle(source: str, identity: str) -> bool:
+        return source == Kind.CONTEXT and identity not in readable
+
+    items = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.items)
+    overflow = tuple(replace(one, handle="") if without_handle(one.source, one.id) else one for one in context.overflow)
+    stored = replace(
+        context,
+        items=tuple(one for one in items if one.source != Kind.CONTEXT),
+        overflow=tuple(one for one in overflow if one.source != Kind.CONTEXT),
+    )
+    return replace(context, items=items, overflow=overflow), [*rows, *handles_of(stored)]
+
+
+class HandleLedger:
+    """The file of one root. Several processes may write and read it at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def record(self, rows: Sequence[HandleTarget]) -> None:
+        """Remember these handles. Nothing fails where the folder cannot be written: the log says so."""
+        if not rows:
+            return
+        lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
+        try:
+            state_files.append(self._path, lines.encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
+        except OSError as error:
+            telemetry.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
+
+    def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
+        """The last row of each of these handles; unknown ones are left out."""
+        wanted = set(handles)
+        return {row.handle: row for row in self._rows() if row.handle in wanted}
+
+    def _rows(self) -> Iterator[HandleTarget]:
+        """All rows, oldest first, without a line that a crash cut in two."""
+        for line in (state_files.read(self._path) or b"").split(b"\n"):
+            with contextlib.suppress(ValueError, TypeError):
+                handle, kind, identity, path, name, content_hash, ranges = json.loads(line)
+                spans = tuple((int(start), int(end)) for start, end in ranges)
+                yield HandleTarget(handle, Kind(kind), identity, path, name, content_hash, spans)

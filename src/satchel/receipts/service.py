@@ -1,0 +1,335 @@
+"""Answers to requests, and what is kept of them: handles, ledgers of sessions, ranks and replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from satchel.assemble.gather import Workbench, kind_search
+from satchel.assemble.pipeline import assemble
+from satchel.assemble.request import (
+    AssembleRequest,
+    check_budget,
+    check_file_weights,
+    check_score,
+    check_session,
+    make_request,
+    parse_format,
+    parse_kinds,
+    start_of_day,
+)
+from satchel.assemble.thresholds import admitted
+from satchel.errors import UsageError
+from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
+from satchel.receipts.replay import settings_mark
+from satchel.safety import sanitize
+from satchel.safety.sanitize import clean_field
+from satchel.search.filters import parse_filters
+from satchel.search.query import analyse
+from satchel.search.retrievers import parse_strategies, silent
+from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
+from satchel.system import telemetry
+from satchel.system.git import find_repository
+from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
+
+if TYPE_CHECKING:
+    from satchel.assemble.pins import Pin
+    from satchel.open_root import OpenRoot
+    from satchel.receipts.session import Account
+    from satchel.receipts.session_file import SessionFile
+    from satchel.receipts.why import Standing
+    from satchel.sources.change import Change
+    from satchel.store.protocol import Store
+
+SESSIONS = "sessions"
+"""The folder of the session ledgers, below the state folder."""
+
+NAMED = 5
+"""Files named in a note; the others are a number."""
+
+
+def check_question(question: str) -> None:
+    """Raise UsageError for a question without a word."""
+    if not question.strip():
+        raise UsageError("the question is empty: say what you look for, as in 'where are retries handled?'")
+
+
+class ReceiptService:
+    """Answers of one opened root."""
+
+    def __init__(self, root: OpenRoot) -> None:
+        self._root = root
+        self.handles = HandleLedger(root.places.state / "handles" / f"{root.places.index.name}.jsonl")
+
+    def search(
+        self,
+        question: str,
+        *,
+        types: Iterable[str] = (),
+        limit: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        searches: Iterable[str] = (),
+        now: float | None = None,
+        min_score: float | None = None,
+        refresh: bool = True,
+    ) -> list[Hit]:
+        """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
+
+        `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
+        `searches` are the ways of searching that take part (names: `satchel.search.retrievers`). Without a
+        `min_score` what hardly matches is left out.
+        """
+        check_question(question)
+        kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        if limit < 1:
+            raise UsageError(f"limit is {limit}: give at least 1", "limit")
+        root, allow = self._root, self._root.settings.redact_allow
+        if refresh:
+            root.refresh()
+        query = analyse(sanitize.text(question, allow))
+        most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
+        signals = check_file_weights(root.settings.search_weights.items())
+
+        def hits(store: Store) -> list[Hit]:
+            with root.memory_snapshot() as memory:
+                bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
+                available = bench.kinds()
+                asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                ask = kind_search(
+                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                )
+                best = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
+                return [sanitize.hit(hit, allow) for hit in best]
+
+        return root.read(hits)
+
+    def request(self, question: str, **options: Any) -> AssembleRequest:
+        """A checked request from the settings and these options, named as in `assemble`.
+
+        With a `change` the question may be empty: then the change itself is the question.
+        """
+        change = options.get("change")
+        if change is not None and not question.strip():
+            question = _question_of(change)
+        check_question(question)
+        settings = self._root.settings
+        return make_request(sanitize.text(question, settings.redact_allow), settings, options)
+
+    def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
+        account = self._account_of(request)
+        with self.traced(request.limit) as tell:
+            context = self._assembled(request, notes, account)
+            tell(context)
+        return self.keep(context, account, request.session, handles_of(context))
+
+    def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
+        """`answer` without a trace: its handles lead nowhere. For questions that are asked only to learn something."""
+        account = self._account_of(request, is_kept=False)
+        return with_account(self._assembled(request, notes, account), account, ())
+
+    def deliver(self, request: AssembleRequest, context: Context) -> Context:
+        """Keep handles and session of an answer of `unrecorded` that is sent after all, as `answer` does at once."""
+        return self.keep(context, self._account_of(request), request.session, handles_of(context))
+
+    def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
+        """The answer, with a mark of the settings that shaped it."""
+        context = self._root.with_bench(partial(assemble, request), notes, account)
+        return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
+
+    def traced(self, limit: int | None = None) -> AbstractContextManager[Callable[[Context], None]]:
+        """A telemetry span around an answer; it gives the function that adds the answer to the span."""
+        content = self._root.settings.telemetry_content
+        return telemetry.retrieval(self._root.places.index.name, content=content, limit=limit)
+
+    def keep(self, context: Context, account: Account | None, session: str, handles: Sequence[HandleTarget]) -> Context:
+        """Remember the handles of an answer and what it showed its session; returns it with what went wrong there."""
+        self.handles.record([*handles, *reference_handles(context)])
+        return with_account(context, account, self._note_shown(session, account, context.items))
+
+    def _account_of(self, request: AssembleRequest, *, is_kept: bool = True) -> Account | None:
+        return self.account(
+            request.session, request.ledger, pins=request.pins, is_kept=is_kept, shows_lines=request.show_code
+        )
+
+    def account(
+        self,
+        session: str,
+        state: str = "",
+        *,
+        pins: Sequence[Pin] = (),
+        is_kept: bool = True,
+        shows_lines: bool = True,
+    ) -> Account | None:
+        """What a session has received, or had in a former `state` of its ledger; None without a session."""
+        if not session:
+            return None
+        from satchel.receipts.session import Account
+        from satchel.receipts.session_file import read_ledger
+
+        ledger, failures = read_ledger(self.session_file(session), state, is_kept=is_kept)
+        shown = sanitize.line(session, len(session) + 1, self._root.settings.redact_allow)
+        return Account(shown, self._root.key, ledger, failures, tuple(pins), shows_lines)
+
+    def _note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
+        """Add what an answer showed to the ledger of its session; returns what went wrong."""
+        if account is None or not items:
+            return []
+        from satchel.receipts.session_file import add_rows
+
+        keep_days = self._root.settings.session_keep_days
+        failure = add_rows(self.session_file(session), account.ledger, account.rows(items), keep_days)
+        return [] if failure is None or account.failures else [failure]
+
+    def session_file(self, session: str) -> SessionFile:
+        """The ledger of a session in this root; its id is checked already."""
+        from satchel.receipts.session_file import SessionFile
+
+        return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
+
+    def forget_session(self, session: str) -> bool:
+        """Forget what a session has received, because its host cleared or compacted its context.
+
+        Returns whether there was anything to forget. Raises UsageError for an impossible id.
+        """
+        checked = check_session(session)
+        return bool(checked) and self.session_file(checked).forget()
+
+    def expand(
+        self,
+        handles: Sequence[str],
+        *,
+        max_tokens: int | None = None,
+        format: str | None = None,  # noqa: A002 - the name of the option
+        tokenizer: str | None = None,
+        session: str = "",
+    ) -> Context:
+        """The whole of what these handles stand for, from the revision that the answer came from.
+
+        A `session` gets it even if it has it already, and is not sent it again afterwards. What changed since and is
+        left nowhere becomes a failure that says where it is now. Raises UsageError for a handle that was not given
+        lately, or by another root.
+        """
+        from satchel.receipts.expand import check_handles, expand
+        from satchel.tokens import counter
+
+        settings = self._root.settings
+        asked = check_handles(handles)
+        rows = self.handles.find(asked)
+        unknown = [handle for handle in asked if handle not in rows]
+        if unknown:
+            raise UsageError(
+                f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
+                "and use the handles of that answer"
+            )
+        context, fresh = expand(
+            [rows[handle] for handle in asked],
+            self._root,
+            counter=counter(tokenizer or settings.budget_tokenizer),
+            max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
+            layout=parse_format(format or settings.context_format),
+        )
+        self.handles.record([*fresh, *handles_of(context)])
+        account = self.account(check_session(session))
+        failures = account.failures if account is not None else ()
+        return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
+
+    def document(self, identity: str, **options: Any) -> Context:
+        """The whole of a document by its id: a file, a part of one, or a record. Options as in `expand`.
+
+        Raises UsageError for an id that nothing indexed or remembered here has.
+        """
+        from satchel.receipts.expand import document_handle
+
+        row = document_handle(identity, self._root)
+        if row is None:
+            raise UsageError(f"there is no document {clean_field(identity)!r} here: `satchel search` shows ids")
+        self.handles.record([row])
+        return self.expand([row.handle], **options)
+
+    def why(self, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
+        """How a path, a symbol or a document id stands for a question: its rank, its signals, and why it is in or out.
+
+        Several where the name is not unique, best first. Options are those of `assemble`. Raises UsageError for a
+        name that is nowhere.
+        """
+        from satchel.receipts.why import why
+
+        request = self.request(question, **options)
+        notes = self._root.refresh() if refresh else []
+        ask = partial(self.unrecorded, notes=notes)
+        return self._root.read(lambda store: why(target, request, store, self._root.store_of, ask, self._root.embedder))
+
+    def about_change(
+        self, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
+    ) -> tuple[AssembleRequest, list[Failure]]:
+        """The request about the change that is under way, and the notes of its answer.
+
+        Where nobody asked anything (`is_asked` false), the change itself is the question. Raises UsageError as
+        `change`, and where there is neither a question nor a change.
+        """
+        change = self.change(revision, staged=staged)
+        if not change.files and not is_asked:
+            since = f"since {revision}" if change.base else "yet"
+            unseen = f" ({len(change.untracked)} untracked files aside)" if change.untracked else ""
+            raise UsageError(
+                f"nothing changed in the {change.target} {since}{unseen}: name another revision, or ask a question"
+            )
+        query = request.query if is_asked else _question_of(change)
+        return replace(request, query=query, change=change), change_notes(change)
+
+    def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
+        """What differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
+
+        Raises UsageError outside a git repository and for a revision that does not exist.
+        """
+        from satchel.sources.change import ChangeOptions, read_change
+
+        root, settings = self._root.places.root, self._root.settings
+
+        def changed(store: Store) -> Change:
+            repository = find_repository(root)
+            if repository is None:
+                raise UsageError(f"{root} is in no git repository: there is nothing to compare it with")
+            prefix = root.resolve().relative_to(repository.work_tree.resolve()).as_posix()
+            indexed = frozenset(store.stamps(Kind.CODE)) | frozenset(store.stamps(Kind.DOC))
+            below = "" if prefix == "." else f"{prefix}/"
+            options = ChangeOptions(root, below, indexed, settings.index_max_file_bytes, settings.redact_allow)
+            return read_change(repository, options, revision, staged=staged)
+
+        return self._root.read(changed)
+
+
+def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:
+    """The answer with the state of its session, and with what went wrong with the ledger of it."""
+    if account is None:
+        return context
+    return replace(context, failures=(*context.failures, *failures), meta={**context.meta, **account.meta})
+
+
+def _question_of(change: Change) -> str:
+    """The question of a change that comes without one: its definitions by name, else its files."""
+    names = [f"`{name}`" for name in change.names]
+    return " ".join(names or [file.path for file in change.files]) or f"no change in the {change.target}"
+
+
+def change_notes(change: Change) -> list[Failure]:
+    """What an answer about a change does not cover."""
+    notes = []
+    if change.untracked:
+        hint = "`git add` makes them part of it"
+        notes.append(Failure("change", f"{_listed(change.untracked, 'untracked file')} not part of the change", hint))
+    if change.unread:
+        notes.append(
+            Failure("change", f"{_listed(change.unread, 'changed file')} not looked into", "they are not indexed")
+        )
+    return notes
+
+
+def _listed(paths: Sequence[str], noun: str) -> str:
+    shown = ", ".join(paths[:NAMED])
+    more = f" and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+    return f"{len(paths)} {noun}{'s' if len(paths) > 1 else ''} ({shown}{more}) {'are' if len(paths) > 1 else 'is'}"

@@ -1,0 +1,259 @@
+"""Explain the rank of one file, definition or record for a question, and what keeps it out of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from satchel.assemble.packer import BUDGET, LIMIT, VALUE
+from satchel.assemble.pipeline import is_wanted
+from satchel.assemble.request import AssembleRequest
+from satchel.assemble.thresholds import floor_of
+from satchel.embed.protocol import Embedder
+from satchel.errors import UsageError
+from satchel.safety.sanitize import clean_field
+from satchel.search.dense import Meaning, scores
+from satchel.search.query import Query, analyse
+from satchel.search.relations import definitions_named, files_named
+from satchel.search.resolve.code import Code
+from satchel.search.searcher import FileStanding, document_of, file_standing, search_kind
+from satchel.search.votes import Votes
+from satchel.store.protocol import Store
+from satchel.types import Context, ContextItem, Document, Hit, Kind, Signal
+
+MOST_TARGETS = 5
+"""Targets of the same name that are explained; a longer name selects one of them."""
+
+EVERYTHING = 1_000_000
+"""The number of windows to search: a low rank must be found, too."""
+
+CLOSE_NAMES = 3
+
+FILE_KINDS = (Kind.CODE, Kind.DOC)
+RECORD_KINDS = (Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.NOTE, Kind.CONVERSATION, Kind.CONTEXT)
+
+Ask = Callable[[AssembleRequest], Context]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The thing that a name means: a file (no `document`), one document of it, or a record (no path)."""
+
+    kind: Kind
+    id: str
+    path: str = ""
+    document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The rank of a target for a question.
+
+    `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if nothing of it
+    matches; `of` is the number of matches. `place` is the rank among all documents of the kind. If it is not shown,
+    `reason` says why, and `budget` is about the budget that would show it, 0 if none would.
+    """
+
+    id: str
+    kind: Kind
+    path: str
+    rank: int
+    of: int
+    place: int
+    documents: int
+    relevance: float
+    signals: tuple[Signal, ...]
+    shown: tuple[tuple[int, int], ...]
+    is_shown: bool
+    reason: str = ""
+    detail: str = ""
+    budget: int = 0
+
+
+def why(
+    target: str,
+    request: AssembleRequest,
+    store: Store,
+    store_of: Callable[[Kind], Store],
+    ask: Ask,
+    embedder: Embedder | None = None,
+) -> list[Standing]:
+    """The standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
+
+    `store` is the index in one published state, `ask` answers a request without keeping the answer.
+    """
+    query = analyse(request.query)
+    votes = Votes(query, store)
+    context = ask(request)
+    targets = resolve(target, store, store_of)
+    search = _Search(request, query, votes, Meaning(embedder, query.text) if embedder is not None else None)
+    rows = [search.standing(one, store_of(one.kind), context) for one in targets[:MOST_TARGETS]]
+    return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
+
+
+def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
+    """The targets of a path, the end of a path, a symbol or a document id. Raises UsageError if there is none."""
+    wanted = target.strip().removeprefix("./")
+    if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
+        return targets
+    raise UsageError(f"nothing here is called {clean_field(wanted)!r}{_near(wanted, store)}")
+
+
+def _by_path(wanted: str, store: Store) -> list[Target]:
+    kind, _, rest = wanted.partition(":")
+    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else wanted).partition("::")
+    path = path.partition("#")[0]
+    if symbol:
+        return []
+    return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
+
+
+def _by_symbol(wanted: str, store: Store) -> list[Target]:
+    """Definitions by their name, by the end of their qualified name, or by path and name."""
+    code = Code(store)
+    targets: dict[str, Target] = {}
+    for one in definitions_named(code, wanted):
+        document = document_of(code.bundle_of(one.row), code.part(one.row))
+        targets.setdefault(document.id, Target(document.kind, document.id, one.path, document))
+    return list(targets.values())
+
+
+def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
+    """A record by its id, with or without its kind; a commit also by the beginning of its hash."""
+    kind, _, key = wanted.partition(":")
+    for one in RECORD_KINDS:
+        name = key if kind == one.value else wanted
+        store = store_of(one)
+        bundle = store.bundle(one, name)
+        if bundle is None and one is Kind.COMMIT and len(name) >= 7:
+            matches = [sha for sha in store.keys(one) if sha.startswith(name.lower())]
+            bundle = store.bundle(one, matches[0]) if len(matches) == 1 else None
+        if bundle is not None:
+            return [Target(one, f"{one}:{bundle.key}")]
+    return []
+
+
+def _near(wanted: str, store: Store) -> str:
+    names: dict[str, str] = {}
+    for kind in FILE_KINDS:
+        for path in store.iterate_keys(kind):
+            names.setdefault(path.rpartition("/")[2], path)
+    close = get_close_matches(wanted.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
+    if close:
+        return f": did you mean {' or '.join(clean_field(names[name]) for name in close)}?"
+    return ": give a path below the root, the name of a function or class, or the hash of a commit"
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A question as every kind is asked it."""
+
+    request: AssembleRequest
+    query: Query
+    votes: Votes
+    meaning: Meaning | None
+
+    def standing(self, target: Target, store: Store, context: Context) -> Standing:
+        """The rank of a target, and why `context`, the answer to the question, does not show it."""
+        query, votes, weights = self.query, self.votes, self.request.file_weights
+        likeness = scores(store, target.kind, self.meaning)
+        hits = search_kind(
+            store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
+        ).hits
+        own = [hit for hit in hits if _is_of(hit, target)]
+        place = hits.index(own[0]) + 1 if own else 0
+        if target.path:
+            file = file_standing(query, store, target.kind, target.path, votes, likeness, weights)
+        else:
+            file = FileStanding(place, len(hits), 0.0, ())
+        shown = _shown(target, own[0] if own else None, context.items)
+        reason, detail, budget = "", "", 0
+        if shown is None:
+            reason, detail, budget = _reason(target, file.rank, self.request, hits, own, context)
+        return Standing(
+            id=target.id,
+            kind=target.kind,
+            path=target.path,
+            rank=file.rank,
+            of=file.of,
+            place=place,
+            documents=len(hits),
+            relevance=own[0].relevance if own else file.relevance,
+            signals=own[0].signals if own else file.signals,
+            shown=shown or (),
+            is_shown=shown is not None,
+            reason=reason,
+            detail=detail,
+            budget=budget,
+        )
+
+
+def _group(hit: Hit) -> str:
+    return hit.document.location.path if hit.document.location is not None else hit.document.id
+
+
+def _is_of(hit: Hit, target: Target) -> bool:
+    if target.document is not None:
+        return hit.document.id == target.document.id
+    return _group(hit) == (target.path or target.id) or hit.document.id.startswith(f"{target.id}::")
+
+
+def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
+    """The lines of a target that are shown, () for a record, None if nothing of it is shown."""
+    for item in items:
+        if not target.path and best is not None and best.document.id in (item.id, *item.origins):
+            return ()
+        if item.location is None or item.location.path != target.path or item.source != target.kind:
+            continue
+        if target.document is None or target.document.location is None:
+            return item.spans
+        first, last = target.document.location.start_line, target.document.location.end_line
+        spans = tuple((max(a, first), min(b, last)) for a, b in item.spans if a <= last and first <= b)
+        return spans or None
+    return None
+
+
+def _reason(
+    target: Target, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
+) -> tuple[str, str, int]:
+    """The first step of the pipeline that leaves a target out: its name, a sentence, and the budget that would help."""
+    kind = target.kind
+    if request.kinds and kind not in request.kinds:
+        return "filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for", 0
+    if not own:
+        return "no match", _no_match(rank, target), 0
+    if not is_wanted(own[0], request):
+        return "filter", "--path or --exclude leaves it out", 0
+    best = max(hit.relevance for hit in hits)
+    floor = floor_of(kind, best, best, request.min_score)
+    if floor is None:
+        return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
+    if own[0].relevance < floor:
+        return "floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
+    twin = next((item for item in context.items if own[0].document.id in item.origins), None)
+    if twin is not None:
+        return "duplicate", f"the same text is shown as {clean_field(twin.id)}", 0
+    failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
+    if failure is not None:
+        return "unreadable", failure.message, 0
+    return _packing_reason(own[0], context)
+
+
+def _no_match(rank: int, target: Target) -> str:
+    if not rank:
+        return "no word of the question is in it"
+    if target.document is not None:
+        return "its file matches, but none of its lines is among those looked at"
+    return "other files have so many better lines that none of its own is looked at"
+
+
+def _packing_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
+    listed = next((row for row in context.overflow if row.id == hit.document.id), None)
+    if listed is None:
+        return "rank", "too much ranks before it", 0
+    if listed.reason == LIMIT:
+        return LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0
+    if listed.reason == VALUE:
+        return VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0
+    return BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget

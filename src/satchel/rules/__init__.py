@@ -1,1 +1,0 @@
-"""Guidance that applies when it applies: context files, instruction files, conditions, judges, situations."""

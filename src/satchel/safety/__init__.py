@@ -1,0 +1,1 @@
+"""What protects the user: text from outside is made safe, secrets are redacted, and trust is explicit."""

@@ -1,0 +1,143 @@
+"""Which workspaces the user trusts, and what that makes of a text.
+
+Three levels: *satchel* is our own frame, *guidance* is an instruction file of a workspace that the user trusts, *data*
+is everything else. Trust is a file in the state folder of the user, one for each workspace, so that nothing inside a
+workspace can grant it, and no text can promote itself.
+
+A mark is good for one folder and, where that is a git work tree, for the place of its repository. Another work tree of
+the same repository is not trusted, because its branch may hold other files; a folder that becomes part of another
+repository is not trusted any more. The files of a folder are not examined: they may change after it was trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from satchel.errors import UsageError
+from satchel.system import git, state_files
+from satchel.system.files import Skipped, escape_name, read_bytes
+from satchel.types import Kind, Trust
+
+FOLDER = "trusted"
+
+MARK_BYTES = 32_000
+"""A mark holds two paths, of at most 4,096 bytes each; in JSON a byte takes six at most."""
+
+_DIGEST_BYTES = 16
+
+MEANING = (
+    "Instruction files of this folder (AGENTS.md, CLAUDE.md and the like) are then shown to agents as guidance to "
+    "follow. All other text stays data. Trust a folder only if you would run its build scripts."
+)
+"""An explanation of trust, shown before a folder is trusted."""
+
+GUIDANCE_ORIGIN = "instructions"
+"""The origin of documents that were read from instruction files of the workspace itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustMark:
+    """A workspace that is trusted: its root, the place of its repository (empty without git), since when (seconds)."""
+
+    root: str
+    repository: str
+    since: float
+
+
+def is_trusted(root: Path, state_folder: Path) -> bool:
+    """Whether the user trusts this root as it is now. What cannot be read is not trusted."""
+    if not root.is_dir():
+        return False  # the root is an export of notes, which gives no instructions
+    wanted = _identity(root)
+    mark = _read(state_folder, _name(*wanted))
+    return mark is not None and (mark.root, mark.repository) == wanted
+
+
+def trust(root: Path, state_folder: Path, now: float | None = None) -> TrustMark:
+    """Trust a root from now on. One that is trusted already keeps its mark. Raises UsageError, OSError."""
+    identity = _identity(root)
+    earlier = _read(state_folder, _name(*identity))
+    if earlier is not None and (earlier.root, earlier.repository) == identity:
+        return earlier
+    mark = TrustMark(*identity, time.time() if now is None else now)
+    path = state_folder / FOLDER / _name(*identity)
+    state_files.make_folder(path.parent)
+    state_files.replace(path, json.dumps(asdict(mark)).encode("ascii"), durable=True)
+    return mark
+
+
+def distrust(root: Path, state_folder: Path) -> list[TrustMark]:
+    """Remove every mark of this folder, also those of former repositories in it. Raises OSError."""
+    resolved = _text_of(root)
+    gone = [mark for mark in trusted_roots(state_folder) if mark.root == resolved]
+    for mark in gone:
+        (state_folder / FOLDER / _name(mark.root, mark.repository)).unlink(missing_ok=True)
+    return gone
+
+
+def trusted_roots(state_folder: Path) -> list[TrustMark]:
+    """All marks by root, whether their folders still exist or not."""
+    try:
+        names = sorted(path.name for path in (state_folder / FOLDER).iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    marks = [mark for name in names if (mark := _read(state_folder, name)) is not None]
+    # A mark counts only under its own name: a copy under another one would outlive its removal.
+    by_identity = {(mark.root, mark.repository): mark for mark in marks if _name(mark.root, mark.repository) in names}
+    return [by_identity[identity] for identity in sorted(by_identity)]
+
+
+def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
+    """The level of an item by its kind, its origin, and whether its workspace is trusted.
+
+    Only an instruction file of the workspace is ever guidance: no memory, commit or document becomes it, whatever it
+    calls itself.
+    """
+    is_guidance = kind is Kind.CONTEXT and origin == GUIDANCE_ORIGIN and trusted
+    return Trust.GUIDANCE if is_guidance else Trust.DATA
+
+
+def _identity(root: Path) -> tuple[str, str]:
+    """The root and the common directory of its repository, both resolved. Raises UsageError for no folder."""
+    resolved = root.resolve()
+    if not resolved.is_dir():
+        raise UsageError(f"{escape_name(str(root))} is not a folder: name the root of a workspace")
+    repository = git.find_repository(resolved)
+    return _text_of(resolved), str(repository.common_dir.resolve()) if repository is not None else ""
+
+
+def _text_of(path: Path) -> str:
+    return str(path.resolve())
+
+
+def _name(root: str, repository: str) -> str:
+    """The file name of a mark; paths that are not UTF-8 have one as well."""
+    identity = b"\0".join(os.fsencode(part) for part in (root, repository))
+    return f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
+
+
+def _read(state_folder: Path, name: str) -> TrustMark | None:
+    """The mark of this name, None unless it is sound and belongs to the user."""
+    folder = state_folder / FOLDER
+    try:
+        status = folder.lstat()
+        raw = read_bytes(folder, name, limit=MARK_BYTES).raw
+        data = json.loads(raw)
+        if not stat.S_ISDIR(status.st_mode) or not _is_own(status) or not _is_own((folder / name).lstat()):
+            return None
+        return TrustMark(str(data["root"]), str(data["repository"]), float(data["since"]))
+    except (OSError, Skipped, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Whether only this user could have written it. Where users have no numbers, there is nothing to compare."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -1,0 +1,364 @@
+"""git as a reader of history, safe on a repository that somebody else prepared.
+
+A repository carries its own configuration, and many keys of it name programs: file system monitors, hooks, filters,
+text converters, signature checkers, transports. So satchel finds repositories by reading files itself, runs only the
+few commands of `_GUARDS`, none of which looks at the work tree, and switches off by argument and environment
+whatever those commands could still start. The work tree is never given to git: files are read by `satchel.files`.
+
+git refuses to *discover* repositories of other users (`safe.directory`), because then even these keys are theirs.
+We name the repository instead of letting git discover it, which git takes as consent: with every key defused, reading
+somebody else's history is harmless.
+
+This is a leaf; the errors come from `satchel.errors`. `subprocess` is imported where it is used, since a question to
+an index that is up to date starts no process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import IO, TYPE_CHECKING
+
+from satchel.errors import GitError
+from satchel.system.files import Skipped, escape_name, read_bytes
+
+if TYPE_CHECKING:
+    import subprocess
+
+SILENCE_LIMIT = 30.0
+"""Seconds that git may stay silent before it is killed. The first commit of a million arrives in under 2 s."""
+
+_LOOK_SECONDS = 0.1  # how long git may keep somebody waiting who wants to stop
+_CHUNK = 1 << 16  # bytes; what a pipe holds, so one read empties it
+_SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
+_PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
+_SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
+_SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
+_STDERR_LIMIT = 2_000  # bytes of the complaint of git that an error message is made from
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+# The only commands that satchel runs, each with the arguments that take power from the configuration:
+# signatures, external programs and text converters off; mailmap, notes and order files not opened; one format.
+_LOG_GUARDS = (
+    *("--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-mailmap", "--no-notes", "--no-color"),
+    *("--no-relative", "--root", "--ignore-submodules=all", "-O/dev/null", "--encoding=UTF-8"),
+)
+_GUARDS: Mapping[str, tuple[str, ...]] = {
+    "log": _LOG_GUARDS,
+    "rev-list": (),
+    "rev-parse": (),
+    "ls-tree": (),
+    "ls-files": (),
+    "cat-file": (),
+    "diff-tree": ("--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "-O/dev/null"),
+}
+_CONFIGURATION = (
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.attributesFile=/dev/null"),
+    *("-c", "log.showSignature=false"),
+    *("-c", "protocol.allow=never"),
+)
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    # A `protocol.ext.allow` of the repository overrules `protocol.allow=never`; nothing overrules this list.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "LC_ALL": "C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """Where a repository is, and whether its history is complete.
+
+    `git_dir` belongs to one work tree, `common_dir` is shared by all of them (the same folder where there is only
+    one). `shallow`: older commits are missing. `partial`: file contents (or folders) of old commits may be missing.
+    """
+
+    work_tree: Path
+    git_dir: Path
+    common_dir: Path
+    shallow: bool = False
+    partial: bool = False
+
+
+def find_repository(path: Path) -> Repository | None:
+    """The repository whose work tree holds `path`, or None. Starts no process.
+
+    Only `.git` entries count: a bare repository lying around in a tree, or a folder made to look like one, is not a
+    repository here.
+    """
+    try:
+        start = path.resolve()
+    except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
+        return None
+    for folder in (start, *start.parents):
+        found = repository_at(folder)
+        if found is not None:
+            return found
+    return None
+
+
+def repository_at(folder: Path) -> Repository | None:
+    """The repository whose work tree begins exactly at `folder`, or None."""
+    git_dir = _git_dir(folder)
+    if git_dir is None:
+        return None
+    common_dir = git_dir
+    pointer = _small_text(git_dir, "commondir")
+    if pointer is not None:
+        common_dir = Path(os.path.normpath(git_dir / pointer.rstrip("\r\n")))
+    has_head = stat.S_ISREG(_mode(git_dir / "HEAD")) or stat.S_ISLNK(_mode(git_dir / "HEAD"))
+    if not (has_head and (common_dir / "objects").is_dir() and (common_dir / "refs").is_dir()):
+        return None
+    return Repository(
+        work_tree=folder,
+        git_dir=git_dir,
+        common_dir=common_dir,
+        shallow=stat.S_ISREG(_mode(common_dir / "shallow")),
+        partial=_is_partial(common_dir),
+    )
+
+
+def shallow_boundary(repository: Repository) -> frozenset[str]:
+    """The commits at which a shallow history was cut: their parents are missing, so their changes are unknown."""
+    try:
+        found = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+    except Skipped:
+        return frozenset()
+    return frozenset(found.raw.decode("ascii", "replace").split())
+
+
+def head(repository: Repository) -> str | None:
+    """The id of the commit that HEAD names, or None where there is no commit yet.
+
+    Reads the files of the repository; asks git only where refs are kept in another form. Raises GitError when git
+    has to be asked and fails.
+    """
+    name = "HEAD"
+    for _ in range(_SYMBOLIC_DEPTH):
+        text = _loose_ref(repository, name)
+        if text is None:
+            packed = _packed_ref(repository, name)
+            # A named branch that is in no file is a branch without commits, unless refs live in another form.
+            if packed is not None or (name != "HEAD" and not (repository.common_dir / "reftable").is_dir()):
+                return packed
+            break
+        if _OBJECT_ID.fullmatch(text):
+            return text
+        if not text.startswith("ref: refs/"):
+            break
+        name = text.removeprefix("ref: ")
+    # --ignore-missing makes an unborn HEAD an empty answer instead of an error.
+    return run(repository, "rev-list", "--ignore-missing", "-n1", "HEAD", "--").decode("ascii").strip() or None
+
+
+def run(
+    repository: Repository,
+    *arguments: str,
+    timeout: float = SILENCE_LIMIT,
+    should_stop: Callable[[], bool] | None = None,
+) -> bytes:
+    """Run one of the allowed git commands and return its output, all of it unless stopped. Raises GitError."""
+    with stream(repository, *arguments, timeout=timeout, should_stop=should_stop) as chunks:
+        return b"".join(chunks)
+
+
+@contextmanager
+def stream(
+    repository: Repository,
+    *arguments: str,
+    timeout: float = SILENCE_LIMIT,
+    should_stop: Callable[[], bool] | None = None,
+    feed: bytes = b"",
+) -> Iterator[Iterator[bytes]]:
+    """Run one of the allowed git commands and give its output in chunks while it runs. It reads `feed`.
+
+    Leaving early kills git, and so does `should_stop`, which is asked while git is silent, too. Raises GitError when
+    git cannot be started, stays silent for `timeout` seconds, or ends with an error; the last is known only at the
+    end, so output before it may be incomplete, and after a stop it always is.
+    """
+    import subprocess
+    from tempfile import TemporaryFile
+
+    command = _command(repository, arguments)
+    with TemporaryFile() as complaints, TemporaryFile() as given:
+        given.write(feed)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=given if feed else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                # Not a folder of the repository: a PATH with an empty step would find its programs there.
+                cwd=repository.git_dir.anchor,
+                env=_environment(),
+                # Its own process group, so that children of git die with it.
+                process_group=0 if os.name == "posix" else None,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise GitError(f"git cannot be started ({error.strerror}); is it installed and on PATH?") from error
+        assert process.stdout is not None
+        at_end = False
+
+        def chunks(output: IO[bytes]) -> Iterator[bytes]:
+            nonlocal at_end
+            while chunk := _read(output, timeout, arguments[0], should_stop):
+                yield chunk
+            at_end = chunk is not None
+
+        try:
+            yield chunks(process.stdout)
+            if at_end:
+                process.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            raise _silent(arguments[0], timeout) from error
+        finally:
+            process.stdout.close()
+            _end(process)
+        if at_end and process.returncode != 0:
+            raise GitError(_complaint(arguments[0], process.returncode, complaints))
+
+
+def _command(repository: Repository, arguments: tuple[str, ...]) -> list[str]:
+    name = arguments[0]
+    if name not in _GUARDS:
+        raise ValueError(f"git {name} is not one of the commands that are safe in any repository: {', '.join(_GUARDS)}")
+    return [
+        "git",
+        "--no-pager",
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        f"--git-dir={repository.git_dir}",
+        # An explicit work tree overrules `core.worktree`; this one keeps git away from the files of the user, which
+        # could be pipes named `.gitattributes` or `.mailmap`.
+        f"--work-tree={repository.git_dir}",
+        *_CONFIGURATION,
+        name,
+        *_GUARDS[name],
+        *arguments[1:],
+    ]
+
+
+def _environment() -> dict[str, str]:
+    """The environment without any git variable of the caller, and with ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
+    return kept | _ENVIRONMENT
+
+
+def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
+    """The next chunk, empty at the end, None where somebody wants to stop.
+
+    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
+    """
+    if os.name == "posix":
+        import select
+
+        waiting = select.poll()
+        waiting.register(output.fileno(), select.POLLIN)
+        deadline = monotonic() + timeout
+        while not waiting.poll(max(min(_LOOK_SECONDS, deadline - monotonic()), 0) * 1000):
+            if should_stop is not None and should_stop():
+                return None
+            if monotonic() >= deadline:
+                raise _silent(name, timeout)
+    return os.read(output.fileno(), _CHUNK)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Leave no process behind: kill the whole group of a git that is still running, and collect it."""
+    import signal
+
+    if process.poll() is not None:
+        return
+    with suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+
+
+def _silent(name: str, timeout: float) -> GitError:
+    return GitError(f"git {name} said nothing for {timeout:g} seconds and was stopped")
+
+
+def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
+    complaints.seek(0)
+    lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    said = escape_name((fatal or lines or ["no message"])[0].strip())
+    return f"git {name} ended with exit code {code}: {said}"
+
+
+def _git_dir(folder: Path) -> Path | None:
+    """Where the `.git` of a folder is or points to, without checking that a repository is there."""
+    entry = folder / ".git"
+    if stat.S_ISREG(_mode(entry)):
+        text = _small_text(folder, ".git")
+        if text is None or not text.startswith("gitdir: ") or "\0" in text:
+            return None
+        return Path(os.path.normpath(folder / text.removeprefix("gitdir: ").rstrip("\r\n")))
+    return entry if entry.is_dir() else None
+
+
+def _mode(path: Path) -> int:
+    """The type bits of a path, not following links; 0 (no type at all) where there is nothing."""
+    try:
+        return path.lstat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+_PROMISE = re.compile(
+    r"^[ \t]*(?:promisor[ \t]*=[ \t]*(?:true|yes|on|1)|partialclone[ \t]*=)", re.MULTILINE | re.IGNORECASE
+)
+
+
+def _is_partial(common_dir: Path) -> bool:
+    """Tell whether contents may be missing: packs of a filtered clone have a `.promisor` file, its config a promise."""
+    if _PROMISE.search(_small_text(common_dir, "config") or ""):
+        return True
+    try:
+        with os.scandir(common_dir / "objects" / "pack") as entries:
+            return any(entry.name.endswith(".promisor") for entry in entries)
+    except OSError:
+        return False
+
+
+def _small_text(folder: Path, name: str) -> str | None:
+    """A file of the repository as text, or None. Pipes, links and huge files are not read."""
+    try:
+        return os.fsdecode(read_bytes(folder, name, limit=_SMALL).raw)
+    except Skipped:
+        return None
+
+
+def _loose_ref(repository: Repository, name: str) -> str | None:
+    """The text of a ref that is kept in its own file: of this work tree, or shared by all."""
+    for folder in (repository.git_dir, repository.common_dir):
+        text = _small_text(folder, name)
+        if text is not None:
+            return text.strip()
+    return None
+
+
+def _packed_ref(repository: Repository, name: str) -> str | None:
+    try:
+        found = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+    except Skipped:
+        return None
+    line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", found.raw, re.M)
+    return line[1].decode() if line else None

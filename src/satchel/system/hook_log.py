@@ -1,0 +1,104 @@
+"""What the editor hooks did: one line of JSON an event, in a file of the state folder that stays small.
+
+An entry says when, which event of which host, what came of it and why, what it cost, and the ids and titles of what
+was injected; no text of it. The command line, the page and the doctor read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from satchel.config import Folders
+from satchel.errors import SatchelError
+from satchel.safety import sanitize
+from satchel.system import state_files
+
+MOST_BYTES = 1_000_000
+"""Beyond this size the older half is forgotten: about two thousand events, some weeks of work."""
+
+KEPT_BYTES = MOST_BYTES // 2
+
+REASON_CHARACTERS = 300
+
+LOCK_SECONDS = 0.1
+"""A hook waits no longer for another one that writes: an entry takes less than a millisecond."""
+
+INJECTED, NOTHING, SAVED, FAILED = "injected", "nothing", "saved", "failed"
+"""What came of an event: text went to the model, none did, something was kept, or it broke."""
+
+OUTCOMES = (INJECTED, NOTHING, SAVED, FAILED)
+
+Entry = Mapping[str, Any]
+
+
+def log_file(state: Path) -> Path:
+    """Where the log lies below the state folder."""
+    return state / "hooks" / "log.jsonl"
+
+
+def record(state: Path, entry: Entry) -> None:
+    """Add one entry. Raises OSError where the state folder cannot be written."""
+    line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
+    raw = line.encode("ascii")
+    state_files.append(log_file(state), raw, most=MOST_BYTES, kept=KEPT_BYTES, wait_seconds=LOCK_SECONDS)
+
+
+def record_event(
+    event: str,
+    outcome: str,
+    reason: str,
+    milliseconds: float,
+    *,
+    host: str = "",
+    session: str = "",
+    folder: str = "",
+    tokens: int = 0,
+    characters: int = 0,
+    items: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Add the entry of an event to the log of the user; returns a message where that is not possible."""
+    entry = {
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "event": sanitize.line(event),
+        "host": host,
+        "session": session,
+        "folder": sanitize.line(folder),
+        "outcome": outcome,
+        "reason": sanitize.line(reason, REASON_CHARACTERS),
+        "tokens": tokens,
+        "characters": characters,
+        "ms": round(milliseconds),
+        "items": [*items],
+    }
+    try:
+        record(Folders.from_environment().state, entry)
+    except (OSError, SatchelError) as error:
+        return f"the hook log cannot be written: {error}"
+    return ""
+
+
+def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
+    """The newest `most` entries (all by default), the oldest of them first. A line that was cut in two is left out."""
+    try:
+        raw = log_file(state).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    rows: list[dict[str, Any]] = []
+    for line in reversed(raw.split(b"\n")):
+        if most is not None and len(rows) == most:
+            break
+        with contextlib.suppress(ValueError):
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                rows.append(entry)
+    return rows[::-1]
+
+
+def failures(state: Path, most: int) -> list[dict[str, Any]]:
+    """The newest `most` entries of events that broke, the oldest of them first."""
+    return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]

@@ -1,0 +1,269 @@
+"""Where things are: the root of a question, its index, memory and state, and named workspaces."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from itertools import takewhile
+from pathlib import Path
+
+from satchel.config import PROJECT_FILE, Folders
+from satchel.errors import NoIndexError, StoreError, UsageError
+from satchel.system import state_files
+from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes
+from satchel.system.git import find_repository
+
+NAME_LENGTH = 40
+"""Characters of a root's name in the name of its folder: enough to know it by, and far from any limit of 255 bytes."""
+
+EXPORT_SUFFIX = ".json"
+"""A file of this kind, named on purpose, is a root of its own: an export of notes."""
+
+
+def find_root(start: Path, explicit: Path | None = None) -> Path:
+    """Return the root for a command that runs in `start`, absolute and without links.
+
+    `explicit` if given (a folder, or the file of an export), else the git work tree around `start`, else the nearest
+    folder upwards with a `.satchel.toml`, else `start` itself. git is not asked: a folder with a usable `.git` is a
+    work tree, whatever `GIT_DIR` says.
+    Raises NoIndexError, with the next step, if there is no such folder, or it is `/`, the home folder or a bare
+    repository. Looking upwards ends below the home folder: a repository of dotfiles is not the root of everything.
+    """
+    if explicit is not None:
+        return _checked(_resolved(explicit))
+    folder = _resolved(start)
+    if not folder.is_dir():
+        folder = folder.parent
+    above = list(takewhile(lambda candidate: not _is_everything(candidate), (folder, *folder.parents)))
+    return _checked(next(_roots(above), folder))
+
+
+def _roots(candidates: list[Path]) -> Iterator[Path]:
+    yield from (folder for folder in candidates if _is_work_tree(folder))
+    yield from (folder for folder in candidates if (folder / PROJECT_FILE).is_file())
+
+
+def _is_work_tree(folder: Path) -> bool:
+    """A repository keeps HEAD in `.git`; a worktree or submodule has a file of that name that leads there."""
+    git = folder / ".git"
+    try:
+        return git.is_file() or os.path.lexists(git / "HEAD")
+    except PermissionError:
+        return False
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links, or `~` of nobody
+        reason = getattr(error, "strerror", None) or str(error)
+        raise NoIndexError(f"{path} cannot be used as a root: {reason}") from error
+
+
+def _checked(root: Path) -> Path:
+    if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
+        return root
+    if not root.is_dir():
+        raise NoIndexError(f"{root} is not a folder: give --root the folder that you want to ask about")
+    if _is_everything(root):
+        raise NoIndexError(f"{root} is too much to index: change into a project, or name one with --root")
+    if (root / "HEAD").is_file() and (root / "objects").is_dir() and (root / "refs").is_dir():
+        raise NoIndexError(f"{root} is a git repository without files: give --root a work tree of it")
+    return root
+
+
+def _is_everything(folder: Path) -> bool:
+    """`/` (or a drive) and the home folder, by whatever path it was reached."""
+    if folder == folder.parent:
+        return True
+    try:
+        return folder == Path.home().resolve()
+    except RuntimeError:  # no home folder
+        return False
+
+
+def index_path(root: Path, folders: Folders) -> Path:
+    """The folder for the index of a root, derived data only; it may not exist yet."""
+    return folders.cache / "index" / _own_name(root.name, root)
+
+
+def extraction_cache_path(common_directory: Path, folders: Folders) -> Path:
+    """The file in which all worktrees of a repository share what was extracted from their files."""
+    owner = common_directory.parent if common_directory.name == ".git" else common_directory
+    return folders.cache / "extraction" / f"{_own_name(owner.name, common_directory)}.db"
+
+
+def memory_path(folders: Folders) -> Path:
+    """The file with the user's memories, experiences and values, of all roots."""
+    return folders.data / "memory.db"
+
+
+def _own_name(name: str, path: Path) -> str:
+    """A readable name that no other path has: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
+    digest = blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:NAME_LENGTH]
+    return f"{readable}-{digest}" if readable else digest
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where everything of one root lies."""
+
+    root: Path
+    index: Path
+    memory: Path
+    state: Path
+    cache: Path | None
+
+
+def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: Folders) -> Places:
+    """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
+    found = find_root(Path(path), Path(root) if root is not None else None)
+    repository = find_repository(found)
+    cache = extraction_cache_path(repository.common_dir, folders) if repository is not None else None
+    return Places(found, index_path(found, folders), memory_path(folders), folders.state, cache)
+
+
+REGISTRY_NAME = "workspaces.json"
+
+REGISTRY_BYTES = 4_000_000
+"""The size of a thousand workspaces with paths of the greatest length."""
+
+HEAD_BYTES = 4_096
+"""Bytes of a JSON file that are searched for the keys of an export, which come before its nodes."""
+
+_ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
+_VAULT_MARK = ".obsidian"
+_EXPORT_KEYS = (b'"docs"', b'"storeData"', b'"formatVersion"')
+
+
+class WorkspaceType(StrEnum):
+    """The type of a workspace. The value is the name used in commands."""
+
+    REPOSITORY = "repository"
+    VAULT = "vault"
+    TANA = "tana"
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A root with a name. `path` is absolute and without links."""
+
+    name: str
+    path: Path
+    type: WorkspaceType
+
+
+class Registry:
+    """The workspaces of a user. Every call reads the file anew, so that several processes agree."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folder = folders.data
+        self._path = folders.data / REGISTRY_NAME
+
+    def all(self) -> list[Workspace]:
+        """Every workspace, by name. Raises StoreError for a file that cannot be read."""
+        return [workspace for _, workspace in sorted(self._read().items())]
+
+    def get(self, name: str) -> Workspace:
+        """The workspace of this name. Raises UsageError that lists those that exist."""
+        workspaces = self._read()
+        if name in workspaces:
+            return workspaces[name]
+        exist = f"there are {', '.join(sorted(workspaces))}" if workspaces else "there is none yet"
+        raise UsageError(f"unknown workspace {name!r}: {exist}; `satchel workspace add {name} PATH` adds it")
+
+    def type_of(self, root: Path) -> WorkspaceType:
+        """The type that the root was added with, else a Tana export for a file and a repository for a folder."""
+        if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
+            return WorkspaceType.TANA
+        types = (workspace.type for workspace in self._read().values() if workspace.path == root)
+        return next(types, WorkspaceType.REPOSITORY)
+
+    def add(self, name: str, path: Path, kind: WorkspaceType | None = None) -> Workspace:
+        """Give the root at `path` a name; without `kind` its type is guessed. The same once more changes nothing.
+
+        Raises UsageError for an impossible or taken name, a type that the path cannot be, or a path that has another
+        type already, and NoIndexError for a path that can be no root.
+        """
+        if _ALIAS.fullmatch(name) is None:
+            raise UsageError(
+                f"{name!r} can be no name: use at most 64 letters, digits, '.', '_' and '-', a letter first"
+            )
+        root = find_root(path, path)
+        added = Workspace(name, root, _checked_type(root, kind))
+        with self._locked():
+            workspaces = self._read()
+            if workspaces.get(name, added) != added:
+                there = f"{escape_name(str(workspaces[name].path))} ({workspaces[name].type})"
+                raise UsageError(f"{name!r} is {there}: `satchel workspace remove {name}` frees the name")
+            for other in workspaces.values():
+                if other.path == root and other.type is not added.type:
+                    raise UsageError(
+                        f"{escape_name(str(root))} is the {other.type} {other.name!r} already: remove that name first"
+                    )
+            self._write({**workspaces, name: added})
+        return added
+
+    def remove(self, name: str) -> Workspace:
+        """Forget a name. Nothing else is removed. Raises UsageError that lists the names that exist."""
+        with self._locked():
+            gone = self.get(name)
+            self._write({other: workspace for other, workspace in self._read().items() if other != name})
+        return gone
+
+    def _read(self) -> Mapping[str, Workspace]:
+        try:
+            raw = read_bytes(self._folder, REGISTRY_NAME, limit=REGISTRY_BYTES).raw
+        except Skipped as skipped:
+            if skipped.reason is SkipReason.VANISHED:
+                return {}
+            raise StoreError(f"{self._path} cannot be read: {skipped}") from skipped
+        try:
+            return {
+                str(name): Workspace(str(name), Path(row["path"]), WorkspaceType(row["type"]))
+                for name, row in json.loads(raw)["workspaces"].items()
+            }
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{self._path} is damaged: remove it, and add your workspaces again") from error
+
+    def _write(self, workspaces: Mapping[str, Workspace]) -> None:
+        rows = {name: {"path": str(one.path), "type": one.type.value} for name, one in sorted(workspaces.items())}
+        state_files.replace(self._path, json.dumps({"workspaces": rows}, indent=1).encode())
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Lock the folder while names change."""
+        state_files.make_folder(self._folder)
+        with state_files.locked(self._folder):
+            yield
+
+
+def guess_type(root: Path) -> WorkspaceType:
+    """The type that a root seems to have: a vault has a folder `.obsidian`, a file is an export."""
+    if root.is_file():
+        return WorkspaceType.TANA
+    return WorkspaceType.VAULT if (root / _VAULT_MARK).is_dir() else WorkspaceType.REPOSITORY
+
+
+def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
+    type_ = kind or guess_type(root)
+    if (type_ is WorkspaceType.TANA) != root.is_file():
+        wanted = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
+        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {wanted}")
+    if type_ is WorkspaceType.TANA and not _looks_like_export(root):
+        raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
+    return type_
+
+
+def _looks_like_export(path: Path) -> bool:
+    """Whether a file begins with one of the keys of an export."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return any(key in head for key in _EXPORT_KEYS)

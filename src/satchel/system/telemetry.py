@@ -1,0 +1,133 @@
+"""Logs, and spans for OpenTelemetry where it is installed."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from satchel import __version__
+from satchel.types import Context
+
+
+def warning(event: str, **fields: Any) -> None:
+    """Write one line that somebody should see. `exc_info=True` adds the exception that is being handled."""
+    import structlog
+
+    # Unconfigured, structlog writes to standard output, which belongs to the answer, and shows the values of all
+    # variables with an exception: pages that may hold anything.
+    logger = (
+        structlog.get_logger()
+        if structlog.is_configured()
+        else structlog.wrap_logger(
+            structlog.PrintLogger(sys.stderr),
+            processors=[
+                structlog.processors.add_log_level,
+                structlog.processors.TimeStamper(fmt="%Y-%m-%d %H:%M:%S", utc=True),
+                structlog.dev.ConsoleRenderer(
+                    colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+                ),
+            ],
+        )
+    )
+    logger.warning(event, **fields)
+
+
+OPERATION = "gen_ai.operation.name"
+DATA_SOURCE = "gen_ai.data_source.id"
+TOP_K = "gen_ai.request.top_k"
+MODEL = "gen_ai.request.model"
+QUERY = "gen_ai.retrieval.query.text"
+DOCUMENTS = "gen_ai.retrieval.documents"
+ERROR = "error.type"
+
+RETRIEVAL = "retrieval"
+EMBEDDINGS = "embeddings"
+CREATE_MEMORY = "create_memory"
+SEARCH_MEMORY = "search_memory"
+UPDATE_MEMORY = "update_memory"
+DELETE_MEMORY = "delete_memory"
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Span(Protocol):
+    """A span of OpenTelemetry, as far as satchel uses it."""
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        """Add one attribute."""
+
+
+class _NoSpan:
+    """The span of a process that collects none."""
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        pass
+
+
+_NO_SPAN = _NoSpan()
+
+
+@contextmanager
+def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[Span]:
+    """A span around an operation, named `operation target`; an error adds its type and never its message."""
+    trace = sys.modules.get("opentelemetry.trace")
+    if trace is None:
+        yield _NO_SPAN
+        return
+    tracer = trace.get_tracer("satchel", __version__)
+    every = {OPERATION: operation, **(attributes or {})}
+    # Messages of errors quote the question, so a span has nothing but the type of an error.
+    with tracer.start_as_current_span(
+        f"{operation} {target}".rstrip(), attributes=every, record_exception=False, set_status_on_exception=False
+    ) as current:
+        try:
+            yield current
+        except Exception as error:
+            current.set_attribute(ERROR, type(error).__qualname__)
+            current.set_status(trace.StatusCode.ERROR)
+            raise
+
+
+def traced(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Put a span around a function."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        @functools.wraps(function)
+        def wrapper(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+            with span(operation):
+                return function(*arguments, **options)
+
+        return wrapper
+
+    return decorate
+
+
+@contextmanager
+def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterator[Callable[[Context], None]]:
+    """A span around one answer from `source`; it yields the function that adds the answer to the span.
+
+    With `content` the span also gets the question and what was found.
+    """
+    attributes = {DATA_SOURCE: source} if limit is None else {DATA_SOURCE: source, TOP_K: limit}
+    with span(RETRIEVAL, source, attributes) as current:
+        yield lambda context: _describe(current, context, content=content)
+
+
+def _describe(current: Span, context: Context, *, content: bool) -> None:
+    """Add tokens and items of an answer, and with `content` also the question and what was found."""
+    if isinstance(current, _NoSpan):
+        return
+    current.set_attribute("satchel.tokens.limit", context.usage.limit)
+    current.set_attribute("satchel.tokens.used", context.usage.used)
+    current.set_attribute("satchel.items", len(context.items))
+    current.set_attribute("satchel.failures", len(context.failures))
+    if content:
+        import json
+
+        documents = [{"id": item.id, "score": item.relevance} for item in context.items]
+        current.set_attribute(QUERY, context.query)
+        current.set_attribute(DOCUMENTS, json.dumps(documents, ensure_ascii=False, separators=(",", ":")))

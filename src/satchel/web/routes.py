@@ -1,0 +1,242 @@
+"""Routes of the HTTP API: operations by POST, views by GET."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from satchel import __version__
+from satchel.codec import json_text
+from satchel.engine import Satchel
+from satchel.errors import SatchelError, UsageError
+from satchel.operations.operation import Caller, Operation, Parameter, Shape, StoppedError, without_home
+from satchel.operations.registry import OPERATIONS
+from satchel.safety import sanitize
+from satchel.system import hook_log, telemetry
+from satchel.tokens import TOKENIZERS
+from satchel.types import CONTEXT_TYPES, Format, View
+from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
+from satchel.web.error_responses import INTERNAL, STOPPING, Refusal, refusal_of
+from satchel.web.middleware import JSON, answer
+from satchel.web.request_queue import ClientGoneError, RefusedError, ShouldStop
+from satchel.web.state import ServerState
+
+VIEWS = ("status", "doctor", "memories", "experiences", "values")
+"""Operations that only look, under GET as well."""
+
+LISTED_HOOKS = 200
+"""Entries of the hook log without a `limit`: some days of work."""
+
+SHOWN_CHARACTERS = 60
+"""Of a wrong value in a message."""
+
+_COUNT = re.compile(r"[1-9][0-9]{0,8}")
+
+SWITCHES: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
+
+
+async def view(request: Request) -> Response:
+    """Run the operation of this path with the arguments of the address."""
+    operation = OPERATIONS[request.url.path.rpartition("/")[2]]
+    shared: ServerState = request.app.state.served
+    query = request.query_params
+
+    def more() -> Mapping[str, Any]:
+        return {"indexing": shared.indexing.state()} if operation.name == "status" else {}
+
+    return await performed(request, operation, lambda: from_query(operation, query), more)
+
+
+async def hooks(request: Request) -> Response:
+    """What the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
+    shared: ServerState = request.app.state.served
+    given = request.query_params.get("limit") or str(LISTED_HOOKS)
+    if not _COUNT.fullmatch(given):
+        shown = sanitize.line(given, SHOWN_CHARACTERS)
+        return answer(refusal_of(UsageError(f"limit is {shown!r}: give a whole number from 1 to 999999999")))
+    allow = shared.engine.settings.redact_allow
+    rows = [sanitize.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(given))]
+    return JSONResponse({"entries": rows, "file": without_home(str(hook_log.log_file(shared.engine.places.state)))})
+
+
+async def options(request: Request) -> Response:
+    """What the controls of a page offer: choices, and the values in force without them."""
+    shared: ServerState = request.app.state.served
+    return JSONResponse(offered(shared.engine))
+
+
+async def health(_request: Request) -> Response:
+    """That the server answers."""
+    return JSONResponse({"status": "ok", "version": __version__})
+
+
+def offered(engine: Satchel) -> dict[str, Any]:
+    """Every choice that an argument has, under plural names, and the defaults of this root."""
+    settings = engine.settings
+    lenses = next(one for one in OPERATIONS["graph_context"].parameters if one.name == "lens").choices
+    return {
+        "version": __version__,
+        "root": engine.places.root.name,
+        "operations": list(OPERATIONS),
+        "kinds": list(CONTEXT_TYPES),
+        "formats": list(Format),
+        "graph_formats": [Format.MARKDOWN, Format.JSON],
+        "views": list(View),
+        "tokenizers": list(TOKENIZERS),
+        "purposes": ["find", "edit"],
+        "lenses": list(dict.fromkeys((*lenses, *sorted(engine.loaded.lenses)))),
+        "categories": list(MemoryCategory),
+        "domains": list(Domain),
+        "strategies": list(Strategy),
+        "outcomes": list(OutcomeStatus),
+        "axes": list(Axis),
+        "tiers": list(ConfidenceTier),
+        "root_causes": list(RootCauseCategory),
+        "defaults": {
+            "max_tokens": settings.budget_max_tokens,
+            "tokenizer": settings.budget_tokenizer,
+            "format": settings.context_format,
+            "limit": settings.context_limit,
+        },
+    }
+
+
+def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
+    """The arguments in an address, with the types of the parameters; an empty one counts as not given.
+
+    A list is given by naming it several times. Raises UsageError for what has another type; names are checked where
+    the operation is run.
+    """
+    parameters = {name: one for one in operation.parameters for name in (one.name, *one.aliases)}
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(query):
+        texts = [text for text in query.getlist(name) if text]
+        if texts:
+            found[name] = _value(parameters.get(name), name, texts)
+    return found
+
+
+def _value(parameter: Parameter | None, name: str, texts: list[str]) -> Any:
+    if parameter is not None and parameter.shape is Shape.TEXTS:
+        return texts
+    if len(texts) > 1:
+        raise UsageError(f"{name} is given {len(texts)} times: give it once")
+    read = None if parameter is None else _READERS.get(parameter.shape)
+    try:
+        return texts[0] if read is None else read(texts[0])
+    except (KeyError, ValueError):  # left as it is, so that the operation says what it takes
+        return texts[0]
+
+
+def _switch(text: str) -> bool:
+    return SWITCHES[text.lower()]
+
+
+_READERS: Mapping[Shape, Callable[[str], Any]] = {
+    Shape.COUNT: int,
+    Shape.NUMBER: float,
+    Shape.SWITCH: _switch,
+}
+
+
+LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"})
+"""Operations that need no index: they are answered while the first one is being built."""
+
+PLACES = frozenset({"status", "doctor"})
+"""Operations that tell folders of this machine: those below the home folder are shown from `~`."""
+
+SHOWN_NAME = 60
+"""Characters of an unknown name in a message."""
+
+
+async def operate(request: Request) -> Response:
+    """Run the operation that the path names."""
+    name = request.path_params["operation"]
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        return answer(_unknown(name))
+    body = await request.body()
+    return await performed(request, operation, lambda: parsed(body))
+
+
+async def performed(
+    request: Request,
+    operation: Operation,
+    arguments: Callable[[], Mapping[str, Any]],
+    more: Callable[[], Mapping[str, Any]] = dict,
+) -> Response:
+    """The answer of an operation, in a turn of its own. `more` is added to what it says.
+
+    Reading the arguments and writing the answer is part of the turn: both may be large.
+    """
+    shared: ServerState = request.app.state.served
+    is_looking = operation.name in LOOKING
+    turns = shared.looking if is_looking else shared.asking
+
+    def work(should_stop: ShouldStop) -> bytes:
+        answered = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
+        found = {**answered.envelope, **more()}
+        return f"{json_text(_without_places(found) if operation.name in PLACES else found)}\n".encode()
+
+    try:
+        with turns.admitted():
+            body = await turns.run(work, request.receive, None if is_looking else shared.first)
+    except RefusedError as refused:
+        return answer(refused.refusal)
+    except (ClientGoneError, StoppedError):  # nobody reads it, unless the whole server ends
+        return answer(STOPPING)
+    except (SatchelError, OSError) as error:
+        return answer(refusal_of(error))
+    except Exception:  # noqa: BLE001 - a fault of ours: it is logged, and what is inside stays inside
+        telemetry.warning("an operation failed", operation=operation.name, exc_info=True)
+        return answer(INTERNAL)
+    return Response(body, media_type=JSON)
+
+
+def parsed(body: bytes) -> Mapping[str, Any]:
+    """The arguments in a body; an empty one has none. Raises UsageError for what is no JSON object."""
+    if not body:
+        return {}
+    try:
+        given = json.loads(body, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the body is no JSON: {error}") from error
+    given = _whole(given)
+    if not isinstance(given, dict):
+        raise UsageError('the body is no JSON object: send the arguments as in {"question": "where is ..."}')
+    return given
+
+
+def _whole(given: Any) -> Any:
+    """The same values where an escape was half a character: no file and no store can hold that."""
+    text = json.dumps(given, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    return given
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+def _without_places(found: Any) -> Any:
+    if isinstance(found, str):
+        return without_home(found)
+    if isinstance(found, Mapping):
+        return {key: _without_places(value) for key, value in found.items()}
+    return [_without_places(value) for value in found] if isinstance(found, list | tuple) else found
+
+
+def _unknown(name: str) -> Refusal:
+    shown = name if len(name) <= SHOWN_NAME else f"{name[:SHOWN_NAME]}..."
+    return Refusal(
+        404, "UnknownOperation", f"there is no operation {shown!r}", f"the operations are {', '.join(OPERATIONS)}"
+    )

@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from satchel.guidance.check import folders_below
+from satchel.guidance.instructions import Applied, Instruction, Instructions, applied, front_matter, to_judge
+from satchel.guidance.judge import Opinion, Verdict, WordJudge
+from satchel.guidance.situation import make_situation
+from tests.eval_data import data_file
+from tests.guidance.conftest import Write
+
+
+def rows_for(root: Path, *paths: str, task: str = "") -> list[Applied]:
+    found, _ = Instructions(root).near(paths)
+    asked = to_judge(found, paths)
+    situation = make_situation({"files": list(paths), "task": task})
+    opinions = dict(zip(asked, WordJudge().judge(asked, situation), strict=True))
+    return applied(found, paths, opinions)
+
+
+def applying(root: Path, *paths: str, task: str = "") -> list[str]:
+    return [row.instruction.path for row in rows_for(root, *paths, task=task) if row.applies]
+
+
+def one(root: Path, path: str, folder: str = "") -> Instruction:
+    found, _ = Instructions(root).of_folders([folder])
+    return next(instruction for instruction in found if instruction.path == path)
+
+
+def test_the_nearest_folder_wins_then_the_kind(write: Write) -> None:
+    root = write(
+        {
+            "AGENTS.md": "root agents",
+            "CLAUDE.md": "root claude",
+            "CLAUDE.local.md": "mine",
+            ".claude/rules/style.md": "rules",
+            "src/AGENTS.md": "src",
+            "src/api/.claude/CLAUDE.md": "api",
+            "other/AGENTS.md": "elsewhere",
+        }
+    )
+    assert applying(root, "src/api/a.py") == [
+        "src/api/.claude/CLAUDE.md", "src/AGENTS.md", "CLAUDE.local.md", ".claude/rules/style.md", "CLAUDE.md",
+        "AGENTS.md",
+    ]  # fmt: skip
+    assert applying(root) == ["CLAUDE.local.md", ".claude/rules/style.md", "CLAUDE.md", "AGENTS.md"]
+
+
+def test_rules_with_paths_apply_only_to_what_they_match(write: Write) -> None:
+    root = write(
+        {
+            ".claude/rules/api.md": '---\npaths:\n  - "src/api/**/*.{ts,tsx}"\n  - lib/\n---\nAPI rules',
+            ".claude/rules/deep/er/db.md": "---\npaths: db/**, *.sql\n---\nDB rules",
+            "web/.cursor/rules/ui.mdc": "---\ndescription: x\nglobs: src/*.css,*.html\nalwaysApply: false\n---\nUI",
+            "web/.cursor/rules/always.mdc": "---\nalwaysApply: true\nglobs: *.never\n---\nAlways",
+        }
+    )
+    assert applying(root, "src/api/x/a.tsx") == [".claude/rules/api.md"]
+    assert applying(root, "any/where.sql") == [".claude/rules/deep/er/db.md"]
+    assert applying(root, "web/src/a.css") == ["web/.cursor/rules/always.mdc", "web/.cursor/rules/ui.mdc"]
+    assert applying(root, "src/a.css") == []
+    assert rows_for(root, "src/a.css")[0].reason.startswith("no file of the situation below the root matches")
+
+
+def test_a_rule_with_a_description_alone_is_judged_and_one_with_nothing_is_for_people(write: Write) -> None:
+    root = write(
+        {
+            ".cursor/rules/db.mdc": "---\ndescription: database migrations\nalwaysApply: false\n---\nDown scripts",
+            ".cursor/rules/hand.mdc": "---\nalwaysApply: false\n---\nOnly when asked",
+            "sub/.cursor/rules/far.mdc": "---\ndescription: database\n---\nfar",
+        }
+    )
+    assert applying(root, task="add a migration to the postgres schema") == [".cursor/rules/db.mdc"]
+    assert applying(root, task="fix the css of a button") == []
+    reasons = {row.instruction.path: row.reason for row in rows_for(root, "a.py")}
+    assert "neither globs nor a description" in reasons[".cursor/rules/hand.mdc"]
+    found, _ = Instructions(root).of_folders(["", "sub"])
+    (far,) = [row for row in applied(found, ["a.py"], {}) if row.instruction.folder == "sub"]
+    assert far.reason == "no file of the situation lies below sub/"
+
+
+def test_imports_are_followed_five_deep_and_each_comes_once(write: Write) -> None:
+    files = {f"docs/{number}.md": f"level {number}\n@{number + 1}.md" for number in range(1, 8)}
+    root = write(
+        {"CLAUDE.md": "top\n- @docs/1.md\nsee @docs/1.md and @docs/style.md please", "docs/style.md": "style", **files}
+    )
+    found = one(root, "CLAUDE.md")
+    assert "level 5" in found.text
+    assert "level 6" not in found.text
+    assert found.imports[:2] == ("docs/1.md", "docs/2.md")
+    assert found.text.count("level 1") == 1
+    assert found.text.endswith("style")
+    assert "@docs/1.md" not in found.text.split("\n")[1]
+    assert [note.message for note in found.notes] == ["docs/5.md:2: @6.md: more than 5 imports deep"]
+
+
+def test_what_only_looks_like_an_import_is_left_alone(write: Write) -> None:
+    text = "mail me@docs.md, use @types/node and `@docs/a.md`\n```\n@docs/a.md\n```\n@decorator works"
+    found = one(write({"CLAUDE.md": text, "docs/a.md": "A"}), "CLAUDE.md")
+    assert found.text == text
+    assert found.imports == ()
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("../../etc/passwd.md", "outside the root"), ("~/x.md", "outside the root"), ("gone.md", "no such file"),
+     ("image.png", "cannot be read")],
+)  # fmt: skip
+def test_an_import_that_cannot_be_had_is_noted_with_its_line(write: Write, name: str, problem: str) -> None:
+    root = write({"CLAUDE.md": f"one\n@{name}"})
+    (root / "image.png").write_bytes(b"\x89PNG\0\0")
+    (note,) = one(root, "CLAUDE.md").notes
+    assert note.message.startswith(f"CLAUDE.md:2: @{name}")
+    assert problem in note.message
+
+
+def test_links_stand_for_what_they_lead_to_and_are_shown_once(write: Write) -> None:
+    root = write({"AGENTS.md": "rules", "sub/AGENTS.md": "sub", "sub/CLAUDE.md": "AGENTS.md", "docs/x.md": "far"})
+    (root / "CLAUDE.md").symlink_to("AGENTS.md")
+    (root / "CLAUDE.local.md").symlink_to("/etc/passwd")
+    found, notes = Instructions(root).of_folders([""])
+    assert [(row.path, row.stands_for, row.text) for row in found] == [
+        ("CLAUDE.md", "AGENTS.md", "rules"),
+        ("AGENTS.md", "", "rules"),
+    ]
+    assert [note.message for note in notes] == ["CLAUDE.local.md: cannot be read: outside-root"]
+    assert applying(root, "sub/a.py") == ["sub/CLAUDE.md", "CLAUDE.md"]
+    twins = [row.reason for row in rows_for(root, "sub/a.py") if not row.applies]
+    assert twins == ["says the same as CLAUDE.md, which applies", "says the same as sub/CLAUDE.md, which applies"]
+
+
+def test_a_file_that_leads_to_one_that_is_gone_is_noted(write: Write) -> None:
+    found, notes = Instructions(write({"CLAUDE.md": ".agents/rules/base.md"})).of_folders([""])
+    assert found == []
+    assert (
+        notes[0].message == "CLAUDE.md: cannot be read: vanished: it leads to .agents/rules/base.md, which is not there"
+    )
+
+
+def test_a_folder_of_rules_that_is_a_link_is_not_entered(write: Write, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "evil.md").write_text("obey")
+    root = write({"a.py": ""})
+    (root / ".claude").mkdir()
+    (root / ".claude/rules").symlink_to(outside, target_is_directory=True)
+    assert Instructions(root).of_folders([""]) == ([], [])
+
+
+def test_patterns_that_cannot_be_used_apply_to_nothing(write: Write) -> None:
+    root = write({".claude/rules/a.md": "---\npaths: ../x/**\n---\ntext"})
+    assert applying(root, "a.py", "x/y") == []
+    _, notes = Instructions(root).of_folders([""])
+    assert "the pattern '../x/**' leads outside its folder" in notes[0].message
+
+
+def test_front_matter_is_read_as_people_write_it() -> None:
+    fields, body, line = front_matter(
+        "---\nglobs: *.ts, \"a/{b,c}.js\"\npaths: [x/**, 'y']\n# c\ndescription: a, b: c\n---\nBody\n"
+    )
+    assert fields == {"globs": ["*.ts", "a/{b,c}.js"], "paths": ["x/**", "y"], "description": ["a, b: c"]}
+    assert (body, line) == ("Body\n", 7)
+    assert front_matter("no front") == ({}, "no front", 1)
+
+
+def test_folders_of_others_are_passed_over(write: Write) -> None:
+    root = write({"a/b/x": "", "node_modules/c/x": "", ".git/d/x": "", "sub/.git": "gitdir: x", "sub/e/x": ""})
+    assert folders_below(root) == (["", "a", "a/b"], [])
+
+
+def test_an_undecided_description_does_not_apply(write: Write) -> None:
+    root = write({".cursor/rules/a.mdc": "---\ndescription: d\n---\nx"})
+    found, _ = Instructions(root).near([])
+    (row,) = applied(found, [], {"d": Opinion(Verdict.UNDECIDED, "no idea", "j")})
+    assert not row.applies
+    assert row.reason == "its description is judged undecided (no idea)"
+
+
+REAL = {
+    "pydantic/pydantic-ai": {
+        ".github/workflows/ci.yml": [".github/workflows/CLAUDE.md", "CLAUDE.md"],
+        "docs/agents.md": ["docs/CLAUDE.md", "CLAUDE.md"],
+        "docs/realtime/guide.md": ["docs/realtime/CLAUDE.md", "docs/CLAUDE.md", "CLAUDE.md"],
+        "pydantic_ai_slim/pydantic_ai/models/openai.py": [
+            "pydantic_ai_slim/pydantic_ai/models/CLAUDE.md",
+            "pydantic_ai_slim/pydantic_ai/CLAUDE.md",
+            "CLAUDE.md",
+        ],
+        "pydantic_ai_slim/pydantic_ai/toolsets/function.py": [
+            "pydantic_ai_slim/pydantic_ai/toolsets/AGENTS.md",
+            "pydantic_ai_slim/pydantic_ai/CLAUDE.md",
+            "CLAUDE.md",
+        ],
+        "pydantic_ai_slim/pydantic_ai/agent.py": ["pydantic_ai_slim/pydantic_ai/CLAUDE.md", "CLAUDE.md"],
+        "pydantic_ai_slim/pyproject.toml": ["CLAUDE.md"],
+        "tests/test_agent.py": ["tests/CLAUDE.md", "CLAUDE.md"],
+        "README.md": ["CLAUDE.md"],
+    },
+    "sqlfluff/sqlfluff": {
+        "src/sqlfluff/dialects/dialect_ansi.py": [
+            "src/sqlfluff/dialects/AGENTS.md",
+            "src/sqlfluff/AGENTS.md",
+            "AGENTS.md",
+        ],
+        "src/sqlfluff/core/linter.py": ["src/sqlfluff/AGENTS.md", "AGENTS.md"],
+        "src/sqlfluffrs_other/x.rs": ["AGENTS.md"],
+        "sqlfluffrs/src/lib.rs": ["sqlfluffrs/AGENTS.md", "AGENTS.md"],
+        "docs/source/index.rst": ["docs/AGENTS.md", "AGENTS.md"],
+        "test/core/linter_test.py": ["test/AGENTS.md", "AGENTS.md"],
+        "setup.cfg": ["AGENTS.md"],
+        "plugins/x/y.py": ["AGENTS.md"],
+    },
+    "yamadashy/repomix": {
+        "browser/entrypoints/background.ts": ["browser/CLAUDE.md", "CLAUDE.md"],
+        "src/index.ts": ["CLAUDE.md"],
+        "website/client/a.vue": ["CLAUDE.md"],
+    },
+}
+"""Which files apply to which path, worked out by hand from the folders of three real projects."""
+
+
+@pytest.mark.parametrize(("project", "path"), [(project, path) for project, paths in REAL.items() for path in paths])
+def test_the_files_of_real_projects_apply_where_they_should(write: Write, project: str, path: str) -> None:
+    data = json.loads(data_file("agents_md.json").read_text(encoding="utf-8"))
+    # The links of one project lead to a file that the snapshot leaves out.
+    root = write({**data[project]["files"], ".agents/rules/base.md": "Base rules of the project."})
+    assert applying(root, path) == REAL[project][path]

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from satchel.errors import ConfigError, JudgeError
+from satchel.guidance.judge import (
+    MOST_FILES,
+    ModelJudge,
+    ModelOptions,
+    Opinion,
+    Verdict,
+    VerdictFiles,
+    WordJudge,
+    judged,
+    model_judge,
+    parse_answer,
+    parse_answers,
+)
+from satchel.guidance.situation import Situation, make_situation
+from satchel.settings import Settings
+from tests.guidance.judge_server import JudgeServer, judge_server
+
+pytest.importorskip("httpx")
+
+PAIRS = [json.loads(line) for line in (Path(__file__).parent / "judge_pairs.jsonl").read_text().splitlines()]
+
+MIGRATION = make_situation({"task": "write a migration that adds a column to users", "files": ["db/0042_users.sql"]})
+
+
+@pytest.fixture
+def server() -> Iterator[JudgeServer]:
+    with judge_server() as told:
+        yield told
+
+
+def asked(server: JudgeServer, **options: float) -> ModelJudge:
+    return ModelJudge(ModelOptions(server.url, "tiny", "k" * 3, **options))
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [("true", True), ("TRUE.", True), (' "True" ', True), ("yes", True), ("false", False), ("not true", False),
+     ("Not  True.", False), ("No!", False)],
+)  # fmt: skip
+def test_case_11_an_answer_is_read_strictly(answer: str, verdict: bool) -> None:
+    assert parse_answer(answer) is verdict
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "  ", "maybe", "not false", "true or false", "It is true that", "truefalse", "1"]
+)
+def test_case_11_anything_else_is_an_error(answer: str) -> None:
+    with pytest.raises(JudgeError, match="neither true nor false"):
+        parse_answer(answer)
+
+
+def test_case_11_an_evaluator_that_says_not_true_does_not_make_a_rule_apply(server: JudgeServer) -> None:
+    server.answer = lambda _: "1: not true\n2: TRUE.\n3:"
+    opinions = asked(server).judge(["a", "b", "c"], MIGRATION)
+    assert [opinion.verdict for opinion in opinions] == [Verdict.FALSE, Verdict.TRUE, Verdict.UNDECIDED]
+
+
+def test_a_number_that_is_answered_twice_is_not_answered() -> None:
+    assert parse_answers("1: true\nhello\n1: false\n2) yes\n3. junk") == {2: True}
+
+
+def test_all_conditions_go_out_in_one_request_with_the_situation_as_data(server: JudgeServer) -> None:
+    server.answer = lambda _: "1: true\n2: false"
+    asked(server).judge(["one", "two"], MIGRATION)
+    (request,) = server.requests
+    assert request["path"] == "/v1/chat/completions"
+    assert request["temperature"] == 0
+    assert "1. one\n2. two" in request["messages"][1]["content"]
+    assert "adds a column" in request["messages"][1]["content"]
+    assert server.keys == ["Bearer kkk"]
+
+
+@pytest.mark.parametrize(
+    ("status", "raw", "message"),
+    [
+        (500, b"broken", "answered 500: broken"),
+        (302, b"", "answered 302"),
+        (200, b"<html>", "no answer that can be understood"),
+        (200, b'{"choices": []}', "no answer that can be understood"),
+        (200, b'{"choices": [{"message": {"content": null}}]}', "answered without text"),
+        (200, b'{"choices": [{"message": {"content": "I cannot"}}]}', "neither true nor false to any condition"),
+    ],
+    ids=["error", "redirect", "no json", "no choice", "no text", "junk"],
+)
+def test_a_faulty_endpoint_is_named_and_words_decide(
+    server: JudgeServer, status: int, raw: bytes, message: str
+) -> None:
+    server.status, server.raw = status, raw
+    opinions, notes = judged(["a database migration"], MIGRATION, asked(server), None)
+    assert opinions["a database migration"].verdict is Verdict.TRUE
+    assert opinions["a database migration"].judge == WordJudge.id
+    assert message in notes[0].message
+    assert notes[0].hint == "words decided instead"
+
+
+def test_an_endpoint_that_never_answers_is_given_up(server: JudgeServer) -> None:
+    server.hangs = True
+    with pytest.raises(JudgeError, match="cannot be reached"):
+        asked(server, timeout_seconds=0.1).judge(["a"], MIGRATION)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1/v1", "http://[", "http://127.0.0.1:99999/v1"])
+def test_an_address_that_leads_nowhere_is_named(url: str) -> None:
+    with pytest.raises(JudgeError):
+        ModelJudge(ModelOptions(url, "m")).judge(["a"], MIGRATION)
+
+
+def test_a_verdict_is_asked_for_once_for_a_condition_and_a_situation(server: JudgeServer, tmp_path: Path) -> None:
+    server.answer = lambda _: "1: false"
+    memory = VerdictFiles(tmp_path, b"k" * 32)
+    first, _ = judged(["c"], MIGRATION, asked(server), memory)
+    again, _ = judged(["c"], MIGRATION, asked(server), memory)
+    assert [first["c"].verdict, again["c"].verdict] == [Verdict.FALSE, Verdict.FALSE]
+    assert again["c"].reason == "said before"
+    assert len(server.requests) == 1
+    judged(["c", "d"], MIGRATION, asked(server), memory)
+    judged(["c"], Situation(task="another"), asked(server), memory)
+    assert len(server.requests) == 3
+    assert "1. d" in server.requests[1]["messages"][1]["content"]
+    assert "column" not in "".join(path.read_text() for path in (tmp_path / "verdicts").iterdir())
+
+
+def test_what_the_model_leaves_open_is_decided_by_words_and_noted(server: JudgeServer, tmp_path: Path) -> None:
+    server.answer = lambda _: "1: true"
+    opinions, notes = judged(["x", "a database migration"], MIGRATION, asked(server), VerdictFiles(tmp_path, b"k" * 32))
+    assert opinions["a database migration"].judge == WordJudge.id
+    assert notes[0].message == "model:tiny@1 did not decide 1 conditions"
+
+
+def test_damaged_and_old_verdicts_are_as_good_as_none(tmp_path: Path) -> None:
+    memory = VerdictFiles(tmp_path, b"k" * 32)
+    memory.keep("j", MIGRATION, {"c": True})
+    (file,) = (tmp_path / "verdicts").iterdir()
+    assert memory.recall("j", MIGRATION, ["c", "d"]) == {"c": True}
+    file.write_text("[1]")
+    assert memory.recall("j", MIGRATION, ["c"]) == {}
+    file.write_text("{")
+    assert memory.recall("j", MIGRATION, ["c"]) == {}
+    for number in range(MOST_FILES):
+        (tmp_path / f"verdicts/{number}.json").touch()
+    memory.keep("j", MIGRATION, {"c": False})
+    assert len(list((tmp_path / "verdicts").iterdir())) <= MOST_FILES // 2 + 1
+    assert memory.recall("j", MIGRATION, ["c"]) == {"c": False}
+
+
+def test_a_state_folder_that_cannot_be_written_costs_only_another_request(tmp_path: Path) -> None:
+    (tmp_path / "verdicts").write_text("a file")
+    VerdictFiles(tmp_path, b"k" * 32).keep("j", MIGRATION, {"c": True})
+
+
+def test_a_judge_that_miscounts_is_not_believed() -> None:
+    class Short:
+        id = "short"
+
+        def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
+            return WordJudge().judge(conditions[1:], situation)
+
+    opinions, notes = judged(["a database migration"], MIGRATION, Short(), None)
+    assert opinions["a database migration"].judge == WordJudge.id
+    assert "gave 0 opinions on 1 conditions" in notes[0].message
+
+
+def test_without_the_extra_words_decide_and_the_note_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    opinions, notes = judged(["a database migration"], MIGRATION, ModelJudge(ModelOptions("http://x", "m")), None)
+    assert opinions["a database migration"].verdict is Verdict.TRUE
+    assert "pip install 'satchel[llm]'" in notes[0].message
+
+
+def test_too_many_conditions_are_refused() -> None:
+    with pytest.raises(JudgeError, match="at most 200"):
+        ModelJudge(ModelOptions("http://127.0.0.1:1", "m")).judge(["c"] * 201, MIGRATION)
+
+
+def test_the_settings_choose_the_judge() -> None:
+    assert model_judge(Settings(), {}) is None
+    judge = model_judge(Settings(judge_endpoint="http://x/v1", judge_model="m", judge_key_variable="K"), {"K": "v"})
+    assert judge is not None
+    assert judge.id == "model:m@1"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"judge_endpoint": "ftp://x", "judge_model": "m"}, {"judge_endpoint": "http://x"},
+     {"judge_endpoint": "http://x", "judge_model": "m", "judge_key_variable": "NONE"}],
+)  # fmt: skip
+def test_settings_that_cannot_work_are_named(settings: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="judge"):
+        model_judge(Settings(**settings), {})  # type: ignore[arg-type]
+
+
+def verdicts(rows: Sequence[dict[str, object]]) -> list[tuple[bool, Verdict]]:
+    judge = WordJudge()
+    return [(bool(row["holds"]), judge.judge([str(row["condition"])], make_situation(row["situation"]))[0].verdict)  # type: ignore[arg-type]
+            for row in rows]  # fmt: skip
+
+
+def test_words_are_right_when_they_decide() -> None:
+    """On the half of the labelled pairs that nothing was tuned on: see benchmarks/results/judge.json."""
+    found = verdicts([row for row in PAIRS if row["half"] == "held-out"])
+    decided = [(holds, verdict) for holds, verdict in found if verdict is not Verdict.UNDECIDED]
+    positive = [holds for holds, verdict in decided if verdict is Verdict.TRUE]
+    right = sum(holds is (verdict is Verdict.TRUE) for holds, verdict in decided)
+    assert len(decided) >= 0.6 * len(found)
+    assert right / len(decided) >= 0.85
+    assert sum(positive) / len(positive) >= 0.85
+
+
+def test_words_cannot_tell_what_must_not_be() -> None:
+    (opinion,) = WordJudge().judge(["the task does not touch the database"], MIGRATION)
+    assert opinion.verdict is Verdict.UNDECIDED
+
+
+def test_nothing_is_said_of_a_condition_without_meaning() -> None:
+    (opinion,) = WordJudge().judge(["..."], MIGRATION)
+    assert (opinion.verdict, opinion.score) == (Verdict.FALSE, 0.0)
+
+
+@pytest.mark.parametrize("word", ["vue", "svelte", "scss"])
+def test_every_word_of_a_topic_counts_for_it(word: str) -> None:
+    (opinion,) = WordJudge().judge(["frontend"], Situation(task=word))
+    assert opinion.verdict is Verdict.TRUE

@@ -1,0 +1,157 @@
+"""The brief: at the start of a session what matters, after a failure what failed like it and where."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from satchel import Satchel
+from satchel.assemble.plans import MOST_ERRORS, own_files, question_of_failure, reported_errors, written_names
+from satchel.errors import UsageError
+from satchel.search.query import analyse
+from satchel.types import Format
+from tests.e2e.sample import sample_repository
+from tests.memory.attempts import NOW, write_attempts
+from tests.memory.samples import FALSIFIED, STARTED
+from tests.oracle import o200k
+from tests.test_redact import TOKENS
+
+TRACE = """Traceback (most recent call last):
+  File "/home/me/shop/client.py", line 21, in send_order
+    raise RetryError(order)
+shop.errors.RetryError: the order was refused
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Satchel]:
+    """An engine over a small repository, with a memory file of its own."""
+    monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
+    with Satchel.open(sample_repository(tmp_path / "shop").root) as opened:
+        yield opened
+
+
+def headings(text: str) -> list[str]:
+    """The section titles in a text."""
+    return re.findall(r"^## (.+)$", text, re.MULTILINE)
+
+
+def memory(number: int, content: str, category: str, importance: float) -> bytes:
+    """A line of an export, a day older with each number."""
+    moment = f"2025-07-{28 - number:02d}T10:00:00Z"
+    return json.dumps({
+        "type": "memory", "id": f"mem_20250701_100000_{number:06x}", "content": content, "category": category,
+        "importance": importance, "tags": [], "provenance": "user", "created_at": moment, "updated_at": moment,
+    }).encode()  # fmt: skip
+
+
+def test_a_session_starts_with_recent_events_and_the_memories_that_matter(engine: Satchel) -> None:
+    lines = [
+        memory(0, "Release 4.2 went out", "event", 0.3),
+        memory(1, "The staging database was restored", "event", 0.3),
+        memory(2, "Never deploy on Fridays", "decision", 0.9),
+        memory(3, "The office plant is called Fern", "fact", 0.1),
+    ]
+    engine.import_memory(lines, here=True)
+    write_attempts(engine, 12)
+    context = engine.brief(now=NOW)
+    assert context.text.startswith("# Brief\n")
+    assert headings(context.text) == ["Recent Events", "Key Memories"]
+    order = [context.text.index(said) for said in ("Release 4.2", "staging database", "Never deploy", "called Fern")]
+    assert order == sorted(order)
+    assert context.usage.used == o200k(context.text) <= 1000
+    shown = [item.id for item in context.items]
+    assert len(shown) == len(set(shown))
+    assert context.sources_used["experiences"] >= 3
+    assert engine.brief(now=NOW).text == context.text == asyncio.run(engine.abrief(now=NOW)).text
+
+
+@pytest.mark.parametrize("format_", Format)
+@pytest.mark.parametrize("limit", [50, 200, 600])
+def test_a_brief_is_inside_its_budget_in_every_format(engine: Satchel, format_: Format, limit: int) -> None:
+    write_attempts(engine, 20)
+    for failed in (None, TRACE):
+        context = engine.brief(failed, max_tokens=limit, format=format_.value, now=NOW)
+        assert context.usage.used == o200k(context.text) <= limit
+
+
+def test_a_failure_finds_the_attempt_that_failed_like_it_the_known_error_and_the_code(engine: Satchel) -> None:
+    write_attempts(engine, 40)
+    engine.experiences.start(**(STARTED | {"goal": "Make send_order give up", "hypothesis": "RetryError is swallowed"}))
+    done = engine.experiences.resolve(**FALSIFIED)
+    engine.memories.add("RetryError in send_order means that the proxy is down", category="error")
+    engine.memories.add("RetryError was renamed last year", category="fact")
+    context = engine.brief(TRACE, now=NOW)
+    assert headings(context.text) == ["What failed like this before", "Where in the code"]
+    assert context.items[0].id.startswith(f"experience:{done.id}")
+    assert "the proxy is down" in context.text
+    assert "renamed last year" not in context.text
+    code = [item for item in context.items if item.source == "code"]
+    assert code[0].title == "shop/client.py"
+    assert "def send_order" in code[0].content
+    assert "- **Root cause**: wrong-assumption" in context.text
+    assert context.usage.used <= 2000
+
+
+def test_only_what_was_falsified_failed_before(engine: Satchel) -> None:
+    engine.experiences.start(**(STARTED | {"hypothesis": "RetryError is swallowed in send_order"}))
+    engine.experiences.resolve(status="confirmed", result="It was swallowed")
+    assert "What failed like this before" not in engine.brief(TRACE).text
+
+
+def test_a_failure_about_nothing_here_is_answered_with_nothing(engine: Satchel) -> None:
+    context = engine.brief("zyzzyva quux: frobnication impossible\n")
+    assert (context.text, context.items) == ("", ())
+
+
+def test_an_empty_failure_is_an_error(engine: Satchel) -> None:
+    with pytest.raises(UsageError, match="the failure is empty"):
+        engine.brief(" \n")
+
+
+def test_secrets_of_a_failure_are_in_no_answer(engine: Satchel) -> None:
+    secret = TOKENS["github-token"]
+    context = engine.brief(f"RetryError: token {secret} refused in send_order\n", format="json")
+    assert secret not in context.text + context.query
+
+
+@pytest.mark.parametrize(
+    ("log", "errors", "files"),
+    [
+        (TRACE, ["shop.errors.RetryError: the order was refused"], ["client.py"]),
+        (
+            "E       AssertionError: assert 0.2 == 3\ntests/test_client.py:5: AssertionError\n",
+            ["AssertionError: assert 0.2 == 3"],
+            ["test_client.py"],
+        ),
+        (
+            "TypeError: no\n    at renderList (/a/src/list.js:10:5)\n    at run (/a/node_modules/jest/run.js:3:1)\n",
+            ["TypeError: no"],
+            ["list.js"],
+        ),
+        ("thread 'main' panicked at src/main.rs:4:5:\nno order\n", ["no order"], ["main.rs"]),
+        ("panic: runtime error: index out of range\n", ["panic: runtime error: index out of range"], []),
+        (
+            "java.lang.NullPointerException: no\n\tat App.main(App.java:14)\n",
+            ["java.lang.NullPointerException: no"],
+            ["App.java"],
+        ),
+    ],
+    ids=["python", "pytest", "javascript", "rust", "go", "java"],
+)
+def test_a_log_names_its_errors_and_its_own_files(log: str, errors: list[str], files: list[str]) -> None:
+    query = analyse(log)
+    assert reported_errors(query)[: len(errors)] == errors or set(errors) <= set(reported_errors(query))
+    assert len(reported_errors(query)) <= MOST_ERRORS
+    assert own_files(query)[: len(files)] == files
+
+
+def test_a_log_without_error_and_names_is_searched_as_it_is() -> None:
+    query = analyse("it stopped and nobody knows")
+    assert (reported_errors(query), written_names(query)) == ([], [])
+    assert question_of_failure(query) == query.text
