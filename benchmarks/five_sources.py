@@ -89,9 +89,9 @@ def code_file(number: int) -> str:
     return "".join(parts)
 
 
-def write_repository(root: Path, documents: int, commits: int) -> None:
+def write_repository(root: Path, chunks: int, commits: int) -> None:
     """A git repository with so many functions in its tree and so many commits behind it, by one fast import."""
-    files = documents // FUNCTIONS_A_FILE
+    files = chunks // FUNCTIONS_A_FILE
     draw = Random(7)
     blobs = [code_file(number).encode() for number in range(files)]
     root.mkdir()
@@ -234,12 +234,12 @@ def asked_with(opened: Satchel, domains: Sequence[tuple[str, str]]) -> dict[str,
     return found
 
 
-def measure(documents: int, commits: int, memories: int, experiences: int, *, dense: bool) -> dict[str, Any]:
+def measure(chunks: int, commits: int, memories: int, experiences: int, *, dense: bool) -> dict[str, Any]:
     """All figures."""
     pairs = [(str(domain), str(strategy)) for domain in Domain for strategy in Strategy][:QUESTIONS]
     with tempfile.TemporaryDirectory(prefix="satchel-five-") as name:
         root = Path(name) / "tree"
-        write_repository(root, documents, commits)
+        write_repository(root, chunks, commits)
         environment = fresh_home(Path(name) / "home") | {"SATCHEL_EMBED_PROVIDER": "off"}
         with Satchel.open(root, environ=environment, settings={"index.commits": commits}) as opened:
             indexed = lap(opened.index)
@@ -284,7 +284,7 @@ def main() -> None:
     parser.add_argument("--experiences", type=int, default=2_000)
     parser.add_argument("--words-only", action="store_true")
     chosen = parser.parse_args()
-    result = measure(chosen.documents, chosen.commits, chosen.memories, chosen.experiences, dense=not chosen.words_only)
+    result = measure(chosen.chunks, chosen.commits, chosen.memories, chosen.experiences, dense=not chosen.words_only)
     text = json.dumps(result, indent=1)
     if chosen.out is not None:
         chosen.out.write_text(text + "\n", encoding="utf-8")

@@ -105,11 +105,11 @@ class Oracle:
         store = satchel.store
         for kind in (Kind.CODE, Kind.DOC):
             for path in store.iterate_keys(kind):
-                bundle = store.bundle(kind, path)
+                document = store.document(kind, path)
                 lines = live_lines(root / path)
-                assert bundle is not None
+                assert document is not None
                 assert lines is not None
-                rows = store.parts(range(bundle.first_document, bundle.last_document + 1))
+                rows = store.parts(range(document.first_chunk, document.last_chunk + 1))
                 self.old[path] = lines
                 self.parts[path] = [OldPart(rows[row].name, rows[row].start, rows[row].end) for row in sorted(rows)]
 

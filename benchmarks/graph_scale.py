@@ -25,7 +25,7 @@ from typing import Any
 from satchel import Satchel, __version__
 from satchel import text as words
 from satchel.store.extract import extract_records
-from satchel.store.records import NewBundle
+from satchel.store.records import NewDocument
 from satchel.types import EdgeType, Kind, Reference
 
 NODES, EDGES, HUB_CHILDREN = 300_000, 1_000_000, 5_000
@@ -53,7 +53,7 @@ def links(number: int, chance: random.Random, references: int) -> Iterator[tuple
         yield number, EdgeType.REFERENCE, target
 
 
-def bundles(nodes: int, edges: int) -> Iterator[list[NewBundle]]:
+def documents(nodes: int, edges: int) -> Iterator[list[NewDocument]]:
     """All notes, in lots."""
     chance = random.Random(SEED)
     left = edges - 2 * (nodes - 1)
@@ -67,7 +67,7 @@ def bundles(nodes: int, edges: int) -> Iterator[list[NewBundle]]:
         texts = [_text(chance) for _ in numbers]
         extractions = extract_records(texts, "note")
         yield [
-            NewBundle(
+            NewDocument(
                 kind=Kind.NOTE, key=f"n{number}", text=text, extraction=extraction,
                 path_terms=words.count_terms([]), title=text[:40], tags=("task",) if number % 3 == 0 else (),
                 fields={"fields": {"Status": ["open"]}}, references=tuple(by_source[number]),
@@ -115,7 +115,7 @@ def measure(folder: Path, questions: int, nodes: int, edges: int) -> dict[str, A
     topics = [" ".join(f"w{int(VOCABULARY ** chance.uniform(0.3, 1))}x" for _ in range(3)) for _ in range(questions)]
     with Satchel.open(root=root, settings={"embed.provider": "off", "graph.cache_s": 0.0}) as satchel:
         started = time.perf_counter()
-        for lot in bundles(nodes, edges):
+        for lot in documents(nodes, edges):
             with satchel.store.write() as writer:
                 writer.put(lot)
         with satchel.store.write() as writer:
@@ -127,7 +127,7 @@ def measure(folder: Path, questions: int, nodes: int, edges: int) -> dict[str, A
         hub_topic = [satchel.graph(HUB, blend=[topic], depth=5, refresh=False).meta["reached"] for topic in topics[:3]]
     return {
         "version": __version__,
-        "nodes": sum(counted.documents.values()),
+        "nodes": sum(counted.chunks.values()),
         "edges": {str(kind): count for kind, count in counted.edges.items()},
         "made_s": round(made, 1),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),

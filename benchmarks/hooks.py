@@ -1,9 +1,9 @@
 """What an editor hook costs the person who waits for it, and how often it speaks where it should not.
 
-    python benchmarks/hooks.py --out benchmarks/results/hooks.json [--documents 100000] [--runs 40] [--keep FOLDER]
+    python benchmarks/hooks.py --out benchmarks/results/hooks.json [--chunks 100000] [--runs 40] [--keep FOLDER]
     python benchmarks/hooks.py --out benchmarks/results/hooks.json --trees FOLDER
 
-The first measures whole processes, from start to end, one event after the other, over a tree of so many documents with
+The first measures whole processes, from start to end, one event after the other, over a tree of so many chunks with
 some memories and experiences: made of the Python files of an installation, as `scaling.py` makes it (`--keep` builds
 the tree in a folder and takes it from there the next time). Bytecode is compiled before, as an installation has it.
 The second asks work trees (`FOLDER/OWNER+NAME`, as `questions/run.py` makes them) the questions about them, questions
@@ -46,8 +46,8 @@ SMALL_TALK = Path(__file__).with_name("small_talk.txt")
 FLOORS = (0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8)
 
 
-def build(folder: Path, documents: int) -> tuple[Path, dict[str, str]]:
-    """A tree with so many documents and its index, unless the folder holds one; returns its root and environment."""
+def build(folder: Path, chunks: int) -> tuple[Path, dict[str, str]]:
+    """A tree with so many chunks and its index, unless the folder holds one; returns its root and environment."""
     root, home = folder / "tree", fresh_home(folder / "home")
     if root.exists():
         return root, home
@@ -55,7 +55,7 @@ def build(folder: Path, documents: int) -> tuple[Path, dict[str, str]]:
     pool = scaling.load_pool(Path(sysconfig.get_paths()["purelib"]))
     key = load_key(Folders.from_environment(home).state)
     with Satchel.open(root, root=root, environ=home) as opened:
-        made = scaling.bundles(pool, documents, root, key, largest_tree=documents)
+        made = scaling.documents(pool, chunks, root, key, largest_tree=chunks)
         scaling.write(opened, made, 3_600)
         for number in range(MEMORIES):
             opened.memories.add(
@@ -111,16 +111,16 @@ def events(root: Path, prompts: list[str], runs: int) -> dict[str, list[tuple[st
     }  # fmt: skip
 
 
-def measure(folder: Path, documents: int, runs: int) -> dict[str, Any]:
+def measure(folder: Path, chunks: int, runs: int) -> dict[str, Any]:
     """Time whole processes of each event."""
-    root, home = build(folder, documents)
+    root, home = build(folder, chunks)
     environ = home | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "SATCHEL_EMBED_PROVIDER": "off"}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     prompts = json.loads((folder / "questions.json").read_text(encoding="utf-8"))["sentences"]
     with Satchel.open(root, root=root, environ=home) as opened:
         counted = opened.store.statistics()
     found: dict[str, Any] = {
-        "documents": counted.documents[Kind.CODE], "files": counted.bundles[Kind.CODE], "cores": os.cpu_count(),
+        "documents": counted.chunks[Kind.CODE], "files": counted.documents[Kind.CODE], "cores": os.cpu_count(),
         "interpreter": _bare(environ), "target_p95_ms": TARGET_P95_MS, "events": {},
     }  # fmt: skip
     for name, told in events(root, prompts, runs).items():
@@ -244,7 +244,7 @@ def main() -> int:
         result["relevance"] = relevance(options.trees)
     else:
         folder = options.keep or Path(tempfile.mkdtemp(prefix="satchel-hooks-"))
-        result["processes"] = measure(folder, options.documents, options.runs)
+        result["processes"] = measure(folder, options.chunks, options.runs)
         if not options.keep:
             shutil.rmtree(folder)
     text = json.dumps(result, indent=1)

@@ -143,7 +143,7 @@ def ask(satchel: Satchel, conversation: Rows, questions: Rows) -> Iterator[Asked
         started = time.perf_counter()
         hits = satchel.search(row["question"], types=["conversations"], limit=ASKED_TURNS, refresh=False)
         seconds = time.perf_counter() - started
-        found = {names[hit.document.fields["exchange"]]: rank for rank, hit in enumerate(hits, 1)}
+        found = {names[hit.chunk.fields["exchange"]]: rank for rank, hit in enumerate(hits, 1)}
         evidence = [turn for turn in row["evidence"] if turn in set(names.values())]
         if evidence:
             yield Asked(row["conv"], row["category"], tuple(found.get(turn) for turn in evidence), seconds)

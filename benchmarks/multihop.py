@@ -74,7 +74,7 @@ def methods(satchel: Satchel) -> dict[str, Rank]:
 
     def search(question: str) -> list[str]:
         hits = satchel.search(question, types=["notes"], limit=10, refresh=False)
-        return [hit.document.id.partition(":")[2] for hit in hits]
+        return [hit.chunk.id.partition(":")[2] for hit in hits]
 
     def walk(depth: int) -> Rank:
         def rank(question: str) -> list[str]:

@@ -150,7 +150,7 @@ def weights(file: float, part: float) -> Iterator[None]:
 def ranks(satchel: Satchel, question: Question) -> list[int | None]:
     """The rank (from 1) of each gold answer among the distinct pages or sections found."""
     hits = satchel.search(question.text, types=["docs"], limit=ASKED, refresh=False)
-    places = [hit.document.location for hit in hits if hit.document.location is not None]
+    places = [hit.chunk.location for hit in hits if hit.chunk.location is not None]
     names = [f"{place.path}:{place.start_line}" if question.by_section else place.path for place in places]
     found = {name: rank for rank, name in enumerate(dict.fromkeys(names), 1)}
     return [found.get(gold) for gold in question.gold]

@@ -56,13 +56,15 @@ def change(satchel: Satchel, root: Path, commit: str) -> dict[str, Any]:
     with satchel.store.snapshot() as store:
         related = impact_of_change(found, store).related
         parts = store.parts(related)
-        bundles = store.bundles({part.bundle for part in parts.values()})
+        documents = store.documents({part.document for part in parts.values()})
     spans = {item.location.path: item.spans for item in context.items if item.location is not None}
     near = [parts[row] for row, relation in related.items() if TEST <= relation.weight < 1]
     missing = [
         part.name
         for part in near
-        if not any(start <= part.end and part.start <= end for start, end in spans.get(bundles[part.bundle].key, ()))
+        if not any(
+            start <= part.end and part.start <= end for start, end in spans.get(documents[part.document].key, ())
+        )
     ]
     return {"commit": commit, "names": list(found.names), "near": len(near), "not_shown": missing}
 

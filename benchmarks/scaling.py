@@ -1,9 +1,9 @@
-"""How index time, size, memory and question time grow with the number of documents.
+"""How index time, size, memory and question time grow with the number of chunks.
 
     python benchmarks/scaling.py --out benchmarks/results/scaling.json
     python benchmarks/scaling.py --plot benchmarks/results/scaling.json
 
-The documents are real: parts of the Python files of installed packages, cut and counted by `extract`, written by the
+The chunks are real: parts of the Python files of installed packages, cut and counted by `extract`, written by the
 store's own writer. More of them are copies in which every identifier that few files have gets another name, so common
 words stay as common and rare words as rare as they are in real code. Questions are first sentences of doc strings, and
 whole issues from the evaluation data.
@@ -40,18 +40,18 @@ from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.outline import outline_file
 from satchel.store.extract import extract
-from satchel.store.records import NewBundle
+from satchel.store.records import NewDocument
 from satchel.system import files
 from satchel.types import Kind, Outline
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-TARGET_DOCUMENTS, TARGET_P95_MS = 100_000, 60.0
+TARGET_CHUNKS, TARGET_P95_MS = 100_000, 60.0
 POOL_FILES = 1_200
 POOL_BYTES = (2_000, 60_000)
 BATCH_FILES = 1_000
 """Files written in one transaction; a real run publishes up to 5,000."""
 LARGEST_TREE = 100_000
-"""Documents whose files also lie on disk, so that whole answers can be measured; beyond it only the search is."""
+"""Chunks whose files also lie on disk, so that whole answers can be measured; beyond it only the search is."""
 RARE_FILES = 2
 """An identifier in at most so many files of the pool is renamed in every copy."""
 MAX_TOKENS = 4000
@@ -119,12 +119,12 @@ def renamed(source: Source, copy: int) -> tuple[str, str, Outline]:
     return f"copy{copy}/{source.path}", change(source.text), replace(source.outline, parts=parts)
 
 
-def bundles(
-    pool: Sequence[Source], documents: int, root: Path, key: bytes, *, largest_tree: int = LARGEST_TREE
-) -> Iterator[NewBundle]:
-    """Files until there are so many documents, each as the index makes it; up to `largest_tree` on disk too."""
+def documents(
+    pool: Sequence[Source], chunks: int, root: Path, key: bytes, *, largest_tree: int = LARGEST_TREE
+) -> Iterator[NewDocument]:
+    """Files until there are so many chunks, each as the index makes it; up to `largest_tree` on disk too."""
     count = copy = 0
-    on_disk = documents <= largest_tree
+    on_disk = chunks <= largest_tree
     while True:
         for source in pool:
             path, text, outline = renamed(source, copy)
@@ -132,7 +132,7 @@ def bundles(
             if on_disk:
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_bytes(raw)
-            yield NewBundle(
+            yield NewDocument(
                 kind=Kind.CODE,
                 key=path,
                 text=text,
@@ -144,23 +144,23 @@ def bundles(
                 origin="file",
             )
             count += len(outline.parts)
-            if count >= documents:
+            if count >= chunks:
                 return
         copy += 1
 
 
-def write(opened: Satchel, made: Iterator[NewBundle], seconds: float) -> tuple[dict[str, Any], bool]:
+def write(opened: Satchel, made: Iterator[NewDocument], seconds: float) -> tuple[dict[str, Any], bool]:
     """Write everything in transactions, or what is reached in time. Returns the figures and whether it is all."""
     clock = {"make_s": 0.0, "write_s": 0.0, "merge_s": 0.0}
     characters = 0
     started, processor = time.monotonic(), time.process_time()
-    batch: list[NewBundle] = []
+    batch: list[NewDocument] = []
     complete = False
     while not complete and time.monotonic() - started < seconds:
         begun = time.monotonic()
-        batch = [bundle for bundle, _ in zip(made, range(BATCH_FILES), strict=False)]
+        batch = [document for document, _ in zip(made, range(BATCH_FILES), strict=False)]
         complete = len(batch) < BATCH_FILES
-        characters += sum(len(bundle.text) for bundle in batch)
+        characters += sum(len(document.text) for document in batch)
         clock["make_s"] += time.monotonic() - begun
         begun = time.monotonic()
         with opened.store.write() as writer:
@@ -214,7 +214,7 @@ def ask(root: Path, asked: dict[str, list[str]], *, answers: bool) -> dict[str, 
         return result | {"resident_mb": round(int(found["VmRSS"]) * 1024 / 1e6, 1)}
 
 
-def measure(pool: Sequence[Source], documents: int, seconds: float) -> dict[str, Any]:
+def measure(pool: Sequence[Source], chunks: int, seconds: float) -> dict[str, Any]:
     """All figures of one size."""
     with tempfile.TemporaryDirectory(prefix="satchel-scaling-") as name:
         root, home = Path(name) / "tree", fresh_home(Path(name) / "home")
@@ -222,20 +222,20 @@ def measure(pool: Sequence[Source], documents: int, seconds: float) -> dict[str,
         key = load_key(Folders.from_environment(home).state)
         load = os.getloadavg()[0]
         with Satchel.open(root, root=root, environ=home) as opened, PeakMemory(os.getpid()) as peak:
-            figures, complete = write(opened, bundles(pool, documents, root, key), seconds)
+            figures, complete = write(opened, documents(pool, chunks, root, key), seconds)
             counted = opened.store.statistics()
             places = opened.places
         asked = Path(name) / "questions.json"
         asked.write_text(json.dumps(questions(pool)), encoding="utf-8")
-        answers = ["--answers"] if documents <= LARGEST_TREE else []
+        answers = ["--answers"] if chunks <= LARGEST_TREE else []
         command = [sys.executable, __file__, "--ask", str(root), "--questions", str(asked), *answers]
         cold = lap(lambda: figures.update(json.loads(run(command, root, home))))
         return {
-            "asked_for": documents,
+            "asked_for": chunks,
             "complete": complete,
-            "documents": counted.documents[Kind.CODE],
-            "files": counted.bundles[Kind.CODE],
-            "windows": counted.windows[Kind.CODE],
+            "documents": counted.chunks[Kind.CODE],
+            "files": counted.documents[Kind.CODE],
+            "windows": counted.spans[Kind.CODE],
             "disk_mb": round(sum(file.stat().st_size for file in places.index.iterdir()) / 1e6, 1),
             "build_peak_mb": round(peak.total / 1e6, 1),
             "load_before": round(load, 1),
@@ -250,7 +250,7 @@ def p95(row: dict[str, Any]) -> float:
 
 
 def plot(result: dict[str, Any], target: Path) -> None:
-    """Draw question time, index time, and size beside the number of documents."""
+    """Draw question time, index time, and size beside the number of chunks."""
     import matplotlib  # type: ignore[import-not-found,unused-ignore]  # here: only the picture needs it
 
     matplotlib.use("svg")
@@ -258,20 +258,18 @@ def plot(result: dict[str, Any], target: Path) -> None:
     from matplotlib import pyplot
 
     rows = result["sizes"]
-    documents = [row["documents"] for row in rows]
+    chunks = [row["documents"] for row in rows]
     figure, (times, indexing, sizes) = pyplot.subplots(1, 3, figsize=(13, 4))
     for name, style in (("p50", "o-"), ("p95", "o--")):
-        times.plot(
-            documents, [row["search"]["together"]["wall_ms"][name] for row in rows], style, label=f"search {name}"
-        )
+        times.plot(chunks, [row["search"]["together"]["wall_ms"][name] for row in rows], style, label=f"search {name}")
         whole = [row for row in rows if "answer" in row]
         values = [row["answer"]["together"]["wall_ms"][name] for row in whole]
         times.plot([row["documents"] for row in whole], values, style, label=f"answer {name}")
-    times.plot([TARGET_DOCUMENTS], [TARGET_P95_MS], "r_", markersize=24, label="target p95")
-    indexing.plot(documents, [row["index_s"] for row in rows], "o-", label="cut, count and write")
-    indexing.plot(documents, [row["write_s"] + row["merge_s"] for row in rows], "o--", label="write and merge")
+    times.plot([TARGET_CHUNKS], [TARGET_P95_MS], "r_", markersize=24, label="target p95")
+    indexing.plot(chunks, [row["index_s"] for row in rows], "o-", label="cut, count and write")
+    indexing.plot(chunks, [row["write_s"] + row["merge_s"] for row in rows], "o--", label="write and merge")
     for key, label in (("text_mb", "text"), ("disk_mb", "index on disk"), ("resident_mb", "process after questions")):
-        sizes.plot(documents, [row[key] for row in rows], "o-", label=label)
+        sizes.plot(chunks, [row[key] for row in rows], "o-", label=label)
     titles = (times, "warm question, ms"), (indexing, "index time, s, one core"), (sizes, "size, MB")
     for axes, title in titles:
         axes.set(title=title, xlabel="documents", xscale="log", yscale="log")
@@ -311,7 +309,7 @@ def main() -> int:
     result: dict[str, Any] = {
         "pool": {"files": len(pool), "median_characters": statistics.median(sizes)},
         "cores": os.cpu_count(),
-        "target": {"documents": TARGET_DOCUMENTS, "p95_ms": TARGET_P95_MS},
+        "target": {"documents": TARGET_CHUNKS, "p95_ms": TARGET_P95_MS},
         "sizes": [],
     }
     if options.out and options.out.exists():
@@ -320,7 +318,7 @@ def main() -> int:
     for size in sorted(options.sizes):
         row = measure(pool, size, options.seconds)
         result["sizes"] = sorted([*result["sizes"], row], key=lambda row: int(row["asked_for"]))
-        met = [p95(row) <= TARGET_P95_MS for row in result["sizes"] if row["asked_for"] == TARGET_DOCUMENTS]
+        met = [p95(row) <= TARGET_P95_MS for row in result["sizes"] if row["asked_for"] == TARGET_CHUNKS]
         result["target"]["met"] = met[0] if met else None
         print(f"{size:>9,}: {json.dumps(row)}", file=sys.stderr, flush=True)
         if options.out:

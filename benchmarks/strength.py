@@ -57,7 +57,7 @@ def judge(result: SearchResult, instance: Instance, items: Items) -> None:
     """Note for what is shown whether its file and its lines were changed by the fix."""
     files: dict[str, float] = {}
     for hit in result.hits[:SHOWN]:
-        place = hit.document.location
+        place = hit.chunk.location
         assert place is not None
         changed = instance["gold_lines"].get(place.path, [])
         touched = any(start <= place.end_line and end >= place.start_line for start, end in changed)

@@ -1,8 +1,8 @@
-"""Measure tantivy as the lexical store: windows of real work trees, one-file updates, long OR questions.
+"""Measure tantivy as the lexical store: spans of real work trees, one-file updates, long OR questions.
 
     python benchmarks/tantivy_probe.py TREE... --out benchmarks/results/tantivy.json
 
-The same windows and words go into plain numpy postings beside it, which give window and file scores from one list.
+The same spans and words go into plain numpy postings beside it, which give span and file scores from one list.
 Words are cut in Python for both, so that only the stores differ.
 """
 
@@ -30,7 +30,7 @@ import tantivy
 from localization.dataset import load_instances
 from localization.words import words
 
-WINDOW_LINES = 24
+SPAN_LINES = 24
 SUFFIXES = {".c", ".go", ".h", ".java", ".js", ".py", ".rs", ".ts", ".tsx"}
 UPDATED_FILES = 60
 TOP = (100, 1500)
@@ -40,30 +40,30 @@ MEMORY_FOLDER = Path("/dev/shm")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Span:
     """At most 24 lines of a file and their words."""
 
     path: str
     terms: list[str]
 
 
-def windows_of(path: str, text: str) -> Iterator[Window]:
-    """The windows of one file, those without a word left out."""
+def spans_of(path: str, text: str) -> Iterator[Span]:
+    """The spans of one file, those without a word left out."""
     lines = text.split("\n")
-    for start in range(0, len(lines), WINDOW_LINES):
-        if terms := words("\n".join(lines[start : start + WINDOW_LINES])):
-            yield Window(path, terms)
+    for start in range(0, len(lines), SPAN_LINES):
+        if terms := words("\n".join(lines[start : start + SPAN_LINES])):
+            yield Span(path, terms)
 
 
-def read_trees(trees: list[Path]) -> list[Window]:
-    """The windows of all tracked source files, tests included."""
-    found: list[Window] = []
+def read_trees(trees: list[Path]) -> list[Span]:
+    """The spans of all tracked source files, tests included."""
+    found: list[Span] = []
     for tree in trees:
         listed = subprocess.run(["git", "-C", str(tree), "ls-files", "-z"], check=True, capture_output=True).stdout
         for name in sorted(listed.decode("utf-8", "replace").split("\0")):
             file = tree / name
             if file.suffix in SUFFIXES and file.is_file() and not file.is_symlink():
-                found.extend(windows_of(f"{tree.name}/{name}", file.read_text(encoding="utf-8", errors="replace")))
+                found.extend(spans_of(f"{tree.name}/{name}", file.read_text(encoding="utf-8", errors="replace")))
     return found
 
 
@@ -88,7 +88,7 @@ def spread(values: list[float]) -> dict[str, float]:
 
 
 def schema() -> tantivy.Schema:
-    """Path for deletion, a window number to come back by, the words."""
+    """Path for deletion, a span number to come back by, the words."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("path", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("window", fast=True)
@@ -96,10 +96,10 @@ def schema() -> tantivy.Schema:
     return builder.build()
 
 
-def add(writer: tantivy.IndexWriter, windows: list[tuple[int, Window]]) -> None:
-    """Add numbered windows, uncommitted."""
-    for number, window in windows:
-        writer.add_document(tantivy.Document(path=window.path, window=number, body=" ".join(window.terms)))
+def add(writer: tantivy.IndexWriter, spans: list[tuple[int, Span]]) -> None:
+    """Add numbered spans, uncommitted."""
+    for number, span in spans:
+        writer.add_chunk(tantivy.Chunk(path=span.path, span=number, body=" ".join(span.terms)))
 
 
 def disk_bytes(folder: Path) -> int:
@@ -108,7 +108,7 @@ def disk_bytes(folder: Path) -> int:
 
 
 def ask(index: tantivy.Index, terms: list[str], top: int) -> list[tuple[float, int]]:
-    """Score and window number of the best windows for an OR of all terms."""
+    """Score and span number of the best spans for an OR of all terms."""
     searcher = index.searcher()
     asked = [(tantivy.Occur.Should, tantivy.Query.term_query(index.schema, "body", term, "freq")) for term in terms]
     hits = searcher.search(tantivy.Query.boolean_query(asked), limit=top, count=False).hits
@@ -123,15 +123,15 @@ def ask_times(index: tantivy.Index, asked: list[list[str]]) -> dict[str, dict[st
     return {f"top_{top}": spread([timed(partial(ask, index, terms, top)) for terms in asked]) for top in TOP}
 
 
-def update_times(index: tantivy.Index, windows: list[Window]) -> dict[str, Any]:
+def update_times(index: tantivy.Index, spans: list[Span]) -> dict[str, Any]:
     """Replace one file at a time, a commit each: writer held open, then a writer opened for each change."""
-    by_path: dict[str, list[tuple[int, Window]]] = defaultdict(list)
-    for number, window in enumerate(windows):
-        by_path[window.path].append((number, window))
+    by_path: dict[str, list[tuple[int, Span]]] = defaultdict(list)
+    for number, span in enumerate(spans):
+        by_path[span.path].append((number, span))
     paths = sorted(by_path)[:: max(len(by_path) // UPDATED_FILES, 1)][:UPDATED_FILES]
 
     def replace(writer: tantivy.IndexWriter, path: str) -> None:
-        writer.delete_documents_by_term("path", path)
+        writer.delete_chunks_by_term("path", path)
         add(writer, by_path[path])
         writer.commit()
         index.reload()
@@ -148,12 +148,12 @@ def update_times(index: tantivy.Index, windows: list[Window]) -> dict[str, Any]:
     return {"files": len(paths), "writer_held_open": spread(held), "writer_opened_each_time": spread(alone)}
 
 
-def build(windows: list[Window], folder: Path) -> tuple[tantivy.Index, float]:
+def build(spans: list[Span], folder: Path) -> tuple[tantivy.Index, float]:
     """A new index in `folder` and the seconds that it took."""
     index = tantivy.Index(schema(), path=str(folder))
     started = time.perf_counter()
     writer = index.writer(HEAP_BYTES, 1)
-    add(writer, list(enumerate(windows)))
+    add(writer, list(enumerate(spans)))
     writer.commit()
     writer.wait_merging_threads()
     seconds = time.perf_counter() - started
@@ -161,17 +161,17 @@ def build(windows: list[Window], folder: Path) -> tuple[tantivy.Index, float]:
     return index, seconds
 
 
-def updates_in_memory(windows: list[Window]) -> dict[str, Any] | None:
+def updates_in_memory(spans: list[Span]) -> dict[str, Any] | None:
     """The same updates without a disk below, which shows what synchronising costs; None without such a place."""
     if not MEMORY_FOLDER.is_dir():
         return None
     with tempfile.TemporaryDirectory(dir=MEMORY_FOLDER) as name:
-        return update_times(build(windows, Path(name))[0], windows)
+        return update_times(build(spans, Path(name))[0], spans)
 
 
-def probe_tantivy(windows: list[Window], asked: list[list[str]], folder: Path) -> dict[str, Any]:
+def probe_tantivy(spans: list[Span], asked: list[list[str]], folder: Path) -> dict[str, Any]:
     """Build, ask, update, ask again."""
-    index, built = build(windows, folder)
+    index, built = build(spans, folder)
     result: dict[str, Any] = {
         "version": version("tantivy"),
         "index_s": round(built, 2),
@@ -179,8 +179,8 @@ def probe_tantivy(windows: list[Window], asked: list[list[str]], folder: Path) -
         "segments": index.searcher().num_segments,
         "ask": ask_times(index, asked),
         "open_and_first_question_ms": round(timed(lambda: ask(tantivy.Index.open(str(folder)), asked[0], 100)), 1),
-        "update": update_times(index, windows),
-        "update_in_memory": updates_in_memory(windows),
+        "update": update_times(index, spans),
+        "update_in_memory": updates_in_memory(spans),
     }
     index.reload()
     return result | {
@@ -195,53 +195,53 @@ Floats = npt.NDArray[np.float32]
 
 
 def length_penalty(length: Floats) -> Floats:
-    """BM25's share of the denominator that depends on the document only."""
+    """BM25's share of the denominator that depends on the chunk only."""
     penalty: Floats = (K1 * (1 - B + B * length / length.mean())).astype(np.float32)
     return penalty
 
 
 class Postings:
-    """Window numbers and counts by word in two arrays; any coarser level is a sum over the same list."""
+    """Span numbers and counts by word in two arrays; any coarser level is a sum over the same list."""
 
-    def __init__(self, windows: list[Window]) -> None:
-        paths = {path: n for n, path in enumerate(dict.fromkeys(window.path for window in windows))}
+    def __init__(self, spans: list[Span]) -> None:
+        paths = {path: n for n, path in enumerate(dict.fromkeys(span.path for span in spans))}
         lists: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for number, window in enumerate(windows):
-            for term, count in Counter(window.terms).items():
+        for number, span in enumerate(spans):
+            for term, count in Counter(span.terms).items():
                 lists[term][0].append(number)
                 lists[term][1].append(count)
         self.lists = {
             term: (np.array(numbers, np.int32), np.array(counts, np.float32))
             for term, (numbers, counts) in lists.items()
         }
-        self.file_of: Ints = np.array([paths[window.path] for window in windows], np.int32)
-        length: Floats = np.array([len(window.terms) for window in windows], np.float32)
+        self.file_of: Ints = np.array([paths[span.path] for span in spans], np.int32)
+        length: Floats = np.array([len(span.terms) for span in spans], np.float32)
         self.penalties = [length_penalty(length), length_penalty(np.bincount(self.file_of, length).astype(np.float32))]
         self.bytes = sum(numbers.nbytes + counts.nbytes for numbers, counts in self.lists.values())
 
     def ask(self, terms: list[str], top: int) -> tuple[npt.NDArray[np.intp], Floats, Floats]:
-        """The best windows, their scores, and the score of every file."""
+        """The best spans, their scores, and the score of every file."""
         scores = [np.zeros(len(penalty), np.float32) for penalty in self.penalties]
         for term in terms:
             if term not in self.lists:
                 continue
-            windows, counts = self.lists[term]
-            of_file = self.file_of[windows]  # sorted, because the windows of a file follow each other
+            spans, counts = self.lists[term]
+            of_file = self.file_of[spans]  # sorted, because the spans of a file follow each other
             starts = np.concatenate(([0], np.flatnonzero(np.diff(of_file)) + 1))
-            levels = (windows, counts), (of_file[starts], np.add.reduceat(counts, starts))
+            levels = (spans, counts), (of_file[starts], np.add.reduceat(counts, starts))
             for score, penalty, (numbers, found) in zip(scores, self.penalties, levels, strict=True):
                 weight = np.float32(np.log(1 + (len(score) - len(numbers) + 0.5) / (len(numbers) + 0.5)) * (K1 + 1))
                 score[numbers] += weight * found / (found + penalty[numbers])
-        by_window = scores[0]
-        best = np.argpartition(-by_window, min(top, len(by_window) - 1))[:top]
-        best = best[np.argsort(-by_window[best], kind="stable")]
-        return best, by_window[best], scores[1]
+        by_span = scores[0]
+        best = np.argpartition(-by_span, min(top, len(by_span) - 1))[:top]
+        best = best[np.argsort(-by_span[best], kind="stable")]
+        return best, by_span[best], scores[1]
 
 
-def probe_postings(windows: list[Window], asked: list[list[str]]) -> dict[str, Any]:
+def probe_postings(spans: list[Span], asked: list[list[str]]) -> dict[str, Any]:
     """Build in memory and ask for both levels."""
     started = time.perf_counter()
-    postings = Postings(windows)
+    postings = Postings(spans)
     built = time.perf_counter() - started
     for terms in asked:
         postings.ask(terms, TOP[0])
@@ -249,9 +249,9 @@ def probe_postings(windows: list[Window], asked: list[list[str]]) -> dict[str, A
     return {"index_s": round(built, 2), "raw_bytes": postings.bytes, "ask_window_and_file_level": times}
 
 
-def agreement(windows: list[Window], asked: list[list[str]], folder: Path) -> float:
-    """Share of tantivy's ten best windows among the postings' ten best: both must compute the same thing."""
-    index, postings = tantivy.Index.open(str(folder)), Postings(windows)
+def agreement(spans: list[Span], asked: list[list[str]], folder: Path) -> float:
+    """Share of tantivy's ten best spans among the postings' ten best: both must compute the same thing."""
+    index, postings = tantivy.Index.open(str(folder)), Postings(spans)
     shares = []
     for terms in asked:
         ours = {int(number) for number in postings.ask(terms, 10)[0]}
@@ -266,23 +266,23 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     started = time.perf_counter()
-    windows = read_trees(options.trees)
+    spans = read_trees(options.trees)
     cut = time.perf_counter() - started
     asked = questions(options.trees)
     with tempfile.TemporaryDirectory() as name:
-        figures = probe_tantivy(windows, asked, Path(name))
-        same = agreement(windows, asked, Path(name))
+        figures = probe_tantivy(spans, asked, Path(name))
+        same = agreement(spans, asked, Path(name))
     result = {
         "trees": [tree.name for tree in options.trees],
-        "files": len({window.path for window in windows}),
-        "windows": len(windows),
-        "words": sum(len(window.terms) for window in windows),
+        "files": len({span.path for span in spans}),
+        "windows": len(spans),
+        "words": sum(len(span.terms) for span in spans),
         "read_and_cut_s": round(cut, 2),
         "questions": len(asked),
         "terms_mean": round(statistics.fmean(map(len, asked)), 1),
         "cores": os.cpu_count(),
         "tantivy": figures,
-        "numpy_postings": probe_postings(windows, asked),
+        "numpy_postings": probe_postings(spans, asked),
         "same_top_ten": same,
     }
     text = json.dumps(result, indent=1) + "\n"

@@ -2,7 +2,7 @@
 
     .venv/bin/python -m benchmarks.vault_edits [--edits 500] [--seed 1]
 
-Equal means all that search and answers can see: documents, words, fields, tags and relations. Writes
+Equal means all that search and answers can see: chunks, words, fields, tags and relations. Writes
 `benchmarks/results/vault_edits.json`.
 """
 

@@ -32,7 +32,7 @@ from satchel.assemble.pipeline import CALIBRATED_FLOOR
 from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, WordPiece, built, weights_folder
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised
-from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_documents
+from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
 from satchel.store import vectors as stored
 from satchel.types import Kind
 
@@ -203,7 +203,7 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         if satchel.embedder is not None:
                             found = likeness(satchel, row["question"])
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
-                            contrasts[whose].append(float(similar_documents(lexicon, found).contrast.max()))
+                            contrasts[whose].append(float(similar_chunks(lexicon, found).contrast.max()))
                             usual.append(float(found.values.mean()))
     needed = VECTOR_FLOOR + CALIBRATED_FLOOR * (1 - VECTOR_FLOOR)
     return {

@@ -68,23 +68,25 @@ def _wrong_words(connection: apsw.Connection, kind: str) -> Iterator[str]:
     """Where the words of one kind do not agree with its rows."""
     lexicon, positions = _lexicon(connection, kind)
     hidden: dict[int, int] = dict(rows(connection, "SELECT id, hidden FROM bundles WHERE kind = ?", (kind,)))
-    yield from (f"{kind} {bundle} has no words" for bundle in sorted(hidden.keys() - positions.keys()))
-    wrong = [bundle for bundle, place in positions.items() if lexicon.live_bundle[place] == bool(hidden[bundle])]
-    yield from (f"{kind} {bundle} is found though hidden, or the other way round" for bundle in wrong)
+    yield from (f"{kind} {document} has no words" for document in sorted(hidden.keys() - positions.keys()))
+    wrong = [
+        document for document, place in positions.items() if lexicon.live_document[place] == bool(hidden[document])
+    ]
+    yield from (f"{kind} {document} is found though hidden, or the other way round" for document in wrong)
     count = "SELECT count(*), coalesce(sum(last_document - first_document + 1), 0) FROM bundles WHERE NOT hidden"
-    ((bundles, documents),) = rows(connection, f"{count} AND kind = ?", (kind,))
-    if (bundles, documents) != (lexicon.bundle_count, lexicon.document_count):
-        found = f"{lexicon.bundle_count} bundles with {lexicon.document_count} documents"
-        yield f"{kind} has words of {found}, but rows of {bundles} with {documents}"
+    ((documents, chunks),) = rows(connection, f"{count} AND kind = ?", (kind,))
+    if (documents, chunks) != (lexicon.document_count, lexicon.chunk_count):
+        found = f"{lexicon.document_count} bundles with {lexicon.chunk_count} documents"
+        yield f"{kind} has words of {found}, but rows of {documents} with {chunks}"
 
 
 def _wrong_segments(connection: apsw.Connection, kind: str) -> Iterator[str]:
     """Where a segment does not agree with itself."""
-    for segment, windows, blob in rows(connection, "SELECT id, windows, columns FROM segments WHERE kind = ?", (kind,)):
+    for segment, spans, blob in rows(connection, "SELECT id, windows, columns FROM segments WHERE kind = ?", (kind,)):
         columns = decode_columns(blob)
-        sizes = (len(columns.window_document), len(columns.document_row), len(columns.bundle_id))
-        if windows != sizes[0]:
-            yield f"segment {segment} says that it has {windows} windows, but it has {sizes[0]}"
+        sizes = (len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
+        if spans != sizes[0]:
+            yield f"segment {segment} says that it has {spans} windows, but it has {sizes[0]}"
         for term, body in rows(connection, "SELECT term, body FROM postings WHERE segment = ?", (segment,)):
             fields = zip(decode_postings(body), (sizes[0], sizes[1], sizes[1], sizes[2]), strict=True)
             if any(field is not None and _is_wrong(field[0], size) for field, size in fields):
@@ -96,7 +98,7 @@ def _is_wrong(units: IntArray, size: int) -> bool:
 
 
 def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int, int]]:
-    """The words of a kind, and the place among them of every bundle that there is."""
+    """The words of a kind, and the place among them of every document that there is."""
     segments = []
     positions: dict[int, int] = {}
     base = 0
@@ -104,9 +106,9 @@ def _lexicon(connection: apsw.Connection, kind: str) -> tuple[Lexicon, dict[int,
     for segment, blob, dead in rows(connection, select, (kind,)):
         columns = decode_columns(blob)
         segments.append(Segment(segment, columns, np.frombuffer(dead, dtype="<i8")))
-        ids = columns.bundle_id.tolist()
+        ids = columns.document_id.tolist()
         placed = rows(connection, "SELECT id, position FROM bundles WHERE segment = ?", (segment,))
-        positions |= {bundle: base + place for bundle, place in placed if ids[place : place + 1] == [bundle]}
+        positions |= {document: base + place for document, place in placed if ids[place : place + 1] == [document]}
         base += len(ids)
     return Lexicon(segments, lambda terms: _postings(connection, kind, terms)), positions
 
@@ -128,54 +130,54 @@ def contents(connection: apsw.Connection) -> dict[str, Any]:
     said: dict[str, Any] = {}
     with connection:
         keys: dict[int, _Key] = {
-            bundle: (kind, key)
-            for bundle, kind, key in rows(connection, "SELECT id, kind, key FROM bundles WHERE NOT hidden")
+            document: (kind, key)
+            for document, kind, key in rows(connection, "SELECT id, kind, key FROM bundles WHERE NOT hidden")
         }
-        documents: dict[int, _Document] = {
-            row: (*keys[bundle], *rest)
-            for row, bundle, *rest in rows(connection, "SELECT * FROM documents")
-            if bundle in keys
+        chunks: dict[int, _Chunk] = {
+            row: (*keys[document], *rest)
+            for row, document, *rest in rows(connection, "SELECT * FROM documents")
+            if document in keys
         }
-        said["bundles"] = {keys[bundle]: rest for bundle, *rest in rows(connection, _BUNDLES)}
+        said["bundles"] = {keys[document]: rest for document, *rest in rows(connection, _DOCUMENTS)}
         texts = rows(connection, "SELECT bundle, body FROM texts")
-        said["texts"] = {keys[bundle]: zlib.decompress(body).decode() for bundle, body in texts if bundle in keys}
-        said["documents"] = sorted(documents.values())
-        said["definitions"] = _named(rows(connection, "SELECT document, name, owner, line FROM definitions"), documents)
+        said["texts"] = {keys[document]: zlib.decompress(body).decode() for document, body in texts if document in keys}
+        said["documents"] = sorted(chunks.values())
+        said["definitions"] = _named(rows(connection, "SELECT document, name, owner, line FROM definitions"), chunks)
         first = rows(connection, "SELECT first_document, id FROM bundles WHERE NOT hidden")
-        # The edges of an empty file start from a document that it does not have.
-        sources = {row: keys[bundle] for row, bundle in first} | documents
+        # The edges of an empty file start from a chunk that it does not have.
+        sources = {row: keys[document] for row, document in first} | chunks
         said["edges"] = _named(rows(connection, "SELECT source, type, target, weight FROM edges"), sources)
-        said["words"] = _words(connection, documents, keys)
+        said["words"] = _words(connection, chunks, keys)
         said["skipped"] = sorted(rows(connection, "SELECT path, reason FROM skipped"))
     return said
 
 
 _Key = tuple[str, str]
-_Document = tuple[Any, ...]
-_BUNDLES = """
+_Chunk = tuple[Any, ...]
+_DOCUMENTS = """
 SELECT id, language, content_hash, size, line_count, secondary, title, tags, fields, created, importance, origin
 FROM bundles WHERE NOT hidden
 """
 
 
-def _named(found: Sequence[tuple[Any, ...]], names: Mapping[int, _Document]) -> list[tuple[Any, ...]]:
+def _named(found: Sequence[tuple[Any, ...]], names: Mapping[int, _Chunk]) -> list[tuple[Any, ...]]:
     """The rows with the name in place of the number that they start with; those without a name are left out."""
     return sorted((*names[number], *rest) for number, *rest in found if number in names)
 
 
 def _words(
-    connection: apsw.Connection, documents: Mapping[int, _Document], keys: Mapping[int, _Key]
+    connection: apsw.Connection, chunks: Mapping[int, _Chunk], keys: Mapping[int, _Key]
 ) -> dict[tuple[str, str, str], list[tuple[Any, int]]]:
     """Where every term occurs and how often: (kind, term, field) -> (place, count)."""
     found: dict[tuple[str, str, str], list[tuple[Any, int]]] = {}
     for kind in _kinds(connection):
         lexicon, _ = _lexicon(connection, kind)
         columns = lexicon.columns
-        in_documents = [documents.get(row) for row in columns.document_row.tolist()]
-        spans = (columns.window_document.tolist(), columns.window_start.tolist(), columns.window_end.tolist())
-        in_windows = [(in_documents[document], start, end) for document, start, end in zip(*spans, strict=True)]
-        in_bundles = [keys.get(bundle) for bundle in columns.bundle_id.tolist()]
-        places: tuple[Sequence[Any], ...] = (in_windows, in_documents, in_documents, in_bundles)
+        in_chunks = [chunks.get(row) for row in columns.chunk_row.tolist()]
+        spans = (columns.span_chunk.tolist(), columns.span_start.tolist(), columns.span_end.tolist())
+        in_spans = [(in_chunks[chunk], start, end) for chunk, start, end in zip(*spans, strict=True)]
+        in_documents = [keys.get(document) for document in columns.document_id.tolist()]
+        places: tuple[Sequence[Any], ...] = (in_spans, in_chunks, in_chunks, in_documents)
         select = "SELECT DISTINCT term FROM postings WHERE segment IN (SELECT id FROM segments WHERE kind = ?)"
         terms = [row[0] for row in rows(connection, select, (kind,))]
         for term, postings in zip(terms, lexicon.postings(terms), strict=True):

@@ -81,7 +81,7 @@ def test_clean_text_is_returned_without_a_copy() -> None:
     assert clean_text(text)[0] is text
 
 
-def test_windows_line_ends_become_newlines_and_do_not_count_as_hidden() -> None:
+def test_spans_line_ends_become_newlines_and_do_not_count_as_hidden() -> None:
     assert clean_text("a\r\nb\r\n") == ("a\nb\n", 0)
 
 

@@ -7,19 +7,19 @@ from satchel import __version__
 from satchel.assemble.request import AssembleRequest, request_data
 from satchel.operations.json import context_envelope, search_envelope
 from satchel.types import (
+    Chunk,
     Context,
     ContextItem,
     Cut,
     Detail,
-    Document,
     Failure,
     Format,
     Hit,
     Kind,
     Location,
     Omission,
+    ScoredSpan,
     Signal,
-    Span,
     Usage,
 )
 
@@ -31,7 +31,7 @@ FILE = ContextItem(
     relevance=0.75,
     metadata={"language": "python"},
     tokens=12,
-    detail=Detail.WINDOW,
+    detail=Detail.SPAN,
     location=Location("a.py", 1, 9, "hash"),
     spans=((1, 3), (7, 9)),
     signals=(Signal("words", 0.5, 1.0),),
@@ -103,10 +103,10 @@ def test_an_envelope_is_plain_json() -> None:
     assert json.loads(json.dumps(envelope)) == envelope
 
 
-def test_hits_are_shown_with_their_windows_and_signals() -> None:
-    document = Document("code:a.py::f", Kind.CODE, "f", "", Location("a.py", 1, 30))
-    hit = Hit(document, 0.5, -1.0, (Span(4, 20, -1.0), Span(1, 3, -2.0)), (Signal("name", 1.0, 0.5),))
-    record = Hit(Document("commit:1", Kind.COMMIT, "Fix", ""), 0.25, -2.0)
+def test_hits_are_shown_with_their_spans_and_signals() -> None:
+    chunk = Chunk("code:a.py::f", Kind.CODE, "f", "", Location("a.py", 1, 30))
+    hit = Hit(chunk, 0.5, -1.0, (ScoredSpan(4, 20, -1.0), ScoredSpan(1, 3, -2.0)), (Signal("name", 1.0, 0.5),))
+    record = Hit(Chunk("commit:1", Kind.COMMIT, "Fix", ""), 0.25, -2.0)
     envelope = search_envelope("q", [hit, record], [Failure("code", "late")], "7")
     assert envelope["query"] == "q"
     assert envelope["hits"][0]["location"]["spans"] == [[4, 20], [1, 3]]

@@ -220,6 +220,6 @@ def test_a_saved_answer_is_known_in_every_format_and_never_answers(tmp_path: Pat
         repository.write({"docs/answer.md": context.text, "docs/notice.md": f"# Notes\n\nIt says: {NOTICE}\n"})
         report = satchel.index()
         assert report.skipped == {SkipReason.SAVED_ANSWER: 1}
-        assert {
-            hit.document.location.path for hit in satchel.search("retry after failure") if hit.document.location
-        } == {"retry.py"}
+        assert {hit.chunk.location.path for hit in satchel.search("retry after failure") if hit.chunk.location} == {
+            "retry.py"
+        }

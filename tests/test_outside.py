@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from satchel.safety import sanitize
 from satchel.system.files import SkipReason
-from satchel.types import Document, Kind
+from satchel.types import Chunk, Kind
 
 from .test_redact import TOKENS
 
@@ -52,20 +52,20 @@ def test_a_value_that_is_nested_too_deeply_becomes_text() -> None:
         deep = [deep]
     assert KEY not in repr(sanitize.value(deep))
     assert MARK in repr(sanitize.value(deep))
-    assert KEY not in repr(sanitize.document(Document("memory:1", Kind.MEMORY, "t", "", fields={"a": deep})))
+    assert KEY not in repr(sanitize.chunk(Chunk("memory:1", Kind.MEMORY, "t", "", fields={"a": deep})))
 
 
-def test_a_document_that_is_fit_is_returned_as_it_is() -> None:
-    document = Document("memory:1", Kind.MEMORY, "t", "", tags=("a",), fields={"author": "Ada", "files": ["a.py"]})
-    assert sanitize.document(document) is document
+def test_a_chunk_that_is_fit_is_returned_as_it_is() -> None:
+    chunk = Chunk("memory:1", Kind.MEMORY, "t", "", tags=("a",), fields={"author": "Ada", "files": ["a.py"]})
+    assert sanitize.chunk(chunk) is chunk
 
 
 @pytest.mark.parametrize("field", ["title", "body", "signature", "origin", "tags", "fields"])
-def test_every_field_of_a_document_is_made_fit(field: str) -> None:
+def test_every_field_of_a_chunk_is_made_fit(field: str) -> None:
     said = f"by {KEY}\u202e"
     values: dict[str, Any] = {"title": "t", "body": "", field: said}
     values |= {"tags": (said,)} if field == "tags" else {"fields": {"author": [said]}} if field == "fields" else {}
-    fit = sanitize.document(Document("memory:1", Kind.MEMORY, **values))
+    fit = sanitize.chunk(Chunk("memory:1", Kind.MEMORY, **values))
     assert KEY not in repr(fit)
     assert MARK in repr(fit)
     assert "\u202e" not in repr(fit)

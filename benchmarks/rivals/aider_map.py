@@ -12,7 +12,7 @@ from pathlib import Path
 
 import tiktoken
 from aider.repomap import RepoMap
-from answer import Shown, Span, main, print_answer, visible_spans
+from answer import ScoredSpan, Shown, main, print_answer, visible_spans
 
 MINIMUM_STEM = 5
 """Aider takes a word of the question for a file only when it has this many letters."""
@@ -85,7 +85,7 @@ def printed(text: str, rendered: dict[tuple[str, tuple[int, ...]], set[int]]) ->
     lines: dict[str, set[int]] = defaultdict(set)
     for (path, _), numbers in rendered.items():
         lines[path] |= numbers
-    shown: list[tuple[str, list[Span]]] = []
+    shown: list[tuple[str, list[ScoredSpan]]] = []
     for section in sections:
         path = section.split("\n", 1)[0].rstrip(":")
         if path and Path(path).is_file():

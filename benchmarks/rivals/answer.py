@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the baselines use the scorer's counter and grammars
 
-Span = tuple[int, int]
-Shown = list[tuple[str, list[Span]]]
+ScoredSpan = tuple[int, int]
+Shown = list[tuple[str, list[ScoredSpan]]]
 """Paths in the order in which the answer names them, each with the 1-based, inclusive lines that it shows."""
 
 SOURCE_SUFFIXES = {
@@ -52,11 +52,11 @@ def source_files(*, tests: bool) -> dict[str, str]:
     return files
 
 
-def visible_spans(path: str, numbers: Iterable[int], text: str) -> list[Span]:
+def visible_spans(path: str, numbers: Iterable[int], text: str) -> list[ScoredSpan]:
     """The lines among `numbers` whose text really occurs in `text`, as spans; blank lines join their neighbours."""
     lines = Path(path).read_text(encoding="utf-8", errors="replace").split("\n")
     kept = [n for n in sorted(set(numbers)) if 0 < n <= len(lines) and lines[n - 1].strip() in text]
-    spans: list[Span] = []
+    spans: list[ScoredSpan] = []
     for number in kept:
         if spans and number == spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], number)

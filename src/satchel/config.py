@@ -291,16 +291,16 @@ def toggle(path: Path, *, is_on: bool) -> Path:
     target = path.resolve()
     try:
         before = target.read_bytes().decode("utf-8")
-        document = tomlkit.parse(before)
+        chunk = tomlkit.parse(before)
     except FileNotFoundError:
-        before, document = "", tomlkit.document()
+        before, chunk = "", tomlkit.document()
     except (UnicodeDecodeError, TOMLKitError) as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
-    table = document.setdefault(TABLE, tomlkit.table())
+    table = chunk.setdefault(TABLE, tomlkit.table())
     if not hasattr(table, "keys"):
         raise ConfigError(f"{path}: {TABLE} is {table!r}, but must be a table")
     table[KEY] = is_on
-    after = tomlkit.dumps(document)
+    after = tomlkit.dumps(chunk)
     if after != before:
         state_files.make_folder(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600

@@ -248,7 +248,7 @@ class Satchel:
     asituation = _From(lambda satchel: _twin(satchel.situation))
 
     def embed(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> VectorReport:
-        """Give every document of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
+        """Give every chunk of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
         return self.vectors.fill(progress, should_stop)
 
     def start_embedding(self) -> None:

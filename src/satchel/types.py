@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a document is. The value is the name used in ids and in the `source` of an item."""
+    """What a chunk is. The value is the name used in ids and in the `source` of an item."""
 
     MEMORY = "memory"
     CODE = "code"
@@ -54,7 +54,7 @@ CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.i
 
 
 class EdgeType(StrEnum):
-    """How one document relates to another."""
+    """How one chunk relates to another."""
 
     CHILD = "child"
     PARENT = "parent"
@@ -110,7 +110,7 @@ class Detail(StrEnum):
     """How much of an item is shown, from most to least."""
 
     FULL = "full"
-    WINDOW = "window"
+    SPAN = "window"
     SIGNATURE = "signature"
     LINE = "line"
 
@@ -163,7 +163,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a file that is one document: a function, a class header, a section, a gap between them.
+    """A stretch of a file that is one chunk: a function, a class header, a section, a gap between them.
 
     The parts of a file tile it: the first starts at line 1, each starts where the one before ended, the last ends
     at the last line. `name` is qualified with dots and empty for a gap; `signature` is the declaration without its
@@ -193,7 +193,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a document stands. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
+    """Where a chunk stands. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
 
     path: str
     start_line: int
@@ -202,7 +202,7 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Chunk:
     """One stored unit of knowledge.
 
     `importance` is 0 to 1 or None where the kind has none. `fields` holds what the kind defines (author, category,
@@ -226,7 +226,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A typed relation. `target` is a document id, or the name or path that the source text used."""
+    """A typed relation. `target` is a chunk id, or the name or path that the source text used."""
 
     source: str
     type: EdgeType
@@ -244,8 +244,8 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of lines worth showing, with its value (log scale, ranks only) inside its document."""
+class ScoredSpan:
+    """A stretch of lines worth showing, with its value (log scale, ranks only) inside its chunk."""
 
     start: int
     end: int
@@ -254,18 +254,18 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that answers a query.
+    """A chunk that answers a query.
 
-    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the document matches, or how strongly a
-    pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the windows that matched,
-    best first. `file_score` ranks the file of the document among the files, 0 to 1 (0 for records), more than 1 for
-    what a trace leads to. Of a `partial` one the spans answer, not the document: a call, not the function around it.
+    `relevance` is absolute, 0 to 1: the share of the query's idf mass that the chunk matches, or how strongly a
+    pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the spans that matched,
+    best first. `file_score` ranks the file of the chunk among the files, 0 to 1 (0 for records), more than 1 for
+    what a trace leads to. Of a `partial` one the spans answer, not the chunk: a call, not the function around it.
     """
 
-    document: Document
+    chunk: Chunk
     relevance: float
     score: float
-    spans: tuple[Span, ...] = ()
+    spans: tuple[ScoredSpan, ...] = ()
     signals: tuple[Signal, ...] = ()
     file_score: float = 0.0
     partial: bool = False

@@ -114,7 +114,7 @@ def tier_weight(tier: object) -> float:
 
 
 class Axis(StrEnum):
-    """A side of an experience that is a document of its own."""
+    """A side of an experience that is a chunk of its own."""
 
     FULL = "full"
     STRATEGY = "strategy"
@@ -153,7 +153,7 @@ DEFAULT_IMPORTANCE = 0.5
 """Of a memory whose importance nobody said; 0 to 1."""
 
 MEMORY_CHARACTERS = 10_000
-"""A memory is a few sentences; what is longer is a document and belongs into a file."""
+"""A memory is a few sentences; what is longer is a chunk and belongs into a file."""
 
 MOST_TAGS = 20
 TAG_CHARACTERS = 50

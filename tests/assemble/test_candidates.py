@@ -6,15 +6,15 @@ import pytest
 
 from satchel.assemble.candidates import file_candidates, record_candidate, without_trailers
 from satchel.assemble.source_lines import Lines, without_blank_ends
-from satchel.types import Document, Hit, Kind, Location, Role, Span
+from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
 
 ASKED = frozenset({"steal"})
 
 
 def _hit(lines: Lines, role: Role = Role.GAP) -> Hit:
     end = len(lines.lines)
-    document = Document("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, end, ""), role=role)
-    return Hit(document, 0.5, 1.0, spans=(Span(1, end, 1.0),))
+    chunk = Chunk("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, end, ""), role=role)
+    return Hit(chunk, 0.5, 1.0, spans=(ScoredSpan(1, end, 1.0),))
 
 
 def _lines(text: str) -> Lines:
@@ -55,8 +55,8 @@ def test_without_a_question_every_sliver_is_offered() -> None:
 def test_a_commit_is_shown_without_its_trailers() -> None:
     message = "Steal half of the queue\n\nFewer wake-ups.\n\n---------\n\nSigned-off-by: Ada <ada@example.org>\n"
     message += "Co-authored-by: Grace <grace@example.org>\nChange-Id: I123\n"
-    document = Document("commit:1", Kind.COMMIT, "", "")
-    candidate = record_candidate(Hit(document, 0.5, 0.0, spans=(Span(1, 1, 0.0),)), message, 400)
+    chunk = Chunk("commit:1", Kind.COMMIT, "", "")
+    candidate = record_candidate(Hit(chunk, 0.5, 0.0, spans=(ScoredSpan(1, 1, 0.0),)), message, 400)
     assert candidate.steps[0].text == "Steal half of the queue\n\nFewer wake-ups."
 
 

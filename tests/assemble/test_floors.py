@@ -7,7 +7,7 @@ import pytest
 from satchel.assemble.thresholds import ITEM_FLOOR, RELATIVE_FLOOR, RELATIVE_FLOORS, admitted, floor_of, is_weak
 from satchel.search.rank_records import SearchResult
 from satchel.search.strength import WEAK_FLOOR
-from satchel.types import Document, Hit, Kind
+from satchel.types import Chunk, Hit, Kind
 
 
 @pytest.mark.parametrize("kind", [Kind.CODE, Kind.COMMIT, Kind.DOC])
@@ -45,14 +45,14 @@ def test_of_a_weak_answer_what_is_near_its_best_is_shown() -> None:
 
 def found(kind: Kind, strength: float, *relevances: float) -> SearchResult:
     hits = [
-        Hit(Document(f"{kind}:{place}", kind, "a", ""), relevance=relevance, score=-place, spans=())
+        Hit(Chunk(f"{kind}:{place}", kind, "a", ""), relevance=relevance, score=-place, spans=())
         for place, relevance in enumerate(relevances)
     ]
     return SearchResult(tuple(hits), strength=strength, matched=strength)
 
 
 def relevances(*results: SearchResult, limit: int = 10, least: float | None = None) -> list[float]:
-    by_kind = {result.hits[0].document.kind: result for result in results}
+    by_kind = {result.hits[0].chunk.kind: result for result in results}
     return [hit.relevance for hit in admitted(by_kind, limit, least)]
 
 

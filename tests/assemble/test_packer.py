@@ -14,7 +14,7 @@ from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LIMIT, SMALLEST_PIECE,
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Lines
 from satchel.tokens import counter
-from satchel.types import Document, Hit, Kind, Location, Role, Span
+from satchel.types import Chunk, Hit, Kind, Location, Role, ScoredSpan
 
 COUNTER = counter("o200k_base")
 WORDS = ["order", "retry", "queue", "worker", "socket", "price", "report", "table", "index", "cache"]
@@ -30,8 +30,8 @@ def code(name: str, value: float, *, lines: int = 5, score: float = 1.0) -> tupl
     """One function in a file of its own, offered as a whole."""
     text = Lines(f"{name}.py", tuple(body(name, lines)))
     location = Location(text.path, 1, lines)
-    document = Document(f"code:{text.path}", Kind.CODE, name, "", location=location, role=Role.FUNCTION)
-    (candidate,) = file_candidates(Hit(document, 0.5, score), text, WHOLE)
+    chunk = Chunk(f"code:{text.path}", Kind.CODE, name, "", location=location, role=Role.FUNCTION)
+    (candidate,) = file_candidates(Hit(chunk, 0.5, score), text, WHOLE)
     candidate.value = value
     return candidate, text
 
@@ -43,8 +43,8 @@ def section(*rows: tuple[Candidate, Lines], kind: Kind = Kind.CODE, **options: A
 
 
 def record(number: int, text: str, value: float = 0.0, cap: float = WHOLE, asked: Sequence[str] = ()) -> Candidate:
-    document = Document(f"memory:{number}", Kind.MEMORY, f"m{number}", "")
-    made = record_candidate(Hit(document, 0.5, 1.0), text, cap, frozenset(asked))
+    chunk = Chunk(f"memory:{number}", Kind.MEMORY, f"m{number}", "")
+    made = record_candidate(Hit(chunk, 0.5, 1.0), text, cap, frozenset(asked))
     made.value, made.body = value, text
     return made
 
@@ -54,10 +54,10 @@ def records(*candidates: Candidate, **options: Any) -> Section:
     return Section(Kind.MEMORY, candidates=list(candidates), lines={}, **fields)
 
 
-def windows(text: Lines, *spans: Span, whole_item_tokens: int = 20, end: int = 0) -> list[Candidate]:
+def spans(text: Lines, *spans: ScoredSpan, whole_item_tokens: int = 20, end: int = 0) -> list[Candidate]:
     location = Location(text.path, 1, end or len(text.lines))
-    document = Document(f"code:{text.path}", Kind.CODE, text.path, "", location=location, role=Role.FUNCTION)
-    return file_candidates(Hit(document, 0.5, 1.0, spans), text, whole_item_tokens)
+    chunk = Chunk(f"code:{text.path}", Kind.CODE, text.path, "", location=location, role=Role.FUNCTION)
+    return file_candidates(Hit(chunk, 0.5, 1.0, spans), text, whole_item_tokens)
 
 
 def packer(*sections: Section, **options: Any) -> Packer:
@@ -166,10 +166,10 @@ def test_within_a_share_the_range_is_that_of_the_section() -> None:
     assert (names(weak), left(weak)) == (["w0"], {"w1": VALUE})
 
 
-def test_of_a_share_one_document_takes_only_its_part_so_that_others_are_seen() -> None:
+def test_of_a_share_one_chunk_takes_only_its_part_so_that_others_are_seen() -> None:
     def filled(**options: Any) -> list[str]:
         text = Lines("big.py", tuple(body("big", 100)))
-        big = windows(text, *(Span(start, start + 4, 3.0 - start / 1000) for start in range(2, 98, 8)))
+        big = spans(text, *(ScoredSpan(start, start + 4, 3.0 - start / 1000) for start in range(2, 98, 8)))
         small = code("small", 1.0)
         made = Section(Kind.CODE, 1.0, [*big, small[0]], {"big.py": text, "small.py": small[1]}, 100)
         other = section(*(code(f"o{number}", 3.0) for number in range(20)), kind=Kind.DOC)
@@ -177,8 +177,8 @@ def test_of_a_share_one_document_takes_only_its_part_so_that_others_are_seen() -
         return names(made)
 
     assert filled() == ["big"]
-    assert filled(document_share=0.5) == ["big", "small"]
-    assert filled(document_share=0.5, document_tokens=1_000) == ["big"]
+    assert filled(chunk_share=0.5) == ["big", "small"]
+    assert filled(chunk_share=0.5, chunk_tokens=1_000) == ["big"]
 
 
 def test_a_reserve_comes_before_everything_and_goes_back_where_it_is_not_needed() -> None:
@@ -267,18 +267,18 @@ def test_a_passage_of_a_record_grows_into_the_room_that_is_left() -> None:
 
 def test_the_rest_of_a_function_is_shown_before_weaker_pieces() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
-    (window,) = windows(text, Span(10, 14, 2.0))
+    (span,) = spans(text, ScoredSpan(10, 14, 2.0))
     weak = code("weak", 0.2)
-    made = Section(Kind.CODE, 1.0, [window, weak[0]], {"a.py": text, "weak.py": weak[1]}, 100)
+    made = Section(Kind.CODE, 1.0, [span, weak[0]], {"a.py": text, "weak.py": weak[1]}, 100)
     made.follow = followers(None, frozenset())
     packer(made).fill(COUNTER.count(text.text(1, 30)) + 60)
     assert made.groups["a.py"].ranges == [(1, 30)]
     assert left(made) == {"weak": BUDGET}
 
 
-def test_of_a_long_function_only_the_gaps_between_shown_windows_are_closed() -> None:
+def test_of_a_long_function_only_the_gaps_between_shown_spans_are_closed() -> None:
     text = Lines("a.py", tuple(body("alpha", 150)))
-    pieces = windows(text, Span(20, 24, 2.0), Span(40, 44, 1.9), Span(130, 134, 1.8))
+    pieces = spans(text, ScoredSpan(20, 24, 2.0), ScoredSpan(40, 44, 1.9), ScoredSpan(130, 134, 1.8))
     made = Section(Kind.CODE, 1.0, pieces, {"a.py": text}, 100, follow=followers(None, frozenset()))
     packer(made).fill(20_000)
     assert made.groups["a.py"].ranges == [(20, 44), (130, 134)]
@@ -286,8 +286,8 @@ def test_of_a_long_function_only_the_gaps_between_shown_windows_are_closed() -> 
 
 def test_a_follower_is_never_shown_without_its_leader() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
-    (window,) = windows(text, Span(10, 14, 2.0))
-    made = Section(Kind.CODE, 1.0, [window], {"a.py": text}, 100, follow=followers(None, frozenset()))
+    (span,) = spans(text, ScoredSpan(10, 14, 2.0))
+    made = Section(Kind.CODE, 1.0, [span], {"a.py": text}, 100, follow=followers(None, frozenset()))
     packing = packer(made)
     packing.fill(20_000)
     packing.take_back(1)
@@ -298,15 +298,15 @@ def test_a_follower_is_never_shown_without_its_leader() -> None:
 
 def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either() -> None:
     text = Lines("a.py", tuple(body("alpha", 30)))
-    (window,) = windows(text, Span(4, 28, 2.0))
-    window.shrink = None
-    made = Section(Kind.CODE, 1.0, [window], {"a.py": text}, 100, follow=followers(None, frozenset()))
+    (span,) = spans(text, ScoredSpan(4, 28, 2.0))
+    span.shrink = None
+    made = Section(Kind.CODE, 1.0, [span], {"a.py": text}, 100, follow=followers(None, frozenset()))
     packing = packer(made)
     packing.fill(20_000)
     packing.take_back(20_000)
     assert packing.refill(120) == 0
-    assert made.left[window] == BUDGET
-    assert {reason for one, reason in made.left.items() if one.leader is window} == {VALUE}
+    assert made.left[span] == BUDGET
+    assert {reason for one, reason in made.left.items() if one.leader is span} == {VALUE}
 
 
 @pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])

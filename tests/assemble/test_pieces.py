@@ -13,7 +13,7 @@ from satchel.assemble.packer import BUDGET, VALUE
 from satchel.assemble.section import Group, Section, Seen
 from satchel.assemble.source_lines import Lines
 from satchel.assemble.truncation import ELLIPSIS, LONGEST_UNIT, best_run, excerpt, matches, units_of
-from satchel.types import Detail, Document, Freshness, Hit, Import, Kind, Location, Outline, Role, Span
+from satchel.types import Chunk, Detail, Freshness, Hit, Import, Kind, Location, Outline, Role, ScoredSpan
 
 PARAGRAPH = (
     "A connection of the pool is given back when the work is done, also after an error, because an exhausted pool "
@@ -27,16 +27,16 @@ def section(kind: Kind, *candidates: Candidate, lines: Mapping[str, Lines] | Non
 
 
 def record(identity: str, text: str, kind: Kind = Kind.MEMORY, **fields: float) -> Candidate:
-    made = record_candidate(Hit(Document(identity, kind, identity, ""), 0.5, 1.0), text, fields.get("cap", 400))
+    made = record_candidate(Hit(Chunk(identity, kind, identity, ""), 0.5, 1.0), text, fields.get("cap", 400))
     made.body = text
     return made
 
 
-def of_file(path: str, text: str, kind: Kind = Kind.DOC, name: str = "", *spans: Span) -> tuple[Candidate, Lines]:
+def of_file(path: str, text: str, kind: Kind = Kind.DOC, name: str = "", *spans: ScoredSpan) -> tuple[Candidate, Lines]:
     lines = Lines(path, tuple(text.split("\n")))
     location = Location(path, 1, len(lines.lines))
-    document = Document(f"{kind}:{path}{name}", kind, path, "", location=location, role=Role.FUNCTION)
-    (made,) = file_candidates(Hit(document, 0.5, 1.0, spans), lines, 0 if spans else 10_000)
+    chunk = Chunk(f"{kind}:{path}{name}", kind, path, "", location=location, role=Role.FUNCTION)
+    (made,) = file_candidates(Hit(chunk, 0.5, 1.0, spans), lines, 0 if spans else 10_000)
     return made, lines
 
 
@@ -146,13 +146,13 @@ def test_a_paragraph_on_one_line_is_cut_at_sentences_around_what_was_asked() -> 
     assert excerpt("short", frozenset(), 10) == "short"
 
 
-def window(
+def span(
     text: str, start: int, end: int, path: str = "a.py", *, partial: bool = False
 ) -> tuple[Candidate, Group, Step]:
-    """A shown window of a function that is the whole file, which is not as it was indexed."""
+    """A shown span of a function that is the whole file, which is not as it was indexed."""
     lines = Lines(path, tuple(text.split("\n")), "now")
-    document = Document(f"code:{path}", Kind.CODE, path, "", location=Location(path, 1, len(lines.lines)))
-    (made,) = file_candidates(Hit(document, 0.5, 1.0, (Span(start, end, 1.0),), partial=partial), lines, 0)
+    chunk = Chunk(f"code:{path}", Kind.CODE, path, "", location=Location(path, 1, len(lines.lines)))
+    (made,) = file_candidates(Hit(chunk, 0.5, 1.0, (ScoredSpan(start, end, 1.0),), partial=partial), lines, 0)
     group = Group(Kind.CODE, path, lines)
     group.admit(made, made.steps[0], 10)
     return made, group, made.steps[0]
@@ -167,26 +167,26 @@ def lines_of(count: int) -> str:
     return "\n".join(f"value_{number} = step({number})" for number in range(count))
 
 
-def test_the_rest_of_a_small_function_follows_its_window_and_of_a_large_one_only_gaps() -> None:
-    assert ranges_after(window(lines_of(30), 10, 14)) == [(1, 9), (15, 30)]
-    assert ranges_after(window(lines_of(30), 1, 30)) == []
-    assert ranges_after(window(lines_of(100), 10, 14)) == []
-    made, group, step = window(lines_of(100), 10, 14)
-    other = window(lines_of(100), 40, 44)
+def test_the_rest_of_a_small_function_follows_its_span_and_of_a_large_one_only_gaps() -> None:
+    assert ranges_after(span(lines_of(30), 10, 14)) == [(1, 9), (15, 30)]
+    assert ranges_after(span(lines_of(30), 1, 30)) == []
+    assert ranges_after(span(lines_of(100), 10, 14)) == []
+    made, group, step = span(lines_of(100), 10, 14)
+    other = span(lines_of(100), 40, 44)
     group.admit(other[0], other[2], 10)
     assert ranges_after((made, group, step)) == [(15, 39)]
 
 
 def test_blank_lines_are_nothing_that_follows() -> None:
-    assert ranges_after(window("a = 1\n\n\n\n\n\nb = 2", 1, 1)) == [(2, 7)]
-    made, group, step = window("a = 1\n\n\n\n\n\n\nb = 2", 1, 1)
-    group.admit(made, Step(Detail.WINDOW, ((8, 8),)), 1)
+    assert ranges_after(span("a = 1\n\n\n\n\n\nb = 2", 1, 1)) == [(2, 7)]
+    made, group, step = span("a = 1\n\n\n\n\n\n\nb = 2", 1, 1)
+    group.admit(made, Step(Detail.SPAN, ((8, 8),)), 1)
     assert ranges_after((made, group, step)) == []
 
 
 def test_the_function_around_a_call_that_was_asked_about_comes_after_every_call() -> None:
-    (whole,) = followers(None, frozenset())(*at_once(window(lines_of(30), 10, 14)))
-    (partial,) = followers(None, frozenset())(*at_once(window(lines_of(30), 10, 14, partial=True)))
+    (whole,) = followers(None, frozenset())(*at_once(span(lines_of(30), 10, 14)))
+    (partial,) = followers(None, frozenset())(*at_once(span(lines_of(30), 10, 14, partial=True)))
     assert partial.value < whole.value
 
 
@@ -196,7 +196,7 @@ def at_once(made: tuple[Candidate, Group, Step]) -> tuple[Candidate, Step, Group
 
 def test_imports_follow_what_uses_them_unless_the_text_is_of_former_times() -> None:
     text = "import os\nimport json\n\ndef f():\n    return os.name\n"
-    candidate, group, step = window(text, 4, 5)
+    candidate, group, step = span(text, 4, 5)
     assert group.lines is not None
 
     def needed(lines: Lines) -> list[Candidate]:
@@ -209,17 +209,17 @@ def test_imports_follow_what_uses_them_unless_the_text_is_of_former_times() -> N
     assert import_lines({}, lambda _: GUIDE)(candidate, step) == []
     assert import_lines({"a.py": group.lines}, lambda _: Outline("python", ()))(candidate, step) == []
     beside = followers(import_lines({"a.py": group.lines}, lambda _: GUIDE), frozenset())
-    assert [one.steps[0].detail for one in beside(candidate, step, group)] == [Detail.LINE, Detail.WINDOW]
+    assert [one.steps[0].detail for one in beside(candidate, step, group)] == [Detail.LINE, Detail.SPAN]
     assert beside(imports, imports.steps[0], group) == []
 
 
 def test_the_indexed_imports_are_those_of_an_unchanged_file() -> None:
     fields = {"imports": [["os", ["os"], 1, 1]]}
-    document = Document("code:a.py", Kind.CODE, "a", "", location=Location("a.py", 1, 2, "hash"), fields=fields)
-    found = indexed_imports(document, Lines("a.py", ("import os", ""), "hash"))
+    chunk = Chunk("code:a.py", Kind.CODE, "a", "", location=Location("a.py", 1, 2, "hash"), fields=fields)
+    found = indexed_imports(chunk, Lines("a.py", ("import os", ""), "hash"))
     assert found is not None
     assert found.imports == (Import("os", ("os",), 1, 1),)
-    assert indexed_imports(document, Lines("a.py", ("import os", ""), "other")) is None
+    assert indexed_imports(chunk, Lines("a.py", ("import os", ""), "other")) is None
 
 
 def test_a_longer_passage_follows_a_passage_of_a_record_until_all_is_shown() -> None:
@@ -228,7 +228,7 @@ def test_a_longer_passage_follows_a_passage_of_a_record_until_all_is_shown() -> 
     follow = followers(None, frozenset())
     group, step, shown = Group(Kind.MEMORY, "memory:1", None), candidate.steps[0], 0
     while True:
-        assert step.text.endswith(cut_note(candidate.document)) or step.text == text
+        assert step.text.endswith(cut_note(candidate.chunk)) or step.text == text
         assert len(step.text) > shown
         shown = len(step.text)
         longer = follow(candidate, step, group)

@@ -63,7 +63,7 @@ def test_a_pin_joins_what_was_found_of_its_file(satchel: Satchel) -> None:
     assert context.text.count("### shop/client.py") == 1
 
 
-def test_a_pinned_document_gets_a_section_of_its_own(satchel: Satchel, repository: TinyRepository) -> None:
+def test_a_pinned_chunk_gets_a_section_of_its_own(satchel: Satchel, repository: TinyRepository) -> None:
     repository.commit("Plan", {"PLAN.md": "# Plan\n\nNothing that anybody asks for.\n"})
     context = satchel.assemble(QUESTION, types=["code"], include=["PLAN.md"])
     assert context.sources_used["docs"] == 1

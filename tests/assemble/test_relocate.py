@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from satchel.assemble.freshness import PartNow, relocate
 from satchel.sources.outline import outline_file
-from satchel.store.records import StoredPart
+from satchel.store.records import StoredChunk
 from satchel.types import Part
 
 SHOP = '''"""The shop."""
@@ -30,12 +30,12 @@ def post(order):
 '''
 
 
-def stored(parts: tuple[Part, ...]) -> list[StoredPart]:
+def stored(parts: tuple[Part, ...]) -> list[StoredChunk]:
     seen: dict[str, int] = {}
     rows = []
     for row, part in enumerate(parts, 1):
         twin = seen[part.name] = seen.get(part.name, 0) + 1
-        rows.append(StoredPart(row, 1, part.role, part.name, twin, part.start, part.end, part.signature, part.summary))
+        rows.append(StoredChunk(row, 1, part.role, part.name, twin, part.start, part.end, part.signature, part.summary))
     return rows
 
 
@@ -151,13 +151,13 @@ def test_text_without_names_is_known_by_its_exact_lines() -> None:
 
 
 def test_lines_that_stand_there_several_times_are_taken_where_they_are_nearest() -> None:
-    old = [StoredPart(1, 1, "gap", "", 1, 3, 4, "", "")]
+    old = [StoredChunk(1, 1, "gap", "", 1, 3, 4, "", "")]
     after = ["a", "b", "x", "y", "a", "b", "a", "b"]
     assert relocate(old, ["", "", "a", "b"], (), after)[1] == PartNow(1, 2, -2, "", "")
 
 
 def test_blank_lines_are_never_found_again() -> None:
-    assert relocate([StoredPart(1, 1, "gap", "", 1, 1, 2, "", "")], ["", ""], (), ["", "", ""]) == {}
+    assert relocate([StoredChunk(1, 1, "gap", "", 1, 1, 2, "", "")], ["", ""], (), ["", "", ""]) == {}
 
 
 SOURCE_LINES = st.sampled_from(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.section import JOIN_LINES, Group, joined, subtract
 from satchel.assemble.source_lines import Lines
-from satchel.types import Detail, Document, Hit, Kind, Location
+from satchel.types import Chunk, Detail, Hit, Kind, Location
 
 ranges = st.lists(
     st.tuples(st.integers(1, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=8
@@ -46,10 +46,10 @@ def test_steps_that_are_admitted_one_by_one_are_joined_as_all_at_once(
 ) -> None:
     text = Lines("a", ("",) * 80, sent=tuple(joined(sent)))
     group = Group(Kind.CODE, "a", text)
-    hit = Hit(Document("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, 80, "")), 0.5, 1.0)
+    hit = Hit(Chunk("code:a#1", Kind.CODE, "a", "", location=Location("a", 1, 80, "")), 0.5, 1.0)
     candidate = Candidate(hit, 0.5, 10, 1, list)
     for spans, is_kept in steps:
-        step = Step(Detail.WINDOW, tuple(spans))
+        step = Step(Detail.SPAN, tuple(spans))
         before = len(group.ranges), lines(group.ranges)
         added, markers = group.added(step)
         group.admit(candidate, step, 10)

@@ -8,7 +8,7 @@ from satchel.cli.streams import age_text, size_text
 from satchel.index.options import IndexReport
 from satchel.index.status import Freshness
 from satchel.operations.prose import hit_line
-from satchel.types import Document, Failure, Hit, Kind, Location
+from satchel.types import Chunk, Failure, Hit, Kind, Location
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_freshness(fresh: Freshness, text: str) -> None:
 @pytest.mark.parametrize(
     ("document", "line"),
     [
-        (Document("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), "a.py:3-9  0.50  C.m"),
-        (Document("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), "a.py:1-2  0.50"),
-        (Document("commit:abc", Kind.COMMIT, "Fix\nit\x1b", ""), "commit:abc  0.50  Fix it"),
+        (Chunk("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), "a.py:3-9  0.50  C.m"),
+        (Chunk("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), "a.py:1-2  0.50"),
+        (Chunk("commit:abc", Kind.COMMIT, "Fix\nit\x1b", ""), "commit:abc  0.50  Fix it"),
     ],
 )
-def test_a_hit_is_one_line_that_starts_with_its_place(document: Document, line: str) -> None:
-    assert hit_line(Hit(document, 0.5, -1.0)) == line
+def test_a_hit_is_one_line_that_starts_with_its_place(chunk: Chunk, line: str) -> None:
+    assert hit_line(Hit(chunk, 0.5, -1.0)) == line

@@ -51,12 +51,12 @@ def test_an_exchange_is_titled_by_its_day(engine: Satchel) -> None:
 
 def test_a_day_is_found_by_its_name(engine: Satchel) -> None:
     hits = engine.search("what did we write on 2 May", types=["conversations"])
-    assert hits[0].document.title == "Write a haiku about rain"
+    assert hits[0].chunk.title == "Write a haiku about rain"
 
 
 def test_filters_reach_the_search_and_the_context(engine: Satchel) -> None:
     first = engine.search("idle sessions haiku", types=["conversations"], filters={"until": 1_777_670_000.0})
-    assert [hit.document.title for hit in first] == ["Why are idle sessions closed?"]
+    assert [hit.chunk.title for hit in first] == ["Why are idle sessions closed?"]
     context = engine.assemble("idle sessions haiku", types=["conversations"], filters={"since": 1_777_670_000.0})
     assert "haiku" in context.text
     assert "nine minutes" not in context.text
@@ -69,7 +69,7 @@ def test_turns_of_people_are_remembered_from_python(engine: Satchel) -> None:
              enumerate([("Ada", "Where is the parrot?"), ("Bob", "On the roof of the barn.")])]  # fmt: skip
     assert engine.remember_exchanges(turns, origin="talk").added == 2
     hits = engine.search("parrot", types=["conversations"])
-    assert {hit.document.fields["speaker"] for hit in hits} == {"Ada", "Bob"}
+    assert {hit.chunk.fields["speaker"] for hit in hits} == {"Ada", "Bob"}
 
 
 def test_a_folder_of_transcripts_is_imported_for_this_root(engine: Satchel, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.memory.model import Value
-from satchel.memory.records import value_bundle
+from satchel.memory.records import value_document
 from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem
 from tests.eval_data import data_file
@@ -55,7 +55,7 @@ def mark(number: int) -> str:
 
 
 def test_near_duplicates_are_told_from_other_paragraphs(repository: TinyRepository, satchel: Satchel) -> None:
-    """F1 of at least .98 on 400 labelled pairs, each pair two documents, by what the answer shows."""
+    """F1 of at least .98 on 400 labelled pairs, each pair two chunks, by what the answer shows."""
     rows = [json.loads(line) for line in data_file("neardup.jsonl").read_text(encoding="utf-8").splitlines()]
     for number, row in enumerate(rows):
         repository.write({f"docs/{mark(number)}/{side}.md": f"{row[side]}\n" for side in ("a", "b")})
@@ -151,7 +151,7 @@ def test_records_that_only_resemble_each_other_are_all_shown(satchel: Satchel) -
 
 def put_values(satchel: Satchel, *values: Value) -> None:
     with satchel.memory_store.write() as writer:
-        writer.put([value_bundle(value) for value in values])
+        writer.put([value_document(value) for value in values])
         writer.merge(lambda: False)
 
 

@@ -36,7 +36,7 @@ def test_an_experience_is_found_by_each_of_its_sides_and_shown_once(engine: Satc
     engine.experiences.start(**STARTED)
     done = engine.experiences.resolve(**FALSIFIED)
     hits = engine.search(SIDES[axis], types=["experiences"])
-    assert hits[0].document.id == f"experience:{done.id}::{axis}"
+    assert hits[0].chunk.id == f"experience:{done.id}::{axis}"
     context = engine.assemble(SIDES[axis], types=["experiences"], max_tokens=1000)
     assert context.text.count("**Experience** debugging | root-cause-analysis\n") == 1
     for part in ("goal", "hypothesis", "action", "prediction"):
@@ -132,4 +132,4 @@ def test_the_memory_file_says_nothing_of_other_roots(engine: Satchel, tmp_path: 
         assert other.search("when does heron restart", types=["memories"]) == []
         assert other.memory_store.kinds().get(Kind.MEMORY) is None
         other.memories.add("The heron server is blue")
-        assert [hit.document.title for hit in other.search("heron", types=["memories"])] == ["The heron server is blue"]
+        assert [hit.chunk.title for hit in other.search("heron", types=["memories"])] == ["The heron server is blue"]

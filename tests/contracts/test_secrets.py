@@ -12,7 +12,7 @@ import pytest
 
 from satchel import AssemblyOptions, ContextAssembler, Satchel
 from satchel.memory.model import Memory, Value
-from satchel.memory.records import memory_bundle, value_bundle
+from satchel.memory.records import memory_document, value_document
 from satchel.operations.json import context_envelope
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository
@@ -73,7 +73,7 @@ def write_records(satchel: Satchel) -> None:
         workspace=workspace, created=1.0,
     )  # fmt: skip
     with satchel.memory_store.write() as writer:
-        writer.put([memory_bundle(old), value_bundle(value)])
+        writer.put([memory_document(old), value_document(value)])
         writer.merge(lambda: False)
 
 
@@ -100,7 +100,7 @@ def test_no_answer_and_no_envelope_shows_a_secret(satchel: Satchel, layout: Form
 
 def test_nothing_that_is_read_shows_a_secret(satchel: Satchel) -> None:
     hits = satchel.search(f"{TOPIC} {KEY}", limit=100, min_score=0.0)
-    assert {hit.document.kind.value for hit in hits} >= {"code", "commit", "memory", "value"}
+    assert {hit.chunk.kind.value for hit in hits} >= {"code", "commit", "memory", "value"}
     assert leaks(hits) == []
     assert leaks(satchel.file_history("src/code.py")) == []
     assert leaks(satchel.churn(now=1_700_000_000.0)) == []
@@ -119,8 +119,8 @@ def test_nothing_is_stored_with_a_secret(satchel: Satchel) -> None:
                 assert leaks(connection.execute(f"SELECT * FROM {table}").fetchall()) == [], table
     store = satchel.store
     for kind in store.kinds():
-        for bundle in store.bundle_ids(kind, store.keys(kind)).values():
-            assert leaks(store.text(bundle)) == []
+        for document in store.document_ids(kind, store.keys(kind)).values():
+            assert leaks(store.text(document)) == []
 
 
 def test_redaction_is_counted_and_keeps_the_lines(satchel: Satchel) -> None:

@@ -17,7 +17,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import SkippedFile, Stamp
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import EdgeType, Kind
-from tests.contracts.bundles import SOURCE, file_bundle, record_bundle
+from tests.contracts.documents import SOURCE, file_document, record_document
 
 Factory = Callable[[Path], Store]
 STORES: dict[str, Factory] = {"sqlite": lambda folder: SqliteStore(folder / "store" / "index.db")}
@@ -31,24 +31,24 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def units(store: Store, kind: Kind, term: str) -> list[str]:
-    """Keys of the bundles whose body holds the term, once a window."""
+    """Keys of the documents whose body holds the term, once a span."""
     lexicon = store.lexicon(kind)
-    windows, _ = lexicon.postings([term])[0].body
-    ids = [int(lexicon.columns.bundle_id[lexicon.window_bundle[window]]) for window in windows]
-    known = store.bundles(ids)
+    spans, _ = lexicon.postings([term])[0].body
+    ids = [int(lexicon.columns.document_id[lexicon.span_document[span]]) for span in spans]
+    known = store.documents(ids)
     return [known[identity].key for identity in ids]
 
 
 def test_what_was_put_is_read_back(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix the parser\n\nbody", files=("src/a.py",))])
-    bundle = store.bundle(Kind.CODE, "src/a.py")
-    assert bundle is not None
-    assert store.text(bundle.id) == SOURCE
-    assert (bundle.language, bundle.line_count, bundle.content_hash) == ("python", SOURCE.count("\n") + 1, "h1")
-    parts = store.parts(range(bundle.first_document, bundle.last_document + 1))
+        writer.put([file_document("src/a.py"), record_document("c1", "Fix the parser\n\nbody", files=("src/a.py",))])
+    document = store.document(Kind.CODE, "src/a.py")
+    assert document is not None
+    assert store.text(document.id) == SOURCE
+    assert (document.language, document.line_count, document.content_hash) == ("python", SOURCE.count("\n") + 1, "h1")
+    parts = store.parts(range(document.first_chunk, document.last_chunk + 1))
     assert [part.name for part in parts.values()] == ["", "read_config", "parse"]
-    commit = store.bundle(Kind.COMMIT, "c1")
+    commit = store.document(Kind.COMMIT, "c1")
     assert commit is not None
     assert (commit.title, commit.tags, commit.importance) == ("Fix the parser", ("one", "two"), 0.5)
     assert commit.fields == {"author": "Ada"}
@@ -57,19 +57,19 @@ def test_what_was_put_is_read_back(store: Store) -> None:
 
 def test_every_edge_type_written_is_found_from_both_ends(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix", files=("src/a.py",))])
-    bundle = store.bundle(Kind.CODE, "src/a.py")
-    assert bundle is not None
+        writer.put([file_document("src/a.py"), record_document("c1", "Fix", files=("src/a.py",))])
+    document = store.document(Kind.CODE, "src/a.py")
+    assert document is not None
     calls = store.edges_to(["parse"], [EdgeType.CALLS])
     assert [(kind, target) for _, kind, target in calls] == [(EdgeType.CALLS, "parse")]
     assert store.edges_from([calls[0][0]], [EdgeType.CALLS]) == calls
-    assert store.edges_from([bundle.first_document], [EdgeType.IMPORTS])[0][2] == "os"
+    assert store.edges_from([document.first_chunk], [EdgeType.IMPORTS])[0][2] == "os"
     assert store.edges_to(["src/a.py"], [EdgeType.TOUCHES])
 
 
 def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py"), file_bundle("lib/a.py", "x = 1\n")])
+        writer.put([file_document("src/a.py"), file_document("lib/a.py", "x = 1\n")])
     assert [row.name for row in store.definitions(["parse", "PARSE"])] == ["parse"]
     assert [row.name for row in store.definitions(["parse"], most=1)] == ["parse"]
     assert store.definitions(["parse"], most=0) == []
@@ -77,11 +77,11 @@ def test_definitions_and_names_are_looked_up_exactly(store: Store) -> None:
     assert [path for _, path in store.paths_named([], ["a"])] == ["src/a.py", "lib/a.py"]
 
 
-def test_a_bundle_put_again_replaces_the_old_one_everywhere(store: Store) -> None:
+def test_a_document_put_again_replaces_the_old_one_everywhere(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py", "zebra = 1\n", content_hash="h2")])
+        writer.put([file_document("src/a.py", "zebra = 1\n", content_hash="h2")])
     assert store.kinds() == {Kind.CODE: 1}
     assert store.definitions(["parse"]) == []
     assert store.edges_to(["parse"], [EdgeType.CALLS]) == []
@@ -91,22 +91,22 @@ def test_a_bundle_put_again_replaces_the_old_one_everywhere(store: Store) -> Non
 
 def test_removal_leaves_nothing_behind(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py"), file_bundle("src/b.py", "zebra = 1\n")])
+        writer.put([file_document("src/a.py"), file_document("src/b.py", "zebra = 1\n")])
     with store.write() as writer:
         writer.remove(Kind.CODE, ["src/a.py", "unknown"])
     assert store.keys(Kind.CODE) == {"src/b.py"}
-    assert store.lexicon(Kind.CODE).bundle_count == 1
+    assert store.lexicon(Kind.CODE).document_count == 1
     assert units(store, Kind.CODE, "pars") == []
     with store.write() as writer:
-        writer.put([file_bundle("src/c.py")])
+        writer.put([file_document("src/c.py")])
         writer.merge(lambda: False)
     assert units(store, Kind.CODE, "pars") == ["src/c.py"] * 2
 
 
-def test_edges_of_documents_are_replaced_and_found_from_both_ends(store: Store) -> None:
+def test_edges_of_chunks_are_replaced_and_found_from_both_ends(store: Store) -> None:
     with store.write() as writer:
-        writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "beta")])
-    rows = {key: row.first_document for key in ("c1", "c2") if (row := store.bundle(Kind.COMMIT, key)) is not None}
+        writer.put([record_document("c1", "alpha"), record_document("c2", "beta")])
+    rows = {key: row.first_chunk for key in ("c1", "c2") if (row := store.document(Kind.COMMIT, key)) is not None}
     with store.write() as writer:
         relations = [(EdgeType.CHILD, "x"), (EdgeType.FIELD, "y"), (EdgeType.FIELD, "y")]
         writer.relate(dict.fromkeys(rows.values(), relations))
@@ -117,9 +117,9 @@ def test_edges_of_documents_are_replaced_and_found_from_both_ends(store: Store) 
     assert store.edges_to(["x", "y", "z"], list(EdgeType)) == [(rows["c1"], EdgeType.REFERENCE, "z")]
 
 
-def test_a_walk_learns_names_tags_and_texts_of_many_documents_at_once(store: Store) -> None:
+def test_a_walk_learns_names_tags_and_texts_of_many_chunks_at_once(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py"), record_bundle("c1", "Fix"), record_bundle("c2", "Hide")])
+        writer.put([file_document("src/a.py"), record_document("c1", "Fix"), record_document("c2", "Hide")])
     firsts = store.first_rows(Kind.COMMIT, ["c1", "c2", "nobody"])
     assert set(firsts) == {"c1", "c2"}
     with store.write() as writer:
@@ -127,19 +127,19 @@ def test_a_walk_learns_names_tags_and_texts_of_many_documents_at_once(store: Sto
     (place,) = store.places([*firsts.values(), 999]).values()
     assert (place.kind, place.key, place.tags, place.natural_key) == (Kind.COMMIT, "c1", ("one", "two"), "c1")
     assert (place.updated, place.is_first) == (1_700_000_000.0, True)
-    file = store.bundle(Kind.CODE, "src/a.py")
+    file = store.document(Kind.CODE, "src/a.py")
     assert file is not None
-    places = store.places(range(file.first_document, file.last_document + 1))
+    places = store.places(range(file.first_chunk, file.last_chunk + 1))
     assert [place.natural_key for place in places.values()] == [
         "src/a.py", "src/a.py::read_config", "src/a.py::parse",
     ]  # fmt: skip
     assert [place.is_first for place in places.values()] == [True, False, False]
-    assert store.texts([file.id, place.bundle, 999]) == {file.id: SOURCE, place.bundle: "Fix"}
+    assert store.texts([file.id, place.document, 999]) == {file.id: SOURCE, place.document: "Fix"}
 
 
-def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store) -> None:
+def test_hidden_documents_are_out_of_sight_until_they_are_shown_again(store: Store) -> None:
     with store.write() as writer:
-        writer.put([record_bundle("c1", "alpha"), record_bundle("c2", "alpha beta")])
+        writer.put([record_document("c1", "alpha"), record_document("c2", "alpha beta")])
         writer.hide(Kind.COMMIT, ["c2"])
     assert units(store, Kind.COMMIT, "alpha") == ["c1"]
     assert store.kinds() == {Kind.COMMIT: 1}
@@ -152,17 +152,17 @@ def test_hidden_bundles_are_out_of_sight_until_they_are_shown_again(store: Store
 def test_the_newest_records_of_a_kind_come_newest_first_without_the_hidden(store: Store) -> None:
     made = {"c1": 10.0, "c2": 30.0, "c3": 20.0, "c4": 30.0, "c5": 40.0}
     with store.write() as writer:
-        writer.put([replace(record_bundle(key, f"about {key}"), created=at) for key, at in made.items()])
+        writer.put([replace(record_document(key, f"about {key}"), created=at) for key, at in made.items()])
         writer.hide(Kind.COMMIT, ["c5"])
     newest = store.newest(Kind.COMMIT, 3)
-    assert [store.bundles(newest)[identity].key for identity in newest] == ["c2", "c4", "c3"]
+    assert [store.documents(newest)[identity].key for identity in newest] == ["c2", "c4", "c3"]
     assert store.newest(Kind.MEMORY, 3) == []
 
 
 def test_merging_segments_changes_no_posting_and_keeps_the_hidden_hidden(store: Store) -> None:
     for number in range(12):
         with store.write() as writer:
-            writer.put([record_bundle(f"c{number:02}", f"alpha beta{number}\n" + "gamma\n" * number)])
+            writer.put([record_document(f"c{number:02}", f"alpha beta{number}\n" + "gamma\n" * number)])
     with store.write() as writer:
         writer.hide(Kind.COMMIT, ["c03"])
     before = store.lexicon(Kind.COMMIT)
@@ -172,18 +172,18 @@ def test_merging_segments_changes_no_posting_and_keeps_the_hidden_hidden(store: 
         writer.merge(lambda: False)
     after = store.lexicon(Kind.COMMIT)
     assert sorted(units(store, Kind.COMMIT, "alpha")) == [key for key in expected if key != "c05"]
-    assert after.bundle_count == before.bundle_count - 1
+    assert after.document_count == before.document_count - 1
     assert units(store, Kind.COMMIT, "beta3") == []
     with store.write() as writer:
         writer.hide(Kind.COMMIT, [])
-    windows, counts = store.lexicon(Kind.COMMIT).postings(["gamma"])[0].body
+    spans, counts = store.lexicon(Kind.COMMIT).postings(["gamma"])[0].body
     assert sorted(counts.tolist()) == [1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
-    assert np.all(np.diff(windows) > 0)
+    assert np.all(np.diff(spans) > 0)
 
 
 def test_a_failed_write_publishes_nothing(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
     revision = store.revision
     with pytest.raises(RuntimeError, match="stop"):
         _remove_and_fail(store)
@@ -199,12 +199,12 @@ def _remove_and_fail(store: Store) -> None:
 
 def test_stamps_and_skipped_files_are_remembered(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
         writer.skip([SkippedFile("x.bin", "binary", 1, 2, 3)])
     stamp = store.stamps(Kind.CODE)["src/a.py"]
     with store.write() as writer:
-        writer.restamp([Stamp(stamp.bundle, stamp.content_hash, 9, 8, 7)])
-    assert store.stamps(Kind.CODE)["src/a.py"] == Stamp(stamp.bundle, "h1", 9, 8, 7)
+        writer.restamp([Stamp(stamp.document, stamp.content_hash, 9, 8, 7)])
+    assert store.stamps(Kind.CODE)["src/a.py"] == Stamp(stamp.document, "h1", 9, 8, 7)
     assert store.skipped_stamps() == {"x.bin": (1, 2, 3)}
     assert store.skipped_reasons() == {"binary": 1}
     with store.write() as writer:
@@ -214,7 +214,7 @@ def test_stamps_and_skipped_files_are_remembered(store: Store) -> None:
 
 def test_every_thread_reads_what_was_published(store: Store) -> None:
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
     seen: list[set[str]] = []
     thread = threading.Thread(target=lambda: seen.append(store.keys(Kind.CODE)))
     thread.start()
@@ -233,13 +233,13 @@ def test_incremental_writes_give_the_words_of_a_fresh_store(
     grown, fresh = SqliteStore(folder / "grown.db"), SqliteStore(folder / "fresh.db")
     for key, text in steps:
         with grown.write() as writer:
-            writer.put([record_bundle(key, text)])
+            writer.put([record_document(key, text)])
             writer.merge(lambda: False)
     with fresh.write() as writer:
-        writer.put([record_bundle(key, text) for key, text in dict(steps).items()])
+        writer.put([record_document(key, text) for key, text in dict(steps).items()])
     for term in ("alpha", "a", "b", "ab"):
         assert sorted(units(grown, Kind.COMMIT, term)) == sorted(units(fresh, Kind.COMMIT, term))
-    assert grown.lexicon(Kind.COMMIT).window_count == fresh.lexicon(Kind.COMMIT).window_count
+    assert grown.lexicon(Kind.COMMIT).span_count == fresh.lexicon(Kind.COMMIT).span_count
     grown.close()
     fresh.close()
 
@@ -263,7 +263,7 @@ def test_a_store_of_a_newer_version_is_refused_untouched(tmp_path: Path) -> None
     path = tmp_path / "index.db"
     store = SqliteStore(path)
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
     store._connection().pragma("user_version", 99)
     store.close()
     with pytest.raises(StoreError, match="upgrade satchel"):

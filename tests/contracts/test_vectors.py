@@ -14,7 +14,7 @@ from satchel.embed.protocol import normalised
 from satchel.store.protocol import Store
 from satchel.store.vectors import decode, encode
 from satchel.types import Kind
-from tests.contracts.bundles import file_bundle, record_bundle
+from tests.contracts.documents import file_document, record_document
 from tests.contracts.test_store import STORES
 
 ONE, OTHER = "model@1/2/body/1", "model@2/2/body/1"
@@ -25,21 +25,23 @@ ALL = (Kind.CODE, Kind.MEMORY)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     opened = STORES[request.param](tmp_path)
     with opened.write() as writer:
-        writer.put([file_bundle("a.py"), *(record_bundle(key, key, kind=Kind.MEMORY) for key in ("m1", "m2", "m3"))])
+        writer.put(
+            [file_document("a.py"), *(record_document(key, key, kind=Kind.MEMORY) for key in ("m1", "m2", "m3"))]
+        )
     yield opened
     opened.close()
 
 
 def rows(store: Store, key: str, kind: Kind = Kind.MEMORY) -> list[int]:
-    bundle = store.bundle(kind, key)
-    assert bundle is not None
-    return list(range(bundle.first_document, bundle.last_document + 1))
+    document = store.document(kind, key)
+    assert document is not None
+    return list(range(document.first_chunk, document.last_chunk + 1))
 
 
-def put(store: Store, fingerprint: str, *documents: int) -> None:
-    vectors = encode(np.array([[row / 10, 1.0] for row in documents], dtype=np.float32))
+def put(store: Store, fingerprint: str, *chunks: int) -> None:
+    vectors = encode(np.array([[row / 10, 1.0] for row in chunks], dtype=np.float32))
     with store.write() as writer:
-        writer.put_vectors(fingerprint, list(zip(documents, vectors, strict=True)))
+        writer.put_vectors(fingerprint, list(zip(chunks, vectors, strict=True)))
 
 
 def test_vectors_are_read_back_by_kind_and_row(store: Store) -> None:
@@ -73,7 +75,7 @@ def test_what_lacks_a_vector_is_listed_newest_first_and_counted(store: Store) ->
     assert store.without_vector([], ONE) == []
 
 
-def test_a_vector_goes_with_its_document_and_is_replaced_by_the_next_one(store: Store) -> None:
+def test_a_vector_goes_with_its_chunk_and_is_replaced_by_the_next_one(store: Store) -> None:
     (first,) = rows(store, "m1")
     put(store, ONE, first)
     put(store, ONE, first)
@@ -83,7 +85,7 @@ def test_a_vector_goes_with_its_document_and_is_replaced_by_the_next_one(store: 
     assert len(store.vectors(Kind.MEMORY, ONE).rows) == 0
 
 
-def test_hidden_documents_have_no_part_in_it(store: Store) -> None:
+def test_hidden_chunks_have_no_part_in_it(store: Store) -> None:
     put(store, ONE, *rows(store, "m1"), *rows(store, "m2"))
     with store.write() as writer:
         writer.hide(Kind.MEMORY, ["m1"])

@@ -13,7 +13,7 @@ import pytest
 from satchel import Satchel
 from satchel.errors import StoreError
 from satchel.store.sqlite.store import SqliteStore
-from tests.contracts.bundles import record_bundle
+from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
 from tests.index.indexing import look
 from tests.soundness import faults
@@ -108,7 +108,7 @@ def test_a_file_that_is_harmed_while_it_is_open(root: Path, database: Path) -> N
         context = satchel.assemble(QUESTION, refresh=False)
         assert ANSWER in context.text
         assert "put aside as index.db.damaged" in context.failures[0].message
-        assert ANSWER in satchel.search(QUESTION)[0].document.title or satchel.search(QUESTION)
+        assert ANSWER in satchel.search(QUESTION)[0].chunk.title or satchel.search(QUESTION)
     assert look(database, faults) == []
 
 
@@ -172,7 +172,7 @@ def test_a_harmed_memory_file_is_never_touched(tmp_path: Path, harm: str) -> Non
     path = tmp_path / "memory.db"
     store = SqliteStore(path, durable=True)
     with store.write() as writer:
-        writer.put([record_bundle(f"m{number}", "something to remember " * 50) for number in range(30)])
+        writer.put([record_document(f"m{number}", "something to remember " * 50) for number in range(30)])
     store.close()
     HARMS[harm](path)
     before = path.read_bytes()
@@ -187,10 +187,10 @@ def read_all(path: Path) -> None:
     try:
         store.statistics()
         for kind in store.kinds():
-            store.bundles(range(1, 100))
+            store.documents(range(1, 100))
             store.lexicon(kind).postings(["rememb"])
         store.settle()
-        for bundle in range(1, 31):
-            store.text(bundle)
+        for document in range(1, 31):
+            store.text(document)
     finally:
         store.close()

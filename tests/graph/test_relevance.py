@@ -8,7 +8,7 @@ from pathlib import Path
 from satchel import Satchel
 from satchel.embed.protocol import fingerprint
 from satchel.graph.assemble import assemble_graph
-from satchel.search.documents import RECORD_KINDS
+from satchel.search.chunks import RECORD_KINDS
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder
 from satchel.types import Kind

@@ -13,13 +13,13 @@ import pytest
 from satchel.embed.protocol import fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index import embedding as module
-from satchel.index.embedding import BATCH_DOCUMENTS, COMPLETE, VectorCache, counts, fill
-from satchel.store.extract import document_texts
-from satchel.store.records import NewBundle
+from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
+from satchel.store.extract import chunk_texts
+from satchel.store.records import NewDocument
 from satchel.store.sqlite.store import SqliteStore
 from satchel.testing import HashEmbedder
 from satchel.types import Kind, Part, Role
-from tests.contracts.bundles import file_bundle, record_bundle
+from tests.contracts.documents import file_document, record_document
 
 if TYPE_CHECKING:
     from satchel.embed.protocol import Vectors
@@ -43,17 +43,17 @@ def cache(tmp_path: Path) -> Iterator[VectorCache]:
     opened.close()
 
 
-def memories(*texts: str) -> list[NewBundle]:
-    return [record_bundle(f"m{number}", text, kind=Kind.MEMORY) for number, text in enumerate(texts)]
+def memories(*texts: str) -> list[NewDocument]:
+    return [record_document(f"m{number}", text, kind=Kind.MEMORY) for number, text in enumerate(texts)]
 
 
-def put(store: SqliteStore, bundles: Sequence[NewBundle]) -> None:
+def put(store: SqliteStore, documents: Sequence[NewDocument]) -> None:
     with store.write() as writer:
-        writer.put(bundles)
+        writer.put(documents)
 
 
-def test_every_document_gets_the_vector_of_its_text(store: SqliteStore, cache: VectorCache) -> None:
-    put(store, [*memories("red apples", "blue sky"), file_bundle("a.py")])
+def test_every_chunk_gets_the_vector_of_its_text(store: SqliteStore, cache: VectorCache) -> None:
+    put(store, [*memories("red apples", "blue sky"), file_document("a.py")])
     embedder = HashEmbedder()
     assert fill(store, KINDS, embedder, cache) == 2
     table = store.vectors(Kind.MEMORY, fingerprint(embedder))
@@ -89,9 +89,9 @@ def test_another_fingerprint_starts_anew_and_takes_the_place_of_the_old_one(
     old, new = HashEmbedder(), HashEmbedder(revision="2")
     fill(store, KINDS, old, cache)
     stops = iter([False, True])
-    put(store, memories(*(f"text {number}" for number in range(2 * BATCH_DOCUMENTS))))
+    put(store, memories(*(f"text {number}" for number in range(2 * BATCH_CHUNKS))))
     fill(store, KINDS, new, cache, should_stop=lambda: next(stops))
-    assert counts(store, KINDS, new).done == BATCH_DOCUMENTS
+    assert counts(store, KINDS, new).done == BATCH_CHUNKS
     assert store.meta(COMPLETE) == fingerprint(old), "the old set goes when the new one is complete"
     fill(store, KINDS, new, cache)
     assert store.meta(COMPLETE) == fingerprint(new)
@@ -103,9 +103,9 @@ def test_a_stopped_run_keeps_what_it_made_and_the_next_one_goes_on(store: Sqlite
     put(store, memories(*(f"text number {number}" for number in range(40))))
     embedder = HashEmbedder()
     stops = iter([False, False, True])
-    assert fill(store, KINDS, embedder, cache, should_stop=lambda: next(stops)) == 2 * BATCH_DOCUMENTS
-    assert counts(store, KINDS, embedder).done == 2 * BATCH_DOCUMENTS
-    assert fill(store, KINDS, embedder, cache) == 40 - 2 * BATCH_DOCUMENTS
+    assert fill(store, KINDS, embedder, cache, should_stop=lambda: next(stops)) == 2 * BATCH_CHUNKS
+    assert counts(store, KINDS, embedder).done == 2 * BATCH_CHUNKS
+    assert fill(store, KINDS, embedder, cache) == 40 - 2 * BATCH_CHUNKS
     assert embedder.texts == 40
 
 
@@ -114,7 +114,7 @@ def test_a_failure_keeps_what_was_made_before_it(store: SqliteStore, cache: Vect
     embedder = FailsLater(calls=1)
     with pytest.raises(EmbeddingError, match="no more"):
         fill(store, KINDS, embedder, cache)
-    assert counts(store, KINDS, embedder).done == BATCH_DOCUMENTS
+    assert counts(store, KINDS, embedder).done == BATCH_CHUNKS
 
 
 class Slow(HashEmbedder):
@@ -137,7 +137,7 @@ def test_a_stop_does_not_wait_for_an_embedder_that_may_take_long(store: SqliteSt
     put(store, memories(*(f"text number {number}" for number in range(40))))
     embedder = Slow()
     assert fill(store, KINDS, embedder, cache, should_stop=embedder.asked.is_set) == 0, "it was not let go"
-    assert embedder.batches == [BATCH_DOCUMENTS], "the first batch is small: how long it takes is not known"
+    assert embedder.batches == [BATCH_CHUNKS], "the first batch is small: how long it takes is not known"
     embedder.let_go.set()
     assert fill(store, KINDS, embedder, cache) == 40
 
@@ -147,7 +147,7 @@ def test_batches_grow_where_the_embedder_is_known_to_be_far_away(store: SqliteSt
     embedder = Slow()
     embedder.let_go.set()
     assert fill(store, KINDS, embedder, cache) == 40
-    assert embedder.batches == [BATCH_DOCUMENTS, 40 - BATCH_DOCUMENTS]
+    assert embedder.batches == [BATCH_CHUNKS, 40 - BATCH_CHUNKS]
 
 
 def test_a_model_that_is_built_by_its_first_batch_stays_with_small_ones(store: SqliteStore, cache: VectorCache) -> None:
@@ -160,7 +160,7 @@ def test_a_model_that_is_built_by_its_first_batch_stays_with_small_ones(store: S
     embedder = Built()
     embedder.let_go.set()
     assert fill(store, KINDS, embedder, cache) == 40
-    assert max(embedder.batches) == BATCH_DOCUMENTS
+    assert max(embedder.batches) == BATCH_CHUNKS
 
 
 @pytest.mark.parametrize("error", [EmbeddingError("the server is away"), TimeoutError("its own")], ids=type)
@@ -191,14 +191,14 @@ class FailsLater(HashEmbedder):
         return super().embed_documents(texts)
 
 
-def test_a_document_that_changed_while_it_was_embedded_gets_no_wrong_vector(
+def test_a_chunk_that_changed_while_it_was_embedded_gets_no_wrong_vector(
     store: SqliteStore, cache: VectorCache
 ) -> None:
     put(store, memories("red apples", "blue sky"))
-    embedder = FailsLater(calls=0, then=lambda: put(store, [record_bundle("m1", "new words", kind=Kind.MEMORY)]))
+    embedder = FailsLater(calls=0, then=lambda: put(store, [record_document("m1", "new words", kind=Kind.MEMORY)]))
     fill(store, KINDS, embedder, cache)
     (changed,) = store.without_vector(KINDS, fingerprint(embedder))
-    assert document_texts(store, [changed], 100)[0].text == "new words"
+    assert chunk_texts(store, [changed], 100)[0].text == "new words"
     fill(store, KINDS, embedder, cache)
     table = store.vectors(Kind.MEMORY, fingerprint(embedder))
     assert np.allclose(table.matrix, embedder.embed_documents(["red apples", "new words"]), atol=1e-3)
@@ -207,18 +207,18 @@ def test_a_document_that_changed_while_it_was_embedded_gets_no_wrong_vector(
 def test_vectors_are_published_now_and_then(
     store: SqliteStore, cache: VectorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PUBLISH_DOCUMENTS", BATCH_DOCUMENTS)
+    monkeypatch.setattr(module, "PUBLISH_DOCUMENTS", BATCH_CHUNKS)
     put(store, memories(*(f"text number {number}" for number in range(40))))
     before = int(store.revision)
     fill(store, KINDS, HashEmbedder(), cache)
-    assert int(store.revision) == before + 40 // BATCH_DOCUMENTS + 1, "each batch, and the mark that all is done"
+    assert int(store.revision) == before + 40 // BATCH_CHUNKS + 1, "each batch, and the mark that all is done"
 
 
 def test_the_text_of_a_section_has_its_heading_and_that_of_a_record_only_its_lines(store: SqliteStore) -> None:
-    section, record = file_bundle("a.md"), record_bundle("m1", "a record", kind=Kind.MEMORY)
+    section, record = file_document("a.md"), record_document("m1", "a record", kind=Kind.MEMORY)
     section.extraction.parts = (Part(Role.SECTION, "Guide.Setup", 1, 2), Part(Role.SECTION, "os", 1, 1))
     record.extraction.parts = (Part(Role.RECORD, "strategy", 1, 1),)
-    put(store, [section, record, record_bundle("m2", "", kind=Kind.MEMORY)])
-    texts = [entry.text for entry in document_texts(store, [1, 2, 3, 4, 99], 1_000)]
+    put(store, [section, record, record_document("m2", "", kind=Kind.MEMORY)])
+    texts = [entry.text for entry in chunk_texts(store, [1, 2, 3, 4, 99], 1_000)]
     assert texts == ["Guide.Setup\nimport os", "import os", "a record", ""]
-    assert document_texts(store, [3], 0)[0].text == "a record", "at least its title"
+    assert chunk_texts(store, [3], 0)[0].text == "a record", "at least its title"

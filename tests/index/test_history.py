@@ -25,8 +25,8 @@ from tests.repositories import commit, git, new_repository
 
 def subjects(index: Index) -> list[str]:
     """Titles of the commits that search can see."""
-    found = (index.store.bundle(Kind.COMMIT, key) for key in index.store.iterate_keys(Kind.COMMIT))
-    return sorted(bundle.title for bundle in found if bundle is not None)
+    found = (index.store.document(Kind.COMMIT, key) for key in index.store.iterate_keys(Kind.COMMIT))
+    return sorted(document.title for document in found if document is not None)
 
 
 def words_of(index: Index, term: str) -> int:
@@ -251,11 +251,11 @@ def test_many_messages_counted_at_once_have_the_words_of_each(texts: list[str]) 
         outline = Outline(COMMIT_LANGUAGE, (Part(Role.RECORD, "", 1, text.count("\n") + 1),))
         alone = extract(text, outline)
         assert counted_words(extraction) == counted_words(alone)
-        assert extraction.window_columns == alone.window_columns
+        assert extraction.span_columns == alone.span_columns
 
 
 def counted_words(extraction: Extraction) -> dict[tuple[int, str], int]:
-    """(window, term) -> count."""
+    """(span, term) -> count."""
     body = extraction.body
     terms = [extraction.vocabulary[number] for number in memoryview(body.terms).cast("I")]
     return dict(zip(zip(memoryview(body.units).cast("I"), terms, strict=True), body.counts, strict=True))

@@ -54,7 +54,7 @@ def vault(tmp_path: Path) -> Iterator[VaultIndex]:
 
 
 def edges_of(index: Index, kind: EdgeType) -> set[tuple[str, str]]:
-    """(document, target) of the edges of one type; documents are named by key and section."""
+    """(chunk, target) of the edges of one type; chunks are named by key and section."""
     rows = {(row[1], row[2], row[3]): row for row in index.contents()["documents"]}
     assert rows
     return {
@@ -85,11 +85,11 @@ def test_a_vault_has_edges_of_every_type_with_keys_as_targets(vault: VaultIndex)
 
 def test_notes_carry_tags_fields_and_titles_and_other_files_stay_what_they_are(vault: VaultIndex) -> None:
     vault.run()
-    alpha = vault.store.bundle(Kind.NOTE, "Projects/Alpha.md")
+    alpha = vault.store.document(Kind.NOTE, "Projects/Alpha.md")
     assert alpha is not None
     assert (alpha.title, alpha.tags) == ("Alpha", ("space/moon", "space"))
     assert alpha.fields["fields"] == {"owner": [{"name": "Alice", "target": "Alice"}]}
-    assert vault.store.bundle(Kind.CODE, "script.py") is not None
+    assert vault.store.document(Kind.CODE, "script.py") is not None
     assert set(vault.store.kinds()) == {Kind.NOTE, Kind.CODE}
 
 
@@ -175,10 +175,10 @@ def test_an_export_has_edges_of_every_type(tana: Index) -> None:
     assert tana.store.statistics().edges == {
         EdgeType.CHILD: 2, EdgeType.PARENT: 2, EdgeType.REFERENCE: 1, EdgeType.FIELD: 1,
     }  # fmt: skip
-    note = tana.store.bundle(Kind.NOTE, "n")
+    note = tana.store.document(Kind.NOTE, "n")
     assert note is not None
     assert (note.title, note.tags, note.created) == ("Rocket launch", ("task",), 1_700_000_000)
-    assert tana.store.edges_to(["m"], [EdgeType.FIELD]) == [(note.first_document, EdgeType.FIELD, "m")]
+    assert tana.store.edges_to(["m"], [EdgeType.FIELD]) == [(note.first_chunk, EdgeType.FIELD, "m")]
 
 
 def test_an_unchanged_export_is_not_opened_and_a_touched_one_writes_no_note(
@@ -285,20 +285,20 @@ def test_a_question_is_answered_from_a_vault_with_real_lines(
         assert satchel.status().freshness.changed == 1
 
 
-def test_a_long_note_shows_the_window_that_matches(vault: VaultIndex) -> None:
+def test_a_long_note_shows_the_span_that_matches(vault: VaultIndex) -> None:
     filler = "".join(
         f"line {number} says little of interest to anybody who looks for things\n" for number in range(150)
     )
     write(vault.root, {"Long.md": f"{filler}\nThe zebra crossed the savannah.\n{filler}"})
     vault.run()
     hits = search_records(vault.store, Kind.NOTE, analyse("zebra savannah"), candidates=5).hits
-    assert hits[0].document.id == "note:Long.md"
+    assert hits[0].chunk.id == "note:Long.md"
     assert hits[0].spans[0].start <= 152 <= hits[0].spans[0].end
 
 
 def test_a_workspace_is_opened_by_its_name(tana: Index) -> None:
     Registry(Folders.from_environment()).add("ideas", tana.root)
     with Satchel.open(workspace="ideas") as satchel:
-        assert satchel.search("rocket")[0].document.id == "note:n"
+        assert satchel.search("rocket")[0].chunk.id == "note:n"
     with pytest.raises(UsageError, match="unknown workspace 'nope': there are ideas"):
         Satchel.open(workspace="nope")

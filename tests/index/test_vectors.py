@@ -14,7 +14,7 @@ from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind
 
-DOCUMENTS = {"docs/guide.md": "# Guide\n\nOrders are sent again.\n\n## Retrying\n\nAttempts wait longer and longer.\n"}
+CHUNKS = {"docs/guide.md": "# Guide\n\nOrders are sent again.\n\n## Retrying\n\nAttempts wait longer and longer.\n"}
 PATIENCE_SECONDS = 60.0
 
 
@@ -22,7 +22,7 @@ PATIENCE_SECONDS = 60.0
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SATCHEL_HOME", str(tmp_path / "home"))
     repository = TinyRepository(tmp_path / "shop")
-    repository.commit("Guide", DOCUMENTS)
+    repository.commit("Guide", CHUNKS)
     return repository.root
 
 

@@ -9,7 +9,7 @@ from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.model import Value
 from satchel.memory.portable import export_lines
-from satchel.memory.records import value_bundle
+from satchel.memory.records import value_document
 from satchel.memory.transcripts import put_exchanges
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind
@@ -42,7 +42,7 @@ def lines(make_notebook: MakeNotebook) -> list[str]:
         ("ghap_1", "ghap_2"), {"debugging": 2}, {"read-the-error": 2}, "words (TF-IDF)", notebook.workspace, 1.75e9,
     )  # fmt: skip
     with notebook.store.write() as writer:
-        writer.put([value_bundle(value)])
+        writer.put([value_document(value)])
     journal.start(**STARTED, session="night")
     journal.update(strategy="read-the-error", action="Read it", session="night")
     return list(export_lines(notebook.store))
@@ -58,9 +58,9 @@ def test_records_keep_what_the_store_holds_of_them(make_notebook: MakeNotebook) 
     lines(make_notebook)
     store = make_notebook().store
     fields = {
-        bundle.key: dict(bundle.fields)
+        document.key: dict(document.fields)
         for kind in (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
-        for bundle in store.bundles(store.bundle_ids(kind, store.keys(kind)).values()).values()
+        for document in store.documents(store.document_ids(kind, store.keys(kind)).values()).values()
     }
     stored = "".join(f"{key} {json.dumps(fields[key])}\n" for key in sorted(fields))
     assert stored == Path(__file__).with_name("stored_fields.txt").read_text(encoding="utf-8")

@@ -76,7 +76,7 @@ def test_conversations_come_back_and_are_found_again(make_notebook: MakeNotebook
     assert put_exchanges(turns, there, origin="test").unchanged == 2, "they are the same exchanges"
     for question in ("who named the heron", "Ada"):
         found = [
-            [hit.document.id for hit in search_kind(book.store, Kind.CONVERSATION, analyse(question)).hits]
+            [hit.chunk.id for hit in search_kind(book.store, Kind.CONVERSATION, analyse(question)).hits]
             for book in (here, there)
         ]
         assert found[0] == found[1] != []
@@ -213,8 +213,8 @@ def test_a_calm_journal_is_taken_over(notebook: Notebook) -> None:
     bare = journal.get("g4")
     assert (bare.workspace, bare.origin, bare.confidence_tier) == (HERE, "calm-ghap", "silver")
     assert (bare.surprise, bare.root_cause, bare.lesson) == ("", None, None)
-    bundles = [notebook.store.bundle(Kind.EXPERIENCE, key) for key in (calm_line()["id"], "g2", "g3", "g4")]
-    assert [row.last_document - row.first_document + 1 for row in bundles if row is not None] == [4, 3, 3, 2]
+    documents = [notebook.store.document(Kind.EXPERIENCE, key) for key in (calm_line()["id"], "g2", "g3", "g4")]
+    assert [row.last_chunk - row.first_chunk + 1 for row in documents if row is not None] == [4, 3, 3, 2]
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,18 @@ def raw(*lines: Any) -> list[bytes]:
 def texts(notebook: Notebook) -> list[str]:
     """Every stored exchange, by key."""
     store = notebook.store
-    found = sorted(store.bundles(store.bundle_ids(Kind.CONVERSATION, store.keys(Kind.CONVERSATION)).values()).items())
+    found = sorted(
+        store.documents(store.document_ids(Kind.CONVERSATION, store.keys(Kind.CONVERSATION)).values()).items()
+    )
     return [store.text(identity) for identity, _ in found]
 
 
 def test_an_exchange_is_stored_with_what_it_tells(notebook: Notebook) -> None:
     report = import_transcript(raw(PROMPT, REPLY, DONE), notebook)
     assert (report.added, report.updated, report.unchanged, report.problems) == (1, 0, 0, ())
-    bundle = notebook.store.bundle(Kind.CONVERSATION, "s1/20260501T103000.250-u1")
-    assert bundle is not None
-    assert bundle.fields == {
+    document = notebook.store.document(Kind.CONVERSATION, "s1/20260501T103000.250-u1")
+    assert document is not None
+    assert document.fields == {
         "session": "s1",
         "exchange": "u1",
         "created_at": "2026-05-01T10:30:00.250Z",
@@ -48,7 +50,7 @@ def test_an_exchange_is_stored_with_what_it_tells(notebook: Notebook) -> None:
         "tools": {"Bash": 1},
         "failed_tools": 1,
     }
-    assert (bundle.title, bundle.origin, bundle.workspace) == (
+    assert (document.title, document.origin, document.workspace) == (
         "Why does the cart lose items?",
         "claude-code",
         notebook.workspace,
@@ -89,8 +91,8 @@ def test_secrets_do_not_enter_even_where_the_text_is_cut(notebook: Notebook) -> 
         notebook,
     )
     assert report.added == 1
-    bundle = next(iter(notebook.store.bundles([1]).values()))
-    assert "ghp_" not in texts(notebook)[0] + repr(bundle)
+    document = next(iter(notebook.store.documents([1]).values()))
+    assert "ghp_" not in texts(notebook)[0] + repr(document)
     assert "[REDACTED" in texts(notebook)[0]
 
 
@@ -100,18 +102,18 @@ def test_turns_of_python_are_redacted_before_they_are_cut(notebook: Notebook) ->
         "s", "1", 0.0, "x " * 5_455 + secret + " y" * 5_000, (f"{secret}",), (Action(secret, "", ""),), "Ada"
     )
     put_exchanges([turn], notebook, origin="talk")
-    bundle = next(iter(notebook.store.bundles([1]).values()))
-    assert "ghp_" not in texts(notebook)[0] + repr(bundle)
-    assert bundle.fields["speaker"] == "Ada"
+    document = next(iter(notebook.store.documents([1]).values()))
+    assert "ghp_" not in texts(notebook)[0] + repr(document)
+    assert document.fields["speaker"] == "Ada"
 
 
 def test_a_conversation_belongs_to_the_workspace_that_imported_it_last(make_notebook: MakeNotebook) -> None:
     here, everywhere = make_notebook("shop-1"), make_notebook(EVERYWHERE)
     import_transcript(raw(PROMPT), here)
     assert import_transcript(raw(PROMPT), everywhere).updated == 1
-    bundle = here.store.bundle(Kind.CONVERSATION, "s1/20260501T103000.250-u1")
-    assert bundle is not None
-    assert bundle.workspace == EVERYWHERE
+    document = here.store.document(Kind.CONVERSATION, "s1/20260501T103000.250-u1")
+    assert document is not None
+    assert document.workspace == EVERYWHERE
 
 
 def project(folder: Path, name: str, *lines: Any) -> Path:

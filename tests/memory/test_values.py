@@ -137,11 +137,11 @@ def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Sat
     full(satchel)
     proposal = next(p for p in satchel.values.propose() if story_of(satchel, p.member) == "timezone")
     value = satchel.values.accept(proposal.text, proposal.cluster.id)
-    bundle = satchel.memory_store.bundle(Kind.VALUE, value.id)
-    assert bundle is not None
-    edges = satchel.memory_store.edges_from([bundle.first_document], [EdgeType.EVIDENCE])
+    document = satchel.memory_store.document(Kind.VALUE, value.id)
+    assert document is not None
+    edges = satchel.memory_store.edges_from([document.first_chunk], [EdgeType.EVIDENCE])
     assert {target for _, _, target in edges} == {f"experience:{member}" for member in value.member_ids}
-    assert list(bundle.fields["member_ids"]) == list(value.member_ids)
+    assert list(document.fields["member_ids"]) == list(value.member_ids)
     context = satchel.assemble("store times in UTC and convert them", types=["values"])
     assert proposal.text in context.text
     assert "## Values" in context.text

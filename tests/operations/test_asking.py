@@ -107,14 +107,14 @@ def test_a_handle_is_expanded_as_on_the_command_line(ask: Ask, printed: Printed)
         ("doc:docs/guide.md", "# Guide"),
     ],
 )
-def test_a_document_is_shown_by_its_id(ask: Ask, identity: str, shown: str) -> None:
+def test_a_chunk_is_shown_by_its_id(ask: Ask, identity: str, shown: str) -> None:
     ask("search", question="backoff")
     answered = ask("document", id=identity)
     assert shown in answered.text
     assert "::backoff" not in identity or "send_order" not in answered.text
 
 
-def test_a_commit_and_a_memory_are_documents_too(ask: Ask) -> None:
+def test_a_commit_and_a_memory_are_chunks_too(ask: Ask) -> None:
     found = ask("search", question="orders again backoff", types=["commits"]).envelope["hits"][0]["id"]
     assert "Send orders again" in ask("document", id=found).text
     kept = ask("remember", action="store", text="Orders are never sent three times").text

@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "history": ("history",),
     "replay": ("replay",),
 }
-"""Operation -> the commands that run it. `document` has none: `search` and `expand` lead to documents."""
+"""Operation -> the commands that run it. `chunk` has none: `search` and `expand` lead to chunks."""
 
 TERMINAL_ONLY = frozenset({"as_json", "color", "explained", "given_root", "strict", "workspace"})
 """How the terminal prints, and which root is meant."""

@@ -54,7 +54,7 @@ class Assembly:
     def best(self) -> str:
         """The item of the candidate that is tried first; empty where nothing was found."""
         rows = [(priority(one, section.level), one) for section in self.sections for one in section.candidates]
-        first = min(rows, key=lambda row: (-row[0], row[1].document.id, row[1].place), default=None)
+        first = min(rows, key=lambda row: (-row[0], row[1].chunk.id, row[1].place), default=None)
         return first[1].group if first is not None else ""
 
     @property
@@ -181,7 +181,7 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
             for value, better in out:
                 cheaper = max(_cost(better) - _cost(inside), 0.0)
                 if section.value(inside) < value - CLEARLY_LESS - cheaper - ROUNDING:
-                    yield f"{inside.document.id} is shown, and {better.document.id}, which is clearly better, is not"
+                    yield f"{inside.chunk.id} is shown, and {better.chunk.id}, which is clearly better, is not"
 
 
 def _cost(candidate: Candidate) -> float:

@@ -25,7 +25,7 @@ from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.entities import sections
 from satchel.assemble.render.labels import file_path, heading, heading_name, kind_label, record_body, record_name
 from satchel.memory.model import Value
-from satchel.memory.records import value_bundle
+from satchel.memory.records import value_document
 from satchel.sources.conversations import Exchange
 from satchel.testing import TinyRepository, parse
 from satchel.types import ContextItem, Format, Trust, View
@@ -117,7 +117,7 @@ def write_records(satchel: Satchel, texts: Sequence[str]) -> None:
     )
     workspace = satchel.notebook.workspace
     with satchel.memory_store.write() as writer:
-        writer.put([value_bundle(value(number, text, workspace)) for number, text in enumerate(texts)])
+        writer.put([value_document(value(number, text, workspace)) for number, text in enumerate(texts)])
         writer.merge(lambda: False)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from satchel.memory.model import Experience, Lesson, Memory, Outcome, RootCause
-from satchel.memory.records import experience_bundle, memory_bundle
+from satchel.memory.records import experience_document, memory_document
 from satchel.memory.scope import Notebook
 from satchel.memory.transcripts import put_exchanges
 from satchel.search.filters import make_filters
@@ -58,7 +58,7 @@ def confirmed(identity: str, tier: ConfidenceTier = ConfidenceTier.SILVER, **opt
 def put(store: SqliteStore, *records: Memory | Experience) -> None:
     """Write them as the memory file does."""
     with store.write() as writer:
-        writer.put([memory_bundle(row) if isinstance(row, Memory) else experience_bundle(row) for row in records])
+        writer.put([memory_document(row) if isinstance(row, Memory) else experience_document(row) for row in records])
 
 
 def talk(store: SqliteStore, session: str, *turns: tuple[str, str]) -> None:
@@ -79,7 +79,7 @@ def ask(store: SqliteStore, kind: Kind, question: str, **options: Any) -> Search
 
 def keys(hits: Sequence[Hit]) -> list[str]:
     """The ids of the hits without their kind."""
-    return [hit.document.id.partition(":")[2] for hit in hits]
+    return [hit.chunk.id.partition(":")[2] for hit in hits]
 
 
 def signal(hit: Hit, name: str) -> float:

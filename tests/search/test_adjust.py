@@ -42,7 +42,7 @@ def test_of_equal_experiences_the_better_captured_one_is_first(store: SqliteStor
     tiers = list(ConfidenceTier)
     put(store, *(confirmed(f"e{place}", tier) for place, tier in enumerate(reversed(tiers))))
     hits = ask(store, Kind.EXPERIENCE, "upload connection").hits
-    assert [hit.document.fields["confidence_tier"] for hit in hits] == [tier.value for tier in tiers]
+    assert [hit.chunk.fields["confidence_tier"] for hit in hits] == [tier.value for tier in tiers]
     assert [signal(hit, "tier") for hit in hits] == [1.0, 0.8, 0.5, 0.2]
 
 

@@ -16,7 +16,7 @@ from satchel.search import bm25
 from satchel.search.query import QueryTerm
 from satchel.store.extract import extract
 from satchel.store.lexicon import Lexicon
-from satchel.store.records import NewBundle
+from satchel.store.records import NewDocument
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind, Outline, Part, Role
 
@@ -28,7 +28,7 @@ TERMS = [QueryTerm("alpha", 1.0, 0.5), QueryTerm("beta", 2.5, 0.0), QueryTerm("u
 Parts = list[tuple[str, list[str]]]
 
 
-def bundle(number: int, name: str, parts: Parts) -> NewBundle:
+def document(number: int, name: str, parts: Parts) -> NewDocument:
     lines = [" ".join(body) for _, body in parts]
     outline = Outline(
         "", tuple(Part(Role.FUNCTION, title, row, row, signature=title) for row, (title, _) in enumerate(parts, 1))
@@ -36,10 +36,10 @@ def bundle(number: int, name: str, parts: Parts) -> NewBundle:
     text = "\n".join(lines)
     path = f"{name}/{number}"
     terms = words.count_terms(words.words(path))
-    return NewBundle(Kind.CODE, path, text, extract(text, outline), terms)
+    return NewDocument(Kind.CODE, path, text, extract(text, outline), terms)
 
 
-def expected_documents(files: list[tuple[str, Parts]], term: QueryTerm) -> list[float]:
+def expected_chunks(files: list[tuple[str, Parts]], term: QueryTerm) -> list[float]:
     """BM25F of one term on every part, straight from the definition."""
     frequencies, lengths = [], []
     for name, parts in files:
@@ -60,25 +60,25 @@ def expected_documents(files: list[tuple[str, Parts]], term: QueryTerm) -> list[
 def lexicon_of(folder: Path, files: list[tuple[str, Parts]]) -> Lexicon:
     store = SqliteStore(folder / "index.db")
     with store.write() as writer:
-        writer.put([bundle(number, name, parts) for number, (name, parts) in enumerate(files)])
+        writer.put([document(number, name, parts) for number, (name, parts) in enumerate(files)])
     return store.lexicon(Kind.CODE)
 
 
 @given(st.lists(file_strategy, min_size=1, max_size=4))
 def test_scores_equal_the_definition(tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, Parts]]) -> None:
     scores = bm25.score(lexicon_of(tmp_path_factory.mktemp("lexicon"), files), TERMS)
-    wanted = [sum(values) for values in zip(*(expected_documents(files, term) for term in TERMS[:2]), strict=True)]
-    assert scores.document.tolist() == pytest.approx(wanted)
+    wanted = [sum(values) for values in zip(*(expected_chunks(files, term) for term in TERMS[:2]), strict=True)]
+    assert scores.chunk.tolist() == pytest.approx(wanted)
     assert "unknown" in scores.missing
 
 
 def test_the_matched_share_is_absolute_and_counts_unknown_words(tmp_path: Path) -> None:
     lexicon = lexicon_of(tmp_path, [("x", [("f", ["alpha", "beta"])]), ("y", [("g", ["gamma"])])])
     full = bm25.score(lexicon, TERMS[:2])
-    assert full.document_matched.tolist() == pytest.approx([1.0, 0.0])
+    assert full.chunk_matched.tolist() == pytest.approx([1.0, 0.0])
     partly = bm25.score(lexicon, TERMS)
-    assert 0 < partly.document_matched[0] < 1
-    assert partly.bundle_matched[0] == pytest.approx(partly.document_matched[0])
+    assert 0 < partly.chunk_matched[0] < 1
+    assert partly.document_matched[0] == pytest.approx(partly.chunk_matched[0])
 
 
 def test_idf_falls_with_the_number_of_holders_and_is_never_negative() -> None:
@@ -88,11 +88,11 @@ def test_idf_falls_with_the_number_of_holders_and_is_never_negative() -> None:
     assert math.isclose(values[0], math.log1p(10.5 / 0.5))
 
 
-def test_a_name_in_the_path_reaches_every_window_of_the_file(tmp_path: Path) -> None:
+def test_a_name_in_the_path_reaches_every_span_of_the_file(tmp_path: Path) -> None:
     lexicon = lexicon_of(tmp_path, [("alpha", [("f", ["gamma"]), ("g", ["delta"])]), ("x", [("h", ["gamma"])])])
     scores = bm25.score(lexicon, TERMS[:1])
-    assert (scores.window > 0).tolist() == [True, True, False]
-    assert (scores.bundle > 0).tolist() == [True, False]
+    assert (scores.span > 0).tolist() == [True, True, False]
+    assert (scores.document > 0).tolist() == [True, False]
     assert scores.name[0] > 0 == scores.name[1]
 
 
@@ -116,7 +116,7 @@ def test_what_is_kept_between_questions_changes_no_score(
     fresh = bm25.score(lexicon, TERMS)
     for asked in (TERMS[1:], TERMS[:1], TERMS, [QueryTerm("gamma", 1.0, 0.0), TERMS[1]], TERMS):
         again = bm25.score(lexicon, asked)
-    assert again.window.tolist() == fresh.window.tolist()
+    assert again.span.tolist() == fresh.span.tolist()
+    assert again.chunk.tolist() == fresh.chunk.tolist()
     assert again.document.tolist() == fresh.document.tolist()
-    assert again.bundle.tolist() == fresh.bundle.tolist()
     assert again.name.tolist() == fresh.name.tolist()

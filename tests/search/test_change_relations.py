@@ -112,7 +112,7 @@ def test_the_definition_comes_first_then_callers_heirs_tests_and_further_tests(s
         found = impact_of_question(question, store)
         assert found is not None
         hits = with_impact(search_kind(store, Kind.CODE, question), found, store).hits
-    names = [hit.document.title for hit in hits]
+    names = [hit.chunk.title for hit in hits]
     assert names[:5] == ["Client.send", "send_all", "SlowClient.send", "test_send", "test_all"]
     assert "Queue.send" not in names[:5]
     caller = hits[1]

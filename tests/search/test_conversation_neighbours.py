@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 def said(store: SqliteStore, question: str) -> list[str]:
     """What was said in the hits, best first."""
-    return [store.text(hit.document.fields["bundle"]) for hit in ask(store, Kind.CONVERSATION, question).hits]
+    return [store.text(hit.chunk.fields["bundle"]) for hit in ask(store, Kind.CONVERSATION, question).hits]
 
 
 def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(store: SqliteStore) -> None:
@@ -43,7 +43,7 @@ def test_the_answer_to_a_question_is_found_though_it_shares_no_word_with_it(stor
 def test_relevance_is_handed_on_to_the_answer(store: SqliteStore) -> None:
     talk(store, "s1", *TALK)
     hits = ask(store, Kind.CONVERSATION, "name of the new parrot").hits
-    by_turn = {hit.document.fields["exchange"]: hit.relevance for hit in hits}
+    by_turn = {hit.chunk.fields["exchange"]: hit.relevance for hit in hits}
     assert by_turn["000001"] == pytest.approx(1.0)
     assert by_turn["000002"] == pytest.approx(0.7)
     assert by_turn["000000"] == pytest.approx(NEIGHBOUR_WEIGHTS[0])
@@ -77,11 +77,13 @@ def test_what_is_added_later_and_in_between_stands_in_its_place(store: SqliteSto
     talk(store, "s1", *TALK)
     lexicon = store.lexicon(Kind.CONVERSATION)
     order = order_of(store, Kind.CONVERSATION, lexicon)
-    rows = lexicon.columns.document_row[order.documents].tolist()
+    rows = lexicon.columns.chunk_row[order.chunks].tolist()
     parts = store.parts(rows)
-    bundles = store.bundles(part.bundle for part in parts.values())
-    assert [bundles[parts[row].bundle].key.split("/")[0] for row in rows] == ["s0"] + ["s1"] * len(TALK)
-    assert [bundles[parts[row].bundle].fields["exchange"] for row in rows[1:]] == [f"{n:06d}" for n in range(len(TALK))]
+    documents = store.documents(part.document for part in parts.values())
+    assert [documents[parts[row].document].key.split("/")[0] for row in rows] == ["s0"] + ["s1"] * len(TALK)
+    assert [documents[parts[row].document].fields["exchange"] for row in rows[1:]] == [
+        f"{n:06d}" for n in range(len(TALK))
+    ]
     assert order_of(store, Kind.CONVERSATION, lexicon) is order
 
 
@@ -89,11 +91,11 @@ def test_neighbours_are_counted_from_before_and_from_after(store: SqliteStore) -
     talk(store, "s1", *TALK[:3])
     lexicon = store.lexicon(Kind.CONVERSATION)
     order = surroundings(store, Kind.CONVERSATION, lexicon, analyse("parrot")).order
-    scores = lexicon.document_length * 0
-    scores[order.documents] = (1.0, 2.0, 4.0)
-    assert order.shifted(scores, 1)[order.documents].tolist() == [0.0, 1.0, 2.0]
-    assert order.shifted(scores, -2)[order.documents].tolist() == [4.0, 0.0, 0.0]
-    assert order.shifted(scores, 3)[order.documents].tolist() == [0.0, 0.0, 0.0]
+    scores = lexicon.chunk_length * 0
+    scores[order.chunks] = (1.0, 2.0, 4.0)
+    assert order.shifted(scores, 1)[order.chunks].tolist() == [0.0, 1.0, 2.0]
+    assert order.shifted(scores, -2)[order.chunks].tolist() == [4.0, 0.0, 0.0]
+    assert order.shifted(scores, 3)[order.chunks].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_a_store_without_conversations_answers_nothing(store: SqliteStore) -> None:

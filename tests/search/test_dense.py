@@ -22,7 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return repository.root
 
 
-def test_the_likeness_is_the_cosine_of_question_and_document(root: Path) -> None:
+def test_the_likeness_is_the_cosine_of_question_and_chunk(root: Path) -> None:
     embedder = HashEmbedder()
     texts = ["red apples fall", "blue sky above", "green grass grows"]
     with Satchel.open(root, embedder=embedder) as satchel:

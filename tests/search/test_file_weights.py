@@ -31,7 +31,7 @@ def order(root: Path, **weights: float) -> list[str]:
     settings = {f"search.weights.{name}": value for name, value in weights.items()}
     with Satchel.open(root, settings=settings) as satchel:
         hits = satchel.search("parcel", types=["code"])
-    return list(dict.fromkeys(hit.document.location.path for hit in hits if hit.document.location is not None))
+    return list(dict.fromkeys(hit.chunk.location.path for hit in hits if hit.chunk.location is not None))
 
 
 def test_the_settings_have_the_weights_of_the_recipe() -> None:

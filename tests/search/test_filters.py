@@ -13,7 +13,7 @@ from satchel.search.filters import NO_FILTERS, Filters, filters_data, make_filte
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from satchel.vocabulary import Domain, MemoryCategory, Strategy
-from tests.contracts.bundles import record_bundle
+from tests.contracts.documents import record_document
 from tests.search.remembered import DAY, NOW, ask, confirmed, experience, keys, memory, put
 
 
@@ -77,16 +77,16 @@ def test_experiences_are_filtered(store: SqliteStore, filters: dict[str, Any], e
 
 def test_commits_are_filtered_by_a_part_of_the_author(store: SqliteStore) -> None:
     with store.write() as writer:
-        writer.put([record_bundle("c1", "Fix the parser")])
+        writer.put([record_document("c1", "Fix the parser")])
     assert keys(ask(store, Kind.COMMIT, "parser", author="ada").hits) == ["c1"]
     assert ask(store, Kind.COMMIT, "parser", author="Grace").hits == ()
 
 
 def test_a_value_has_been_seen_in_several_domains(store: SqliteStore) -> None:
-    bundle = record_bundle("v1", "Trace before guessing", kind=Kind.VALUE)
-    bundle.fields = {"axis": "full", "domains": ["debugging", "testing"], "strategies": []}
+    document = record_document("v1", "Trace before guessing", kind=Kind.VALUE)
+    document.fields = {"axis": "full", "domains": ["debugging", "testing"], "strategies": []}
     with store.write() as writer:
-        writer.put([bundle])
+        writer.put([document])
     assert keys(ask(store, Kind.VALUE, "guessing", domain="testing", axis="full").hits) == ["v1"]
     assert ask(store, Kind.VALUE, "guessing", domain="security").hits == ()
     assert ask(store, Kind.VALUE, "guessing", axis="surprise").hits == ()

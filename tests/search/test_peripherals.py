@@ -36,8 +36,8 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 def by_path(hits: list[Hit]) -> dict[str, Hit]:
     found: dict[str, Hit] = {}
     for hit in hits:
-        if hit.document.location is not None:
-            found.setdefault(hit.document.location.path, hit)
+        if hit.chunk.location is not None:
+            found.setdefault(hit.chunk.location.path, hit)
     return found
 
 
@@ -69,14 +69,14 @@ def test_a_peripheral_file_answers_what_no_other_file_does(satchel: Satchel) -> 
 
 def test_a_routine_commit_comes_last_and_counts_little(satchel: Satchel) -> None:
     first, second = satchel.search("compare of the password in time", types=["commits"])
-    assert first.document.title == "Compare the password in a safe time"
+    assert first.chunk.title == "Compare the password in a safe time"
     assert second.relevance < 0.31
     assert "routine" in {signal.name for signal in second.signals}
 
 
 def test_a_routine_commit_counts_in_full_where_it_is_asked_for(satchel: Satchel) -> None:
     first = satchel.search("bump of compare", types=["commits"])[0]
-    assert first.document.title.startswith("Bump")
+    assert first.chunk.title.startswith("Bump")
     assert first.relevance == 1.0
 
 

@@ -40,12 +40,12 @@ def satchel(root: Path) -> Iterator[Satchel]:
 
 
 def paths(hits: list[Hit]) -> list[str]:
-    return [hit.document.location.path for hit in hits if hit.document.location is not None]
+    return [hit.chunk.location.path for hit in hits if hit.chunk.location is not None]
 
 
 def test_a_section_that_shares_no_word_with_the_question_is_found_by_its_meaning(satchel: Satchel, root: Path) -> None:
     hits = satchel.search("fast automobile", types=["docs"])
-    assert hits[0].document.title == "Motor > car"
+    assert hits[0].chunk.title == "Motor > car"
     assert hits[0].relevance > 0.5
     assert {"vectors", "likeness"} <= {signal.name for signal in hits[0].signals}
     context = satchel.assemble("fast automobile", types=["docs"])

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from satchel.search.chunks import ALSO
 from satchel.search.dense import VECTOR_FLOOR, Likeness
-from satchel.search.documents import ALSO
 from satchel.search.rank_records import VECTOR_WEIGHT
-from satchel.search.searcher import WINDOWS_PER_RECORD
+from satchel.search.searcher import SPANS_PER_RECORD
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.search.remembered import ask, confirmed, experience, keys, memory, put, signal
@@ -24,12 +24,12 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def likeness(store: SqliteStore, kind: Kind, values: Mapping[str, float]) -> Likeness:
-    """Similarities by the key of a bundle, for all of its documents, in an order of no meaning."""
+    """Similarities by the key of a document, for all of its chunks, in an order of no meaning."""
     rows = [
         (row, value)
         for key, value in values.items()
-        if (bundle := store.bundle(kind, key)) is not None
-        for row in range(bundle.first_document, bundle.last_document + 1)
+        if (document := store.document(kind, key)) is not None
+        for row in range(document.first_chunk, document.last_chunk + 1)
     ]
     rows.reverse()
     return Likeness(np.array([row for row, _ in rows], dtype=np.int64), np.array([value for _, value in rows]))
@@ -39,10 +39,10 @@ def test_an_experience_is_found_once_through_its_best_side_and_names_the_others(
     put(store, experience("e1"), confirmed("e2"))
     hits = ask(store, Kind.EXPERIENCE, "the proxy has a limit of a minute").hits
     assert keys(hits)[0] == "e1::root_cause"
-    assert len({hit.document.fields["bundle"] for hit in hits}) == len(hits)
-    also = set(hits[0].document.fields[ALSO])
+    assert len({hit.chunk.fields["bundle"] for hit in hits}) == len(hits)
+    also = set(hits[0].chunk.fields[ALSO])
     assert {"experience:e1::full", "experience:e1::surprise"} <= also
-    assert hits[0].document.id not in also
+    assert hits[0].chunk.id not in also
 
 
 def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(store: SqliteStore) -> None:
@@ -52,14 +52,14 @@ def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(sto
         for axis in ("full", "strategy", "surprise", "root_cause")
     ]
     assert [keys(hits) for hits in found] == [["e1::full"], ["e1::strategy"], ["e1::surprise"], ["e1::root_cause"]]
-    assert {hits[0].document.title for hits in found} == {"Make the upload survive a lost connection"}
+    assert {hits[0].chunk.title for hits in found} == {"Make the upload survive a lost connection"}
 
 
 def test_no_more_records_come_than_were_asked_for(store: SqliteStore) -> None:
     put(store, *(memory(f"m{number}", f"deploy number {number}") for number in range(9)))
-    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * WINDOWS_PER_RECORD)
+    result = ask(store, Kind.MEMORY, "deploy", candidates=3 * SPANS_PER_RECORD)
     assert len(result.hits) == 3
-    assert result.documents == 9
+    assert result.chunks == 9
 
 
 def test_without_vectors_words_rank_and_the_result_says_that_none_were_asked_for(store: SqliteStore) -> None:
@@ -74,7 +74,7 @@ def test_vectors_find_what_the_words_miss_and_say_how_many_took_part(store: Sqli
     put(store, memory("a", "The rollout happens weekly"), memory("b", "Cats sleep"), memory("c", "Nobody knows"))
     near = likeness(store, Kind.MEMORY, {"a": 0.8, "b": 0.1})
     result = ask(store, Kind.MEMORY, "deploy", likeness=near)
-    assert (result.with_vectors, result.documents) == (2, 3)
+    assert (result.with_vectors, result.chunks) == (2, 3)
     assert keys(result.hits) == ["a"]
     assert signal(result.hits[0], "vectors") == 0.8
     assert result.hits[0].relevance > 0.3

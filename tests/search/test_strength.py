@@ -9,8 +9,8 @@ import pytest
 
 from satchel.search.rank_records import SearchResult
 from satchel.search.searcher import balanced
-from satchel.search.strength import WEAK_FLOOR, Evidence, answer_strength, title_share, windows_share
-from satchel.types import Document, Hit, Kind
+from satchel.search.strength import WEAK_FLOOR, Evidence, answer_strength, spans_share, title_share
+from satchel.types import Chunk, Hit, Kind
 
 
 def test_what_matches_well_is_strong_and_what_hardly_matches_is_weak() -> None:
@@ -25,10 +25,10 @@ def test_each_signal_adds_and_a_long_question_may_match_less() -> None:
         assert replace(little, **more).strength > little.strength
 
 
-def test_of_a_small_corpus_fewer_windows_have_to_match() -> None:
-    assert windows_share(np.array([0.8, 0.0, 0.0])) == 0.8
-    assert windows_share(np.array([0.8] + [0.0] * 99)) == pytest.approx(0.16)
-    assert windows_share(np.zeros(0)) == 0.0
+def test_of_a_small_corpus_fewer_spans_have_to_match() -> None:
+    assert spans_share(np.array([0.8, 0.0, 0.0])) == 0.8
+    assert spans_share(np.array([0.8] + [0.0] * 99)) == pytest.approx(0.16)
+    assert spans_share(np.zeros(0)) == 0.0
 
 
 def test_a_title_of_unknown_words_matches_nothing() -> None:
@@ -43,7 +43,7 @@ def test_commits_say_how_strong_an_answer_is_only_where_they_are_alone() -> None
 
 
 def result(strength: float, matched: float) -> SearchResult:
-    hit = Hit(Document("code:a.py::f", Kind.CODE, "f", ""), relevance=strength / 2, score=0.0, spans=())
+    hit = Hit(Chunk("code:a.py::f", Kind.CODE, "f", ""), relevance=strength / 2, score=0.0, spans=())
     return SearchResult((hit,), strength=strength, matched=matched)
 
 

@@ -79,11 +79,11 @@ def satchel(repository: TinyRepository, tmp_path_factory: pytest.TempPathFactory
 
 
 def framed(satchel: Satchel, text: str) -> list[str]:
-    """The documents that the trace of a text leads to, in the order of the hits."""
+    """The chunks that the trace of a text leads to, in the order of the hits."""
     hits = satchel.search(text, types=["code"], limit=50, refresh=False)
     led = [hit for hit in hits if strength(hit)]
     assert led == hits[: len(led)]
-    return [f"{hit.document.location.path} {hit.document.title}" for hit in led if hit.document.location is not None]
+    return [f"{hit.chunk.location.path} {hit.chunk.title}" for hit in led if hit.chunk.location is not None]
 
 
 def strength(hit: Hit) -> float:
@@ -100,7 +100,7 @@ def test_own_frames_come_first_and_the_innermost_before_the_others(satchel: Satc
         frame("/srv/shop/client.py", 15, "post"), ERROR,
     ))  # fmt: skip
     hits = satchel.search(text, types=["code"], refresh=False)
-    assert [hit.document.title for hit in hits[:3]] == ["Client.post", "Client.send", "run_all"]
+    assert [hit.chunk.title for hit in hits[:3]] == ["Client.post", "Client.send", "run_all"]
     assert [hit.relevance for hit in hits[:3]] == sorted((hit.relevance for hit in hits[:3]), reverse=True)
     assert hits[0].relevance == 1.0
     assert hits[2].relevance >= 0.6

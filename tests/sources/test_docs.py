@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.sources.chunks import MAX_LINES
-from satchel.sources.docs import FINDERS, outline_document
+from satchel.sources.docs import FINDERS, outline_chunk
 from satchel.types import Role
 from tests.sources.code.rendering import assert_tiles
 
 
 def sections(text: str, language: str) -> list[tuple[int, int, str]]:
     text = dedent(text).lstrip("\n")
-    found = outline_document(text, language)
+    found = outline_chunk(text, language)
     assert_tiles(found, text)
     assert all((part.role is Role.SECTION) == bool(part.name) for part in found.parts)
     return [(part.start, part.end, part.name) for part in found.parts]
@@ -76,13 +76,13 @@ def test_markdown_sections() -> None:
 
 
 def test_the_signature_of_a_section_is_its_heading() -> None:
-    found = outline_document("# A\n\n## B `c`\n", "markdown").parts
+    found = outline_chunk("# A\n\n## B `c`\n", "markdown").parts
     assert [part.signature for part in found] == ["A", "B c"]
 
 
 def test_blank_lines_before_the_first_heading_belong_to_it() -> None:
     assert sections("\n\n\n# A\n", "markdown") == [(1, 1, "A")]
-    assert [(part.start, part.end) for part in outline_document("\n\n# A\nb", "markdown").parts] == [(1, 4)]
+    assert [(part.start, part.end) for part in outline_chunk("\n\n# A\nb", "markdown").parts] == [(1, 4)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_blank_lines_before_the_first_heading_belong_to_it() -> None:
     ],
 )
 def test_markdown_without_headings(text: str) -> None:
-    found = outline_document(text, "markdown")
+    found = outline_chunk(text, "markdown")
     assert [part.role for part in found.parts] == [Role.TEXT]
     assert_tiles(found, text)
 
@@ -202,7 +202,7 @@ def test_dockerfile_stages() -> None:
 
 def test_a_text_without_structure_is_cut_between_paragraphs() -> None:
     text = "\n".join(["line\nline\nline\n"] * 40)
-    found = outline_document(text, "text").parts
+    found = outline_chunk(text, "text").parts
     lines = text.split("\n")
     assert len(found) > 3
     assert all(part.end - part.start < MAX_LINES for part in found)
@@ -210,8 +210,8 @@ def test_a_text_without_structure_is_cut_between_paragraphs() -> None:
 
 
 def test_comment_lines_of_configuration() -> None:
-    assert outline_document("# a\n# b\nx = 1 # c\n# d\n", "toml").comment_lines == ((1, 2), (4, 4))
-    assert outline_document("# a\n", "markdown").comment_lines == ()
+    assert outline_chunk("# a\n# b\nx = 1 # c\n# d\n", "toml").comment_lines == ((1, 2), (4, 4))
+    assert outline_chunk("# a\n", "markdown").comment_lines == ()
 
 
 LINES = st.sampled_from(
@@ -223,10 +223,10 @@ LINES = st.sampled_from(
 
 
 @given(st.sampled_from([*sorted(FINDERS), "text", "xml"]), st.lists(LINES, max_size=120).map("\n".join))
-def test_any_document_is_tiled(language: str, text: str) -> None:
-    assert_tiles(outline_document(text, language), text)
+def test_any_chunk_is_tiled(language: str, text: str) -> None:
+    assert_tiles(outline_chunk(text, language), text)
 
 
 @given(st.sampled_from([*sorted(FINDERS), "text"]), st.text(max_size=300))
 def test_any_text_is_tiled(language: str, text: str) -> None:
-    assert_tiles(outline_document(text, language), text)
+    assert_tiles(outline_chunk(text, language), text)

@@ -11,7 +11,7 @@ from satchel.store.sqlite import connection
 from satchel.store.sqlite import connection as schema
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
-from tests.contracts.bundles import record_bundle
+from tests.contracts.documents import record_document
 from tests.e2e.sample import sample_repository
 
 
@@ -19,7 +19,7 @@ def test_a_memory_is_answered_beside_the_code(tmp_path: Path) -> None:
     text = "The backoff between attempts is exponential because a linear wait hammered the server."
     with Satchel.open(sample_repository(tmp_path / "shop").root) as satchel:
         with satchel.memory_store.write() as writer:
-            writer.put([record_bundle("m1", text, kind=Kind.MEMORY)])
+            writer.put([record_document("m1", text, kind=Kind.MEMORY)])
         context = satchel.assemble("why is the backoff between attempts exponential", max_tokens=2000)
         assert text in context.text
         assert context.sources_used["memories"] == 1
@@ -31,7 +31,7 @@ def test_a_memory_file_is_copied_before_its_schema_changes(tmp_path: Path, monke
     path = tmp_path / "memory.db"
     store = SqliteStore(path, durable=True)
     with store.write() as writer:
-        writer.put([record_bundle("m1", "alpha", kind=Kind.MEMORY)])
+        writer.put([record_document("m1", "alpha", kind=Kind.MEMORY)])
     store.close()
     steps = (*schema.STEPS, "CREATE TABLE later(id INTEGER PRIMARY KEY)")
     monkeypatch.setattr(schema, "STEPS", steps)

@@ -11,14 +11,14 @@ import pytest
 from satchel.errors import StoreError
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
-from tests.contracts.bundles import file_bundle
+from tests.contracts.documents import file_document
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "index.db")
     with store.write() as writer:
-        writer.put([file_bundle("src/a.py")])
+        writer.put([file_document("src/a.py")])
     yield store
     store.close()
 
@@ -28,7 +28,7 @@ def replace_everything(path: Path) -> None:
     other = SqliteStore(path)
     with other.write() as writer:
         writer.remove(Kind.CODE, ["src/a.py"])
-        writer.put([file_bundle("src/b.py", "zebra = 1\n")])
+        writer.put([file_document("src/b.py", "zebra = 1\n")])
         writer.merge(lambda: False)
     other.close()
 
@@ -39,9 +39,9 @@ def test_a_snapshot_stays_as_it_was_while_the_store_moves_on(store: SqliteStore)
         replace_everything(store.path)
         assert state.keys(Kind.CODE) == {"src/a.py"}
         assert state.revision == "1"
-        bundle = state.bundle(Kind.CODE, "src/a.py")
-        assert bundle is not None
-        assert "def parse" in state.text(bundle.id)
+        document = state.document(Kind.CODE, "src/a.py")
+        assert document is not None
+        assert "def parse" in state.text(document.id)
         for lexicon in (before, state.lexicon(Kind.CODE)):
             assert len(lexicon.postings(["pars"])[0].body[0]) == 2
         assert store.keys(Kind.CODE) == {"src/b.py"}

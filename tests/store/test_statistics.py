@@ -29,19 +29,19 @@ def satchel(repository: TinyRepository) -> Iterator[Satchel]:
 
 def test_an_empty_store_has_nothing_to_count(satchel: Satchel) -> None:
     held = satchel.store.statistics()
-    assert (held.documents, held.bundles, held.edges, held.windows, held.definitions) == ({}, {}, {}, {}, 0)
+    assert (held.chunks, held.documents, held.edges, held.spans, held.definitions) == ({}, {}, {}, {}, 0)
 
 
 def test_every_table_is_counted(satchel: Satchel) -> None:
     satchel.index()
     held = satchel.store.statistics()
-    assert held.bundles == {Kind.CODE: 2, Kind.COMMIT: 2, Kind.DOC: 1}
+    assert held.documents == {Kind.CODE: 2, Kind.COMMIT: 2, Kind.DOC: 1}
     assert held.languages == {"python": 2, "markdown": 1}
-    assert held.documents == satchel.store.kinds()
+    assert held.chunks == satchel.store.kinds()
     assert held.definitions == 2
     assert held.edges[EdgeType.TOUCHES] == 3
     assert held.edges[EdgeType.CALLS] == 1
-    assert held.windows[Kind.COMMIT] == 2
+    assert held.spans[Kind.COMMIT] == 2
     assert held.text_bytes > 0
 
 
@@ -51,7 +51,7 @@ def test_commits_out_of_sight_are_counted_apart(satchel: Satchel, repository: Ti
     satchel.index()
     held = satchel.store.statistics()
     assert held.hidden == {Kind.COMMIT: 1}
-    assert held.bundles[Kind.COMMIT] == 1
+    assert held.documents[Kind.COMMIT] == 1
     assert held.edges[EdgeType.TOUCHES] == 2
 
 

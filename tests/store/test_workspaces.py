@@ -10,7 +10,7 @@ import pytest
 
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
-from tests.contracts.bundles import record_bundle
+from tests.contracts.documents import record_document
 
 
 def test_a_store_without_workspaces_is_copied_and_given_the_column(tmp_path: Path) -> None:
@@ -22,10 +22,10 @@ def test_a_store_without_workspaces_is_copied_and_given_the_column(tmp_path: Pat
     old.close()
     store = SqliteStore(path, durable=True, workspaces=("here", ""))
     with store.write() as writer:
-        writer.put([record_bundle("m1", "alpha", kind=Kind.MEMORY)])
-    bundle = store.bundle(Kind.MEMORY, "m1")
-    assert bundle is not None
-    assert bundle.workspace == ""
+        writer.put([record_document("m1", "alpha", kind=Kind.MEMORY)])
+    document = store.document(Kind.MEMORY, "m1")
+    assert document is not None
+    assert document.workspace == ""
     store.close()
     assert (tmp_path / "memory.schema-1.db").exists()
 
@@ -35,21 +35,21 @@ def test_only_what_belongs_to_a_chosen_workspace_is_searched_counted_and_listed(
     rows = {"m1": "here", "m2": "there", "m3": "", "m4": "here"}
     with whole.write() as writer:
         for key, workspace in rows.items():
-            writer.put([replace(record_bundle(key, f"alpha {key}", kind=Kind.MEMORY), workspace=workspace)])
+            writer.put([replace(record_document(key, f"alpha {key}", kind=Kind.MEMORY), workspace=workspace)])
         writer.hide(Kind.MEMORY, ["m4"])
     part = SqliteStore(tmp_path / "memory.db", durable=True, workspaces=("here", ""))
     with part.snapshot() as state:
         for store in (part, state):
             assert list(store.iterate_keys(Kind.MEMORY)) == ["m1", "m3"]
             assert store.kinds() == {Kind.MEMORY: 2}
-            assert store.lexicon(Kind.MEMORY).document_count == 2
+            assert store.lexicon(Kind.MEMORY).chunk_count == 2
             assert len(store.lexicon(Kind.MEMORY).postings(["alpha"])[0].body[0]) == 2
             assert store.keys(Kind.MEMORY) == set(rows)
             assert store.hidden_keys(Kind.MEMORY) == {"m4"}
-            there = store.bundle(Kind.MEMORY, "m2")
+            there = store.document(Kind.MEMORY, "m2")
             assert there is not None
             assert there.workspace == "there"
-    assert whole.lexicon(Kind.MEMORY).document_count == 3
+    assert whole.lexicon(Kind.MEMORY).chunk_count == 3
     part.close()
     whole.close()
 

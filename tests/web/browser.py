@@ -101,7 +101,7 @@ class Page:
         self.wait(lambda: self.js("return document.documentElement.dataset.ready") == "true", "the page to be ready")
 
     def look_like(self, width: int, height: int, scheme: str = "light", *, is_still: bool = True) -> None:
-        """A window of this size, with a colour scheme, and with or without motion."""
+        """A span of this size, with a colour scheme, and with or without motion."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         features = [
@@ -159,7 +159,7 @@ class Page:
         )
 
     def click(self, selector: str) -> None:
-        """Click the first element that is shown, in the middle of the window, where nothing lies over it.
+        """Click the first element that is shown, in the middle of the span, where nothing lies over it.
 
         An answer that arrives meanwhile puts another one in its place: then that one is clicked.
         """
@@ -213,7 +213,7 @@ class Page:
         """Keep a picture of what is shown."""
         self.driver.save_screenshot(str(self.pictures / f"{name}.png"))
 
-    def is_wider_than_the_window(self) -> bool:
+    def is_wider_than_the_span(self) -> bool:
         """Whether the page as a whole scrolls sideways."""
         return self.js("return document.documentElement.scrollWidth > window.innerWidth")  # type: ignore[no-any-return]
 

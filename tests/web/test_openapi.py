@@ -1,4 +1,4 @@
-"""The OpenAPI document is valid, complete, the same every time, and true: what it allows is never a fault of ours."""
+"""The OpenAPI chunk is valid, complete, the same every time, and true: what it allows is never a fault of ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from satchel.web.openapi import REFUSALS, openapi
 from tests.architecture.tree import ROOT
 from tests.web.asking import client_of, nothing
 
-DOCUMENT = openapi()
+CHUNK = openapi()
 
 SLOW = frozenset({"doctor"})
 """Operations without arguments that take a second each."""
@@ -32,7 +32,7 @@ def asking(engine: Satchel) -> Iterator[TestClient]:
 
 
 def parts(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object in a document."""
+    """Every object in a chunk."""
     if isinstance(value, dict):
         yield value
         for inner in value.values():
@@ -43,9 +43,9 @@ def parts(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def resolved(reference: str) -> Any:
-    """What a reference inside the document leads to."""
+    """What a reference inside the chunk leads to."""
     assert reference.startswith("#/")
-    found: Any = DOCUMENT
+    found: Any = CHUNK
     for name in reference[2:].split("/"):
         found = found[name]
     return found
@@ -54,14 +54,14 @@ def resolved(reference: str) -> Any:
 def test_it_is_served_and_the_same_every_time(asking: TestClient) -> None:
     first, second = asking.get("/openapi.json"), asking.get("/openapi.json")
     assert first.content == second.content
-    assert first.json() == json.loads(json.dumps(DOCUMENT))
+    assert first.json() == json.loads(json.dumps(CHUNK))
 
 
 def test_it_has_what_version_3_1_asks_for() -> None:
-    assert DOCUMENT["openapi"] == "3.1.0"
-    assert {"title", "version"} <= set(DOCUMENT["info"])
+    assert CHUNK["openapi"] == "3.1.0"
+    assert {"title", "version"} <= set(CHUNK["info"])
     names = []
-    for path, item in DOCUMENT["paths"].items():
+    for path, item in CHUNK["paths"].items():
         assert path.startswith("/")
         for method, operation in item.items():
             assert method in {"get", "post"}
@@ -75,18 +75,18 @@ def test_it_has_what_version_3_1_asks_for() -> None:
                 assert {"name", "in", "schema"} <= set(parameter)
                 assert parameter["in"] == "query"
     assert len(names) == len(set(names))
-    assert {name for row in DOCUMENT["security"] for name in row} == set(DOCUMENT["components"]["securitySchemes"])
+    assert {name for row in CHUNK["security"] for name in row} == set(CHUNK["components"]["securitySchemes"])
 
 
 def test_every_reference_leads_somewhere() -> None:
-    references = [part["$ref"] for part in parts(DOCUMENT) if "$ref" in part]
+    references = [part["$ref"] for part in parts(CHUNK) if "$ref" in part]
     assert references
     for reference in references:
         assert resolved(reference)
 
 
 def test_every_schema_is_one() -> None:
-    schemas = [part["schema"] for part in parts(DOCUMENT) if isinstance(part.get("schema"), dict)]
+    schemas = [part["schema"] for part in parts(CHUNK) if isinstance(part.get("schema"), dict)]
     assert len(schemas) > len(OPERATIONS)
     for schema in schemas:
         Draft202012Validator.check_schema(schema)
@@ -94,15 +94,15 @@ def test_every_schema_is_one() -> None:
 
 def test_it_names_every_route() -> None:
     served = {getattr(route, "path", "") for route in routes(nothing)} - {"/", "/page/{name}", "/api/{operation}"}
-    assert served | {f"/api/{name}" for name in OPERATIONS} == set(DOCUMENT["paths"])
+    assert served | {f"/api/{name}" for name in OPERATIONS} == set(CHUNK["paths"])
 
 
 def test_the_token_is_not_in_it() -> None:
-    assert "of-the-tests" not in json.dumps(DOCUMENT)
+    assert "of-the-tests" not in json.dumps(CHUNK)
 
 
 def test_a_refusal_is_as_it_is_described(asking: TestClient) -> None:
-    schema = DOCUMENT["components"]["schemas"]["Error"]
+    schema = CHUNK["components"]["schemas"]["Error"]
     for answer in (
         asking.get("/nothing"),
         asking.post("/api/search", json={}),
@@ -155,7 +155,7 @@ def test_no_arguments_are_a_fault_of_ours(asking: TestClient, request: tuple[str
     body = json.dumps(arguments).encode()
     answer = asking.post(f"/api/{name}", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in {200, 400}, answer.text
-    schema = OPERATIONS[name].output if answer.status_code == 200 else DOCUMENT["components"]["schemas"]["Error"]
+    schema = OPERATIONS[name].output if answer.status_code == 200 else CHUNK["components"]["schemas"]["Error"]
     Draft202012Validator(dict(schema)).validate(answer.json())
     assert "Traceback" not in answer.text
 

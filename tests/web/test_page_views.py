@@ -1,4 +1,4 @@
-"""The other views in a real browser: the graph, records, the index, hooks; small windows; hostile texts."""
+"""The other views in a real browser: the graph, records, the index, hooks; small spans; hostile texts."""
 
 from __future__ import annotations
 
@@ -216,14 +216,14 @@ def test_a_server_that_is_gone_is_named_and_can_be_asked_again(page: Page) -> No
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_no_view_is_wider_than_a_small_window(page: Page, scheme: str) -> None:
+def test_no_view_is_wider_than_a_small_span(page: Page, scheme: str) -> None:
     page.look_like(360, 740, scheme)
     page.fresh("ask")
     for name, fragment in VIEWS.items():
         page.go(fragment)
         page.find(f"#view-{name}")
         page.settled()
-        assert not page.is_wider_than_the_window(), name
+        assert not page.is_wider_than_the_span(), name
         page.picture(f"{name}-360-{scheme}")
     if not SCREENSHOTS:
         return

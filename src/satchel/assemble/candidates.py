@@ -11,10 +11,10 @@ from functools import cache
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
-from satchel.types import Detail, Document, Hit, Kind, Role, Trust
+from satchel.types import Chunk, Detail, Hit, Kind, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6
-"""Only for ordering and for the whole-or-windows choice; what is shown is counted exactly."""
+"""Only for ordering and for the whole-or-spans choice; what is shown is counted exactly."""
 
 SIGNATURE_SEARCH_LINES = 40
 """Decorators and comments may stand this far above the line that declares a name."""
@@ -57,12 +57,12 @@ _COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
 _LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
 """A comment at the top of a file, and the words of one that is the same in every file."""
 
-_WIDENED = frozenset({Detail.FULL, Detail.WINDOW})
+_WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 ITEM_KEY = "item key"
-"""The field of a document that is shown in another item than the one of its path."""
+"""The field of a chunk that is shown in another item than the one of its path."""
 
 Range = tuple[int, int]
 
@@ -90,7 +90,7 @@ class Candidate:
     the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
     out when first asked for, because most candidates are never looked at. `shrink` gives further steps for the room
     that is left, after the steps that are fixed. A `pinned` candidate comes before all others, whatever its value. One
-    with a `leader` (the imports that a function needs, the rest of a window's function) is shown only beside it.
+    with a `leader` (the imports that a function needs, the rest of a span's function) is shown only beside it.
     `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
     `body` is the full text of a record, as far as it is available. `make` works the steps out.
     """
@@ -103,7 +103,7 @@ class Candidate:
     shrink: Shrink | None = None
     pinned: bool = False
     leader: Candidate | None = None
-    document: Document = field(init=False)
+    chunk: Chunk = field(init=False)
     kind: Kind = field(init=False)
     group: str = field(init=False)
     twins: list[Candidate] = field(default_factory=list, init=False)
@@ -112,9 +112,9 @@ class Candidate:
     _steps: Sequence[Step] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.document = document = self.hit.document
-        self.kind, location = document.kind, document.location
-        self.group = document.id if location is None else document.fields.get(ITEM_KEY, location.path)
+        self.chunk = chunk = self.hit.chunk
+        self.kind, location = chunk.kind, chunk.location
+        self.group = chunk.id if location is None else chunk.fields.get(ITEM_KEY, location.path)
 
     @property
     def is_lifted(self) -> bool:
@@ -162,28 +162,28 @@ def file_candidates(
     asked: AbstractSet[str] = frozenset(),
     shortener: Strategy | None = None,
 ) -> list[Candidate]:
-    """A small document is one candidate as a whole; of a larger or partial one each matching window is a candidate.
+    """A small chunk is one candidate as a whole; of a larger or partial one each matching span is a candidate.
 
     With a `shortener` a larger one is one candidate too, shortened by it where it can.
     Blank lines at both ends are not shown. With `asked`, the terms of the question, slivers that say none of them and
     headers that open what is not shown are left out.
     """
-    location = hit.document.location
+    location = hit.chunk.location
     assert location is not None
     end = min(location.end_line, len(lines.lines))
-    has_licence = location.start_line == 1 and hit.document.kind is Kind.CODE
+    has_licence = location.start_line == 1 and hit.chunk.kind is Kind.CODE
     start = min(licence_end(lines) + 1, end) if has_licence else location.start_line
     whole = without_blank_ends(lines.lines, start, end)
     size = lines_size(lines, *whole)
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
-        if _is_sliver(lines, whole, size, hit.document.role, asked):
+        if _is_sliver(lines, whole, size, hit.chunk.role, asked):
             return []
         full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
 
         def make() -> list[Step]:
             if shortener is None:
                 return full
-            language = str(hit.document.fields.get("language", ""))
+            language = str(hit.chunk.fields.get("language", ""))
             return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
         shrink = narrowing(lines, whole, asked)
@@ -193,7 +193,7 @@ def file_candidates(
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
         if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, asked):
-            shrink, steps = narrowing(lines, shown, asked), _window_maker(hit, lines, shown)
+            shrink, steps = narrowing(lines, shown, asked), _span_maker(hit, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
@@ -214,7 +214,7 @@ def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
             run = best_run(gains, [len(row) + 1 for row in rows], characters)
             if run is not None and any(row.strip() for row in rows[run[0] : run[1] + 1]):
                 shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
-                steps.append(Step(Detail.WINDOW, (shown,)))
+                steps.append(Step(Detail.SPAN, (shown,)))
             elif run is None and characters > LEAST_EXCERPT:
                 steps += _cut_line(rows, gains, whole[0], asked, characters)
         return steps
@@ -229,7 +229,7 @@ def _cut_line(
     best = max(range(len(rows)), key=lambda index: (gains[index], -index))
     passage = excerpt(rows[best], asked, characters)
     place = start + best
-    return [Step(Detail.WINDOW, remarks=(Remark(place, place, passage),))] if passage else []
+    return [Step(Detail.SPAN, remarks=(Remark(place, place, passage),))] if passage else []
 
 
 def licence_end(lines: Lines) -> int:
@@ -250,16 +250,16 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: Abstr
 def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
     """The ways to show these lines that a truncation strategy offers, from most to least detail."""
     made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
-    return [Step(Detail.WINDOW, short.ranges, remarks=short.remarks) for short in made]
+    return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
-def _window_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
-    """A window with the declaration of its definition above it."""
+def _span_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
+    """A span with the declaration of its definition above it."""
 
     def make() -> list[Step]:
-        signature = signature_range(hit.document, lines)
+        signature = signature_range(hit.chunk, lines)
         is_inside = signature is None or (shown[0] <= signature[0] and signature[1] <= shown[1])
-        return [Step(Detail.WINDOW, (shown,) if signature is None or is_inside else (signature, shown))]
+        return [Step(Detail.SPAN, (shown,) if signature is None or is_inside else (signature, shown))]
 
     return make
 
@@ -269,19 +269,19 @@ def lines_size(lines: Lines, start: int, end: int) -> float:
     return lines.characters(start, end) / CHARACTERS_PER_TOKEN
 
 
-def declaration_steps(document: Document, lines: Lines) -> list[Step]:
-    """The declaration of a document with the first line of its doc comment; none for what declares nothing."""
-    signature = signature_range(document, lines)
+def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
+    """The declaration of a chunk with the first line of its doc comment; none for what declares nothing."""
+    signature = signature_range(chunk, lines)
     if signature is None:
         return []
-    documented = _doc_line(document, lines, signature)
+    documented = _doc_line(chunk, lines, signature)
     return [Step(Detail.SIGNATURE, (signature,) if documented is None else tuple(sorted((signature, documented))))]
 
 
-def _doc_line(document: Document, lines: Lines, signature: Range) -> Range | None:
+def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
     """The line near a declaration that says what its doc comment begins with."""
-    summary = str(document.fields.get("summary", ""))[:DOC_CHARACTERS]
-    location = document.location
+    summary = str(chunk.fields.get("summary", ""))[:DOC_CHARACTERS]
+    location = chunk.location
     if not summary or location is None:
         return None
     below = range(signature[1] + 1, min(signature[1] + DOC_REACH_LINES, location.end_line, len(lines.lines)) + 1)
@@ -291,12 +291,12 @@ def _doc_line(document: Document, lines: Lines, signature: Range) -> Range | Non
     return None
 
 
-def signature_range(document: Document, lines: Lines) -> Range | None:
-    """The lines of a document that declare it, None for what declares nothing."""
-    location = document.location
-    if document.role not in _DECLARED or not document.signature or location is None:
+def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
+    """The lines of a chunk that declare it, None for what declares nothing."""
+    location = chunk.location
+    if chunk.role not in _DECLARED or not chunk.signature or location is None:
         return None
-    declared = [line.strip() for line in document.signature.split("\n") if line.strip()]
+    declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))
     for number in range(location.start_line, min(location.start_line + SIGNATURE_SEARCH_LINES, last_line + 1)):
         if not lines.lines[number - 1].strip().startswith(declared[0][:60]):
@@ -317,18 +317,18 @@ def record_candidate(
     A passage ends with a note that says where the full record is. `shorter` says most of it in less space. The first
     line is the last resort. The trailers of a commit are not shown; they stay searchable.
     """
-    whole, body = body, without_trailers(body) if hit.document.kind is Kind.COMMIT else body
+    whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
     first = (shorter or body.strip()).split("\n", 1)[0]
-    note = cut_note(hit.document)
+    note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:
         text = excerpt(body, asked, (room - NOTE_TOKENS) * CHARACTERS_PER_TOKEN) if room > NOTE_TOKENS else ""
-        return [Step(Detail.WINDOW, text=f"{text}\n{note}")] if text and text != body else []
+        return [Step(Detail.SPAN, text=f"{text}\n{note}")] if text and text != body else []
 
     def make() -> list[Step]:
         steps = [Step(Detail.FULL, text=body)] if size <= cap else passage(cap)
-        return steps + ([Step(Detail.WINDOW, text=shorter)] if shorter and shorter != body else [])
+        return steps + ([Step(Detail.SPAN, text=shorter)] if shorter and shorter != body else [])
 
     def shrink(room: float) -> list[Step]:
         steps = [] if shorter else [step for share in SHRINK_SHARES for step in passage(min(room, cap) * share)]
@@ -339,10 +339,10 @@ def record_candidate(
     return candidate
 
 
-def cut_note(document: Document) -> str:
+def cut_note(chunk: Chunk) -> str:
     """Where all of a record is that is shown in part: `(truncated, full memory ID: mem_...)`."""
-    identity = document.id.partition("::")[0].partition(":")[2]
-    return f"… (truncated, full {document.kind} ID: {identity})"
+    identity = chunk.id.partition("::")[0].partition(":")[2]
+    return f"… (truncated, full {chunk.kind} ID: {identity})"
 
 
 def without_trailers(message: str) -> str:

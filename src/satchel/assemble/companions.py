@@ -20,7 +20,7 @@ from satchel.assemble.candidates import (
 from satchel.assemble.section import Group, subtract
 from satchel.assemble.source_lines import Lines, Range, without_blank_ends
 from satchel.assemble.truncation import excerpt
-from satchel.types import Detail, Document, Freshness, Import, Kind, Outline, Role
+from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Role
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -114,10 +114,10 @@ IMPORT_VALUE = 0.3
 .782 / .717 of files and spans against .776 / .709 without imports, because a fix often changes an import, too."""
 
 WHOLE_LINES = 60
-"""A function up to this size is completed once a window of it is shown; of a larger one the gaps are closed."""
+"""A function up to this size is completed once a span of it is shown; of a larger one the gaps are closed."""
 
 REST_DROP, PARTIAL_DROP = 0.0, 1.6
-"""The rest of a function is worth so much less (log scale) than the window that answers; of one that only calls what
+"""The rest of a function is worth so much less (log scale) than the span that answers; of one that only calls what
 was asked about it comes after everything that calls it."""
 
 GROWTH = 2.0
@@ -136,7 +136,7 @@ def import_lines(
         text = lines.get(candidate.group)
         if text is None or not step.ranges or Freshness.STALE in text.marks:  # the imports of now say nothing of then
             return []
-        outline = indexed_imports(candidate.document, text) or outline_of(text)
+        outline = indexed_imports(candidate.chunk, text) or outline_of(text)
         ranges = binding(text.lines, outline, step.ranges)
         if not ranges:
             return []
@@ -148,19 +148,19 @@ def import_lines(
     return needed
 
 
-def indexed_imports(document: Document, lines: Lines) -> Outline | None:
+def indexed_imports(chunk: Chunk, lines: Lines) -> Outline | None:
     """The imports that the index knows of a file, as an outline without parts; None for a file that differs from it."""
-    location = document.location
+    location = chunk.location
     if lines.marks or location is None or location.content_hash != lines.content_hash:
         return None
-    rows = document.fields.get("imports", ())
+    rows = chunk.fields.get("imports", ())
     return Outline("", (), tuple([Import(target, tuple(names), start, end) for target, names, start, end in rows]))
 
 
 def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
     """The lines of the candidate's definition that are not shown yet: all, or the gaps between shown ones."""
-    location, lines = candidate.document.location, group.lines
-    if location is None or lines is None or step.detail is not Detail.WINDOW or step.remarks:
+    location, lines = candidate.chunk.location, group.lines
+    if location is None or lines is None or step.detail is not Detail.SPAN or step.remarks:
         return []
     whole = without_blank_ends(lines.lines, location.start_line, location.end_line)
     missing = subtract([whole], group.ranges)
@@ -171,7 +171,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     if not any(line.strip() for start, end in missing for line in lines.lines[start - 1 : end]):
         return []
     size = sum(lines_size(lines, *span) for span in missing)
-    steps = (Step(Detail.WINDOW, tuple(missing)),)
+    steps = (Step(Detail.SPAN, tuple(missing)),)
     value = candidate.value - (PARTIAL_DROP if candidate.hit.partial else REST_DROP)
     return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
 
@@ -179,12 +179,12 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
 def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) -> list[Candidate]:
     """A longer passage of a record of which a passage is shown."""
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
-    if step.detail is not Detail.WINDOW or not step.text.endswith(cut_note(candidate.document)):
+    if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
     characters = len(step.text) * GROWTH
     text = excerpt(body, asked, characters)
     full = text == body
-    made = Step(Detail.FULL, text=body) if full else Step(Detail.WINDOW, text=f"{text}\n{cut_note(candidate.document)}")
+    made = Step(Detail.FULL, text=body) if full else Step(Detail.SPAN, text=f"{text}\n{cut_note(candidate.chunk)}")
     if len(made.text) <= len(step.text):
         return []
     size = (len(made.text) - len(step.text)) / CHARACTERS_PER_TOKEN
@@ -228,9 +228,9 @@ def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> 
         if not ranges or not is_changed(change, candidate.hit, *ranges[-1]):
             kept.append(candidate)
             continue
-        declared = declaration_steps(candidate.document, lines)
-        if declared and candidate.document.id not in signed:
-            signed.add(candidate.document.id)
+        declared = declaration_steps(candidate.chunk, lines)
+        if declared and candidate.chunk.id not in signed:
+            signed.add(candidate.chunk.id)
             kept.append(_signature(candidate, declared[0]))
     return kept
 

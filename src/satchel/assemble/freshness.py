@@ -18,8 +18,8 @@ from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_s
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import Strategy
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
-from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, Span
+from satchel.store.records import Document, StoredChunk
+from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
 from satchel.vocabulary import STALE_CHOICES
 
 STALE_GROUP = "~stale"
@@ -36,7 +36,7 @@ ListChanged = Callable[[], Iterable[tuple[str, int]]]
 
 
 def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
-    """How a document differs from what was indexed, by its fields."""
+    """How a chunk differs from what was indexed, by its fields."""
     return fields.get("freshness")
 
 
@@ -59,17 +59,17 @@ class CurrentHit:
     ) -> list[Candidate]:
         """What could be shown of it.
 
-        A changed definition is shown in full or by its declaration, never by a window: nobody knows which of its new
+        A changed definition is shown in full or by its declaration, never by a span: nobody knows which of its new
         lines answer.
         """
         made = file_candidates(self.hit, self.lines, whole_item_tokens, asked, shortener)
-        if freshness_of(self.hit.document.fields) is Freshness.CHANGED:
+        if freshness_of(self.hit.chunk.fields) is Freshness.CHANGED:
             return [self._declared(candidate) for candidate in made]
         return made
 
     def _declared(self, candidate: Candidate) -> Candidate:
         first = candidate.place
-        declared = declaration_steps(self.hit.document, self.lines) or [Step(Detail.LINE, ((first, first),))]
+        declared = declaration_steps(self.hit.chunk, self.lines) or [Step(Detail.LINE, ((first, first),))]
         if candidate.steps and candidate.steps[0].detail is Detail.FULL:
             candidate.keep([candidate.steps[0], *declared])
             return candidate
@@ -122,7 +122,7 @@ class Freshener:
 
     def current(self, hit: Hit) -> CurrentHit | None:
         """The hit as it can be shown now, None where it is withheld."""
-        location = hit.document.location
+        location = hit.chunk.location
         assert location is not None
         file = self._files.get(location.path)
         if file is None:
@@ -145,17 +145,17 @@ class Freshener:
                 notes[path] = Failure(file.kind.plural, message, "context.stale = mark shows the stored text")
         return [notes[path] for path in sorted(notes)]
 
-    def _read(self, path: str, content_hash: str, bundle: int) -> Lines | Unreadable:
-        return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(bundle))
+    def _read(self, path: str, content_hash: str, document: int) -> Lines | Unreadable:
+        return self._live.get(path) or self.lines.read(path, content_hash, lambda: self.store.text(document))
 
     def _look(self, hit: Hit, location: Location) -> _FileNow:
-        bundle, kind = int(hit.document.fields["bundle"]), hit.document.kind
-        lines = self._read(location.path, location.content_hash, bundle)
+        document, kind = int(hit.chunk.fields["bundle"]), hit.chunk.kind
+        lines = self._read(location.path, location.content_hash, document)
         if isinstance(lines, Lines):
             self._live[location.path] = lines
             if lines.content_hash == location.content_hash:
                 return _FileNow(location.path, kind, lines)
-        stored = self.store.bundles([bundle])[bundle]
+        stored = self.store.documents([document])[document]
         if not isinstance(lines, Unreadable):
             self.lines.note_mismatch()
             return self._look_at_parts(location, kind, lines, stored)
@@ -166,13 +166,13 @@ class Freshener:
             self.lines.note_mismatch()
         return self._renamed_file(stored) or _FileNow(location.path, kind, None, reason=f"the file is {lines.reason}")
 
-    def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Bundle) -> _FileNow:
+    def _look_at_parts(self, location: Location, kind: Kind, lines: Lines, stored: Document) -> _FileNow:
         from satchel.sources.file_contents import unwanted  # here, because most files are as they were indexed
 
         reason = unwanted(lines.path, lines.text(1, len(lines.lines)))
         if reason is not None:
             return _FileNow(location.path, kind, None, reason=f"the file is {reason}")
-        old = self.store.parts(range(stored.first_document, stored.last_document + 1))
+        old = self.store.parts(range(stored.first_chunk, stored.last_chunk + 1))
         parts = [old[row] for row in sorted(old)]
         before = self._stored(location, stored.id).lines
         now = relocate(parts, before, self.lines.outline(lines, is_note=kind is Kind.NOTE).parts, lines.lines)
@@ -180,41 +180,41 @@ class Freshener:
         lines = self._live[lines.path] = replace(lines, marks=_marks(list(now.values()), lines.lines, before))
         return _FileNow(location.path, kind, lines, by_lines, "no longer in the file")
 
-    def _renamed_file(self, bundle: Bundle) -> _FileNow | None:
+    def _renamed_file(self, document: Document) -> _FileNow | None:
         """The file that has the bytes of this one now, if it was renamed; one that always had them is another file."""
         if self.changed is None:
             return None
         if self._changed_files is None:
             self._changed_files = sorted(self.changed())
-        same_size = [path for path, size in self._changed_files if size == bundle.size]
+        same_size = [path for path, size in self._changed_files if size == document.size]
         for path in same_size[:MOST_COMPARED]:
-            indexed = self.store.bundle(bundle.kind, path)
-            if indexed is not None and indexed.content_hash == bundle.content_hash:
+            indexed = self.store.document(document.kind, path)
+            if indexed is not None and indexed.content_hash == document.content_hash:
                 continue
-            lines = self._read(path, bundle.content_hash, bundle.id)
-            if isinstance(lines, Lines) and lines.content_hash == bundle.content_hash:
+            lines = self._read(path, document.content_hash, document.id)
+            if isinstance(lines, Lines) and lines.content_hash == document.content_hash:
                 lines = self._live[path] = _all_marked(lines, Freshness.MOVED)
-                return _FileNow(path, bundle.kind, lines)
+                return _FileNow(path, document.kind, lines)
         return None
 
-    def _stored(self, location: Location, bundle: int) -> Lines:
+    def _stored(self, location: Location, document: int) -> Lines:
         """The text as it was indexed."""
         cached = self.lines.cached(location.path, location.content_hash)
-        return cached or self.lines.keep(location.path, location.content_hash, self.store.text(bundle))
+        return cached or self.lines.keep(location.path, location.content_hash, self.store.text(document))
 
     def _stale(self, hit: Hit, location: Location, file: _FileNow) -> CurrentHit | None:
         if self.stale != STALE_CHOICES[0]:
             file.withheld += 1
             return None
         if file.stored is None:
-            bundle = int(hit.document.fields["bundle"])
-            file.stored = _all_marked(self._stored(location, bundle), Freshness.STALE)
+            document = int(hit.chunk.fields["bundle"])
+            file.stored = _all_marked(self._stored(location, document), Freshness.STALE)
         marked = _marked(hit, location, Freshness.STALE)
         if file.lines is None:
             return CurrentHit(marked, file.stored, location.path)
         group = f"{location.path}{STALE_GROUP}"
-        fields = {**marked.document.fields, ITEM_KEY: group}
-        return CurrentHit(replace(marked, document=replace(marked.document, fields=fields)), file.stored, group)
+        fields = {**marked.chunk.fields, ITEM_KEY: group}
+        return CurrentHit(replace(marked, chunk=replace(marked.chunk, fields=fields)), file.stored, group)
 
 
 def _all_marked(lines: Lines, mark: Freshness) -> Lines:
@@ -241,37 +241,37 @@ def _marks(parts: Sequence[PartNow], lines: Sequence[str], before: Sequence[str]
 
 
 def _renamed(hit: Hit, lines: Lines) -> CurrentHit:
-    location = hit.document.location
+    location = hit.chunk.location
     assert location is not None
-    if hit.document.title == location.path:
-        hit = replace(hit, document=replace(hit.document, title=lines.path))
+    if hit.chunk.title == location.path:
+        hit = replace(hit, chunk=replace(hit.chunk, title=lines.path))
     return CurrentHit(_marked(hit, replace(location, path=lines.path), Freshness.MOVED), lines, lines.path)
 
 
 def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
-    """The hit on the lines that it has now. Windows move with their part; those of another text are forgotten.
+    """The hit on the lines that it has now. Spans move with their part; those of another text are forgotten.
 
-    Windows are cut to the part; a window of blank lines at its end is its last line.
+    Spans are cut to the part; a span of blank lines at its end is its last line.
     """
     there = Location(location.path, part.start, part.end, lines.content_hash)
-    title = part.name or hit.document.title
-    hit = replace(hit, document=replace(hit.document, title=title, signature=part.signature))
+    title = part.name or hit.chunk.title
+    hit = replace(hit, chunk=replace(hit.chunk, title=title, signature=part.signature))
     if part.shift is None:
-        return _marked(replace(hit, spans=(Span(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
+        return _marked(replace(hit, spans=(ScoredSpan(part.start, part.end, hit.score),)), there, Freshness.CHANGED)
     spans = []
     for span in hit.spans:
         start, end = min(max(span.start + part.shift, part.start), part.end), min(span.end + part.shift, part.end)
-        spans.append(Span(start, max(end, part.start), span.value))
+        spans.append(ScoredSpan(start, max(end, part.start), span.value))
     return _marked(replace(hit, spans=tuple(spans)), there, Freshness.MOVED if part.shift else None)
 
 
 def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
-    fields = {**hit.document.fields, "freshness": freshness} if freshness is not None else hit.document.fields
-    return replace(hit, document=replace(hit.document, location=location, fields=fields))
+    fields = {**hit.chunk.fields, "freshness": freshness} if freshness is not None else hit.chunk.fields
+    return replace(hit, chunk=replace(hit.chunk, location=location, fields=fields))
 
 
 def relocate(
-    old_parts: Sequence[StoredPart], old_lines: Sequence[str], new_parts: Sequence[Part], new_lines: Sequence[str]
+    old_parts: Sequence[StoredChunk], old_lines: Sequence[str], new_parts: Sequence[Part], new_lines: Sequence[str]
 ) -> dict[int, PartNow]:
     """The present lines of these parts by row number, without the parts that are gone.
 
@@ -305,7 +305,7 @@ class _Side:
     body: tuple[str, ...]
 
     @classmethod
-    def of(cls, row: int, part: StoredPart | Part, lines: Sequence[str]) -> _Side:
+    def of(cls, row: int, part: StoredChunk | Part, lines: Sequence[str]) -> _Side:
         first, last = without_blank_ends(lines, part.start, part.end)
         return cls(row, part.name, part.signature, first, tuple(lines[first - 1 : last]))
 

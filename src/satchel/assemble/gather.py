@@ -14,7 +14,7 @@ from satchel.search.change_relations import Impact, beside_impact, impact_of_que
 from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.retrievers import silent
-from satchel.search.searcher import CANDIDATE_WINDOWS, SearchResult, balanced, search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, SearchResult, balanced, search_kind
 from satchel.search.strength import absent_words, answer_strength
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
@@ -35,9 +35,9 @@ MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERS
 """Kinds stored in the durable memory file; all others are derived and stored in the index."""
 
 SMALL_BUDGET_TOKENS = 10
-FEWEST_WINDOWS = 100
+FEWEST_SPANS = 100
 """Below 4,000 tokens there are fewer candidates, one for each ten tokens: each is read, cleaned and compared before
-it turns out not to fit, and a window that is worth its place has thirty tokens or more."""
+it turns out not to fit, and a span that is worth its place has thirty tokens or more."""
 
 SMALL_CANDIDATE_TOKENS = 20
 """A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
@@ -79,7 +79,7 @@ class Workbench:
         return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
 
     def kinds(self) -> dict[Kind, int]:
-        """How many documents there are of each kind."""
+        """How many chunks there are of each kind."""
         counts = dict(self.store.kinds())
         if self.memory is not None:
             counts |= {kind: count for kind, count in self.memory.kinds().items() if kind in MEMORY_KINDS}
@@ -126,7 +126,7 @@ class Findings:
     def vector_counts(self) -> dict[str, str]:
         """How many records of each type took part with a vector: `{"memories": "12/40"}`."""
         return {
-            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.documents}"
+            row.section.kind.plural: f"{row.result.with_vectors}/{row.result.chunks}"
             for row in self.rows
             if row.result.with_vectors is not None
         }
@@ -222,9 +222,9 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 
 def candidate_count(max_tokens: int) -> int:
-    """How many windows are looked at for a budget."""
-    few = min(CANDIDATE_WINDOWS, max_tokens // SMALL_BUDGET_TOKENS)
-    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_WINDOWS)
+    """How many spans are looked at for a budget."""
+    few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
+    return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_SPANS)
 
 
 def gather(
@@ -264,14 +264,14 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     taken: set[tuple[str, int]] = set()
     while any(waiting):
         for row, hits, own in zip(rows, waiting, chosen, strict=True):
-            if len(own) == row.section.limit + SPARE_RECORDS and own[0].document.location is None:
+            if len(own) == row.section.limit + SPARE_RECORDS and own[0].chunk.location is None:
                 hits.clear()
             while hits:
                 hit = hits.pop()
-                if hit.document.location is not None:
+                if hit.chunk.location is not None:
                     own.append(hit)
                     break
-                identity = (hit.document.kind.value, int(hit.document.fields["bundle"]))  # equal for all of its sides
+                identity = (hit.chunk.kind.value, int(hit.chunk.fields["bundle"]))  # equal for all of its sides
                 if identity not in taken:
                     own.append(hit)
                     taken.add(identity)

@@ -12,11 +12,11 @@ from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
 from satchel.assemble.source_lines import without_blank_ends
 from satchel.safety.keys import handle, nonce
-from satchel.search.documents import ALSO
+from satchel.search.chunks import ALSO
 from satchel.sources.commits import Counted
 from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Role
 
-_DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.WINDOW, Detail.FULL)
+_DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 
 
 def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
@@ -45,7 +45,7 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
     pieces = _pieces(group)
     first, _ = group.picks[0]
     path = group.lines.path
-    location = first.document.location
+    location = first.chunk.location
     content_hash = location.content_hash if location is not None else ""
     content = "\n".join([piece.text for piece in pieces])
     identity = f"{group.kind}:{group.key}"
@@ -72,41 +72,41 @@ def _file_item(group: Group, key: bytes) -> ContextItem:
 
 
 def _language(candidate: Candidate) -> str:
-    return str(candidate.document.fields.get("language", ""))
+    return str(candidate.chunk.fields.get("language", ""))
 
 
 def _origins(group: Group) -> tuple[str, ...]:
     """The ids of what is shown, and behind them those of what says the same."""
-    own = [candidate.document.id for candidate, _ in group.picks]
-    return tuple(dict.fromkeys([*own, *(twin.document.id for candidate, _ in group.picks for twin in candidate.twins)]))
+    own = [candidate.chunk.id for candidate, _ in group.picks]
+    return tuple(dict.fromkeys([*own, *(twin.chunk.id for candidate, _ in group.picks for twin in candidate.twins)]))
 
 
 def _pieces(group: Group) -> tuple[Piece, ...]:
-    """The shown ranges, cut where one document ends and the next begins."""
+    """The shown ranges, cut where one chunk ends and the next begins."""
     assert group.lines is not None
     pieces: list[Piece] = []
-    for (start, end), shown in _by_range(group.ranges, _documents(group)):
-        cuts = {start} | {document.start for document in shown if start < document.start <= end}
+    for (start, end), shown in _by_range(group.ranges, _chunks(group)):
+        cuts = {start} | {chunk.start for chunk in shown if start < chunk.start <= end}
         cuts |= group.lines.seams(start, end)
         cuts |= {inner.end + 1 for inner in shown if start <= inner.end < end and _is_nested(inner, shown)}
         ordered = sorted(cuts)
         for first, after in zip(ordered, [*ordered[1:], end + 1], strict=True):
-            around = [document for document in shown if document.start <= first <= document.end]
-            owner = min(around, key=lambda document: document.end - document.start, default=None)
+            around = [chunk for chunk in shown if chunk.start <= first <= chunk.end]
+            owner = min(around, key=lambda chunk: chunk.end - chunk.start, default=None)
             name = owner.name if owner is not None else ""
-            detail = owner.detail(first, after - 1) if owner is not None else Detail.WINDOW
+            detail = owner.detail(first, after - 1) if owner is not None else Detail.SPAN
             own = owner.freshness if owner is not None else None
             freshness = group.lines.marks[first - 1] if group.lines.marks else own
             pieces.append(Piece(first, after - 1, name, group.lines.text(first, after - 1)[:-1], detail, freshness))
     return tuple(sorted([*pieces, *_remarks(group)], key=lambda piece: piece.start))
 
 
-def _by_range(ranges: Sequence[Range], documents: Sequence[_Shown]) -> Iterator[tuple[Range, list[_Shown]]]:
-    """Each range with the documents that overlap it, and perhaps some before it; both in order of their first lines."""
-    waiting = deque(documents)
+def _by_range(ranges: Sequence[Range], chunks: Sequence[_Shown]) -> Iterator[tuple[Range, list[_Shown]]]:
+    """Each range with the chunks that overlap it, and perhaps some before it; both in order of their first lines."""
+    waiting = deque(chunks)
     near: list[_Shown] = []
     for start, end in ranges:
-        near = [document for document in near if document.end >= start]
+        near = [chunk for chunk in near if chunk.end >= start]
         while waiting and waiting[0].start <= end:
             near.append(waiting.popleft())
         yield (start, end), near
@@ -119,27 +119,27 @@ def _remarks(group: Group) -> list[Piece]:
         for remark in step.remarks:
             place = (remark.start, remark.end)
             if subtract([place], group.ranges) == [place]:
-                name, freshness = candidate.document.title, freshness_of(candidate.document.fields)
+                name, freshness = candidate.chunk.title, freshness_of(candidate.chunk.fields)
                 remarks.setdefault(place, Piece(*place, name, remark.text, Detail.LINE, freshness))
     return list(remarks.values())
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
-    """The documents that are shown in part, each with the handle that gives all of it."""
-    documents = {candidate.document.id: candidate.document for candidate, _ in group.picks}
+    """The chunks that are shown in part, each with the handle that gives all of it."""
+    chunks = {candidate.chunk.id: candidate.chunk for candidate, _ in group.picks}
     cuts = []
-    for identity, document in documents.items():
-        assert document.location is not None
-        whole = _own_lines(group, document.location)
+    for identity, chunk in chunks.items():
+        assert chunk.location is not None
+        whole = _own_lines(group, chunk.location)
         if subtract([whole], group.ranges):
-            name = "" if document.role is Role.GAP or document.title == document.location.path else document.title
+            name = "" if chunk.role is Role.GAP or chunk.title == chunk.location.path else chunk.title
             cuts.append(Cut(handle(identity, content_hash, (whole,)), *whole, name))
     return tuple(sorted(cuts, key=lambda cut: (cut.start, cut.end)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A document of which something is shown, and the fullest step that was admitted."""
+    """A chunk of which something is shown, and the fullest step that was admitted."""
 
     start: int
     end: int
@@ -151,64 +151,64 @@ class _Shown:
         """How a piece of it is labelled: whole, lines of it, or its declaration alone."""
         if first <= self.start and last >= self.end:
             return Detail.FULL
-        return Detail.WINDOW if self.best is Detail.FULL else self.best
+        return Detail.SPAN if self.best is Detail.FULL else self.best
 
 
 def _is_nested(inner: _Shown, shown: Sequence[_Shown]) -> bool:
-    """Whether another document goes on behind this one, as a class does behind its method."""
+    """Whether another chunk goes on behind this one, as a class does behind its method."""
     return any(outer.start <= inner.start and inner.end < outer.end for outer in shown if outer is not inner)
 
 
-def _documents(group: Group) -> list[_Shown]:
+def _chunks(group: Group) -> list[_Shown]:
     best: dict[str, _Shown] = {}
     for candidate, step in group.picks:
-        document = candidate.document
-        location = document.location
+        chunk = candidate.chunk
+        location = chunk.location
         assert location is not None
-        fullest = best.get(document.id)
+        fullest = best.get(chunk.id)
         if fullest is None or _DETAIL_ORDER.index(step.detail) > _DETAIL_ORDER.index(fullest.best):
-            name = "" if document.role is Role.GAP or document.title == location.path else document.title
+            name = "" if chunk.role is Role.GAP or chunk.title == location.path else chunk.title
             start, end = _own_lines(group, location)
-            best[document.id] = _Shown(start, end, name, step.detail, freshness_of(document.fields))
+            best[chunk.id] = _Shown(start, end, name, step.detail, freshness_of(chunk.fields))
     return sorted(best.values(), key=lambda shown: (shown.start, shown.end))
 
 
 def _own_lines(group: Group, location: Location) -> tuple[int, int]:
-    """The lines of a document without blank ones at its ends, which are not shown."""
+    """The lines of a chunk without blank ones at its ends, which are not shown."""
     assert group.lines is not None
     return without_blank_ends(group.lines.lines, location.start_line, location.end_line)
 
 
 def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[str, Any]:
     first, _ = group.picks[0]
-    location, fields = first.document.location, first.document.fields
+    location, fields = first.chunk.location, first.chunk.fields
     freshness = gravest(piece.freshness for piece in pieces)
     return {
         "file_path": path,
         "start_line": pieces[0].start,
         "end_line": pieces[-1].end,
         "language": _language(first),
-        "qualified_name": first.document.title if location is not None else "",
-        "names": list(dict.fromkeys(c.document.title for c, _ in group.picks if c.document.title)),
+        "qualified_name": first.chunk.title if location is not None else "",
+        "names": list(dict.fromkeys(c.chunk.title for c, _ in group.picks if c.chunk.title)),
         **({"freshness": freshness.value} if freshness is not None else {}),
-        **({"type": first.document.fields["type"]} if "type" in first.document.fields else {}),
+        **({"type": first.chunk.fields["type"]} if "type" in first.chunk.fields else {}),
         **{name: fields[name] for name in ("redacted", "cleaned") if name in fields},
         **({"also_at": also} if (also := also_at(candidate for candidate, _ in group.picks)) else {}),
-        "entities": list({c.document.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
+        "entities": list({c.chunk.id: entity_row(c) for c, _ in group.picks if c.leader is None}.values()),
     }
 
 
 def entity_row(candidate: Candidate) -> dict[str, Any]:
-    """What views say of one shown document: who it is, where it stands, how relevant it is."""
-    document = candidate.document
-    location = document.location
-    is_declared = document.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
-    last = document.title.rpartition(".")[2] if is_declared else document.title
+    """What views say of one shown chunk: who it is, where it stands, how relevant it is."""
+    chunk = candidate.chunk
+    location = chunk.location
+    is_declared = chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
+    last = chunk.title.rpartition(".")[2] if is_declared else chunk.title
     return {
-        "id": document.id,
-        "name": document.fields.get("name") or last,
-        "type": document.fields.get("type") or document.role.value,
-        "qualified_name": document.title,
+        "id": chunk.id,
+        "name": chunk.fields.get("name") or last,
+        "type": chunk.fields.get("type") or chunk.role.value,
+        "qualified_name": chunk.title,
         "start_line": location.start_line if location is not None else 0,
         "end_line": location.end_line if location is not None else 0,
         "score": candidate.hit.relevance,
@@ -217,26 +217,26 @@ def entity_row(candidate: Candidate) -> dict[str, Any]:
 
 def _record_item(group: Group, key: bytes) -> ContextItem:
     candidate, step = group.picks[-1]
-    document = candidate.document
+    chunk = candidate.chunk
     piece = Piece(0, 0, "", step.text, step.detail)
     return ContextItem(
-        id=document.id,
-        source=document.kind.value,
-        title=document.title,
+        id=chunk.id,
+        source=chunk.kind.value,
+        title=chunk.title,
         content=step.text,
         relevance=candidate.hit.relevance,
         metadata={
-            **record_metadata(document.id, document.fields, document.created),
+            **record_metadata(chunk.id, chunk.fields, chunk.created),
             **({"merged": merged} if (merged := merged_with(candidate)) else {}),
         },
         tokens=group.tokens,
         detail=step.detail,
         pieces=(piece,),
         signals=candidate.hit.signals,
-        handle=handle(document.id, "", ()),
-        nonce=nonce(key, document.id, step.text),
+        handle=handle(chunk.id, "", ()),
+        nonce=nonce(key, chunk.id, step.text),
         trust=candidate.trust,
-        origins=(*document.fields.get(ALSO, ()), *(twin.document.id for twin in candidate.twins)),
+        origins=(*chunk.fields.get(ALSO, ()), *(twin.chunk.id for twin in candidate.twins)),
     )
 
 
@@ -284,12 +284,12 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
     """
     places: dict[str, dict[str, Any]] = {}
     for candidate in candidates:
-        own = candidate.document.location
+        own = candidate.chunk.location
         for twin in candidate.twins:
-            location = twin.document.location
+            location = twin.chunk.location
             if own is not None and location is not None and location.path != own.path and _is_worth_naming(twin):
-                places[twin.document.id] = {
-                    "id": twin.document.id,
+                places[twin.chunk.id] = {
+                    "id": twin.chunk.id,
                     "path": location.path,
                     "start_line": location.start_line,
                     "end_line": location.end_line,
@@ -300,8 +300,8 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
 
 def merged_with(candidate: Candidate) -> list[dict[str, str]]:
     """The records that a shown record stands for, because their bodies are equal."""
-    records = [twin.document for twin in candidate.twins if twin.document.location is None]
-    return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.document.id]
+    records = [twin.chunk for twin in candidate.twins if twin.chunk.location is None]
+    return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.chunk.id]
 
 
 def own_id(identity: str) -> str:
@@ -310,8 +310,8 @@ def own_id(identity: str) -> str:
 
 
 def _is_worth_naming(twin: Candidate) -> bool:
-    location = twin.document.location
-    return twin.document.role in _DECLARED and location is not None and location.end_line > location.start_line
+    location = twin.chunk.location
+    return twin.chunk.role in _DECLARED and location is not None and location.end_line > location.start_line
 
 
 CountLines = Callable[[Iterable[str]], Counted]
@@ -329,11 +329,11 @@ def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tupl
 
 def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:
     """The hits, commits with `insertions` and `deletions` among their fields, and what could not be counted."""
-    counted = _counted((hit.document.id for hit in hits), count)
+    counted = _counted((hit.chunk.id for hit in hits), count)
     changed = []
     for hit in hits:
-        fields = {**hit.document.fields, **_fields(counted, hit.document.id)}
-        changed.append(replace(hit, document=replace(hit.document, fields=fields)))
+        fields = {**hit.chunk.fields, **_fields(counted, hit.chunk.id)}
+        changed.append(replace(hit, chunk=replace(hit.chunk, fields=fields)))
     return changed, list(counted.failures)
 
 

@@ -24,7 +24,7 @@ from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
-"""Share of the budget of a kind that one document takes at most where several kinds were named."""
+"""Share of the budget of a kind that one chunk takes at most where several kinds were named."""
 
 LEAST_NOTED = 300
 """Tokens of a budget from which the footer says how much of it was used."""
@@ -125,8 +125,8 @@ def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: Token
         value_range=policy.value_range,
         most_items=policy.most_items,
         shares=policy.shares,
-        document_share=ITEM_SHARE if policy.shares else 1.0,
-        document_tokens=request.whole_item_tokens,
+        chunk_share=ITEM_SHARE if policy.shares else 1.0,
+        chunk_tokens=request.whole_item_tokens,
         shows_lines=request.show_code,
         is_strict=policy.is_strict,
     )
@@ -220,9 +220,9 @@ def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Seq
 
 
 def left_out(sections: Sequence[Section]) -> int:
-    """How many documents of these sections are not shown at all."""
-    shown = {candidate.document.id for section in sections for candidate in section.shown}
-    return len({c.document.id for section in sections for c in section.remaining()} - shown)
+    """How many chunks of these sections are not shown at all."""
+    shown = {candidate.chunk.id for section in sections for candidate in section.shown}
+    return len({c.chunk.id for section in sections for c in section.remaining()} - shown)
 
 
 def _numbered(number: int, noun: str, what: str) -> str:
@@ -236,7 +236,7 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
     0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.
     """
     waiting = [(s, c) for s in sections for c in s.remaining() if s.left[c] == BUDGET]
-    waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].document.id, row[1].place))
+    waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].chunk.id, row[1].place))
     budgets: dict[Candidate, int] = {}
     needed = float(used)
     frame = FRAMES[Format.MARKDOWN]
@@ -251,25 +251,25 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
 
 
 def _best_first(section: Section) -> list[Candidate]:
-    return sorted(section.remaining(), key=lambda one: (-priority(one), one.document.id, one.place))
+    return sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))
 
 
 def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
-    document = candidate.document
-    location = document.location
+    chunk = candidate.chunk
+    location = chunk.location
     ranges = candidate.steps[0].ranges if candidate.steps else ()
     content_hash = location.content_hash if location is not None else ""
     return Omission(
-        id=document.id,
+        id=chunk.id,
         source=candidate.kind.value,
-        title=document.title,
+        title=chunk.title,
         relevance=candidate.hit.relevance,
         reason=reason,
         budget=budget,
         path=location.path if location is not None else "",
         start=ranges[-1][0] if ranges else 0,
         end=ranges[-1][1] if ranges else 0,
-        handle=handle(document.id, content_hash, ranges[-1:]),
+        handle=handle(chunk.id, content_hash, ranges[-1:]),
         content_hash=content_hash,
     )
 

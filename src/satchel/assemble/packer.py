@@ -97,7 +97,7 @@ class Packer:
 
     Candidates worth less than the best one by more than `value_range` (log scale) are not shown; `most_items` is the
     number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
-    is within the range of its own best candidate. Of that share no document takes more than `document_share` or
+    is within the range of its own best candidate. Of that share no chunk takes more than `document_share` or
     `document_tokens`, whichever is more. Without `shows_lines` a file costs its places only. `is_strict` keeps clearly
     weaker candidates out once a better one was left out for lack of room. Without `merges_twins` equal texts are shown
     twice.
@@ -112,8 +112,8 @@ class Packer:
         value_range: float = math.inf,
         most_items: int = 1_000_000,
         shares: bool = False,
-        document_share: float = 1.0,
-        document_tokens: int = 0,
+        chunk_share: float = 1.0,
+        chunk_tokens: int = 0,
         shows_lines: bool = True,
         is_strict: bool = True,
         merges_twins: bool = True,
@@ -125,12 +125,12 @@ class Packer:
         self._own_least = {section: best - value_range for section, best in bests.items()}
         self._most_items = most_items
         self._shares = shares and len(sections) > 1
-        self._document_share, self._document_tokens = document_share, document_tokens
+        self._chunk_share, self._chunk_tokens = chunk_share, chunk_tokens
         self._shows_lines, self._is_strict = shows_lines, is_strict
         self._seen = Seen() if merges_twins else None
         self._numbers = count()
         self._log: list[_Admission] = []
-        self._documents: dict[str, int] = {}
+        self._chunks: dict[str, int] = {}
         self._twins: dict[Candidate, Section] = {}
         self._items = 0
         self._waiting: list[_Entry] = [
@@ -209,7 +209,7 @@ class Packer:
         number = next(self._numbers)
         if candidate.pinned:
             return _Entry((False, float(number), "", 0, number), section, candidate)
-        key = (True, -priority(candidate, section.level), candidate.document.id, candidate.place, number)
+        key = (True, -priority(candidate, section.level), candidate.chunk.id, candidate.place, number)
         return _Entry(key, section, candidate)
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
@@ -217,7 +217,7 @@ class Packer:
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
         left = dict(allotments) if allotments is not None else None
-        caps = {one: self._document_cap(one, tokens) for one, tokens in (allotments or {}).items()}
+        caps = {one: self._chunk_cap(one, tokens) for one, tokens in (allotments or {}).items()}
         used, barrier = 0, -math.inf
         while heap:
             entry = heapq.heappop(heap)
@@ -243,9 +243,9 @@ class Packer:
                     barrier = max(barrier, section.value(candidate) - CLEARLY_LESS)
         return used
 
-    def _document_cap(self, section: Section, allotment: int) -> int:
-        """How many tokens one document of a section may take of its allotment."""
-        return max(int(self._document_share * allotment), self._document_tokens, section.reserve)
+    def _chunk_cap(self, section: Section, allotment: int) -> int:
+        """How many tokens one chunk of a section may take of its allotment."""
+        return max(int(self._chunk_share * allotment), self._chunk_tokens, section.reserve)
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
         """Why a candidate is not even tried, None where it is tried."""
@@ -266,7 +266,7 @@ class Packer:
     def _admit(self, section: Section, candidate: Candidate, room: int, cap: int | None) -> int | None:
         """Show a candidate in the fullest way that fits; returns its tokens, None where nothing fits."""
         if cap is not None:
-            room = min(room, cap - self._documents.get(candidate.document.id, 0))
+            room = min(room, cap - self._chunks.get(candidate.chunk.id, 0))
         if room < SMALLEST_PIECE:
             return None
         frame = self._frame_tokens(section, candidate)
@@ -322,8 +322,8 @@ class Packer:
         group.admit(candidate, step, tokens)
         section.shown.add(candidate)
         section.tokens += tokens
-        identity = candidate.document.id
-        self._documents[identity] = self._documents.get(identity, 0) + tokens
+        identity = candidate.chunk.id
+        self._chunks[identity] = self._chunks.get(identity, 0) + tokens
         self._log.append(_Admission(section, candidate, tokens))
         return tokens
 
@@ -341,7 +341,7 @@ class Packer:
             self._items -= 1
         section.shown.discard(candidate)
         section.tokens -= tokens
-        self._documents[candidate.document.id] -= tokens
+        self._chunks[candidate.chunk.id] -= tokens
         section.left[candidate] = BUDGET
         for twin in candidate.twins:
             self._twins.pop(twin).left[twin] = BUDGET

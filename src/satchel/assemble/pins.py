@@ -17,7 +17,7 @@ from satchel.errors import UsageError
 from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
 from satchel.system import files
-from satchel.types import CONTEXT_TYPES, Detail, Document, Failure, Hit, Kind, Location, Role, Signal, Span
+from satchel.types import CONTEXT_TYPES, Chunk, Detail, Failure, Hit, Kind, Location, Role, ScoredSpan, Signal
 
 _PLACE = re.compile(r"(.+?)(?::(\d+)(?:-(\d+))?)?", re.DOTALL)
 
@@ -73,7 +73,11 @@ def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list
         if pin.start > last:
             failures.append(_failure(pin, f"it has only {last} lines"))
             continue
-        kind = Kind.DOC if store.bundle(Kind.CODE, pin.path) is None and store.bundle(Kind.DOC, pin.path) else Kind.CODE
+        kind = (
+            Kind.DOC
+            if store.document(Kind.CODE, pin.path) is None and store.document(Kind.DOC, pin.path)
+            else Kind.CODE
+        )
         start, end = pin.start or 1, min(pin.end or last, last)
         pinned.append(Pinned(kind, _candidate(pin.path, kind, start, end, shown), shown))
     return pinned, failures
@@ -84,7 +88,7 @@ def _failure(pin: Pin, reason: str) -> Failure:
 
 
 def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Candidate:
-    document = Document(
+    chunk = Chunk(
         id=f"{kind}:{path}#L{start}-{end}",
         kind=kind,
         title=path,
@@ -93,10 +97,10 @@ def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Can
         role=Role.GAP,
     )
     hit = Hit(
-        document=document,
+        chunk=chunk,
         relevance=1.0,
         score=0.0,
-        spans=(Span(start, end, 0.0),),
+        spans=(ScoredSpan(start, end, 0.0),),
         signals=(Signal("pin", 1.0, 1.0),),
         file_score=PINNED_FILE_SCORE,
     )
@@ -109,7 +113,7 @@ def _beginnings(start: int, end: int) -> Sequence[Step]:
     steps = [Step(Detail.FULL, ((start, end),))]
     count = (end - start + 1) // 2
     while count:
-        steps.append(Step(Detail.WINDOW, ((start, start + count - 1),)))
+        steps.append(Step(Detail.SPAN, ((start, start + count - 1),)))
         count //= 2
     return steps
 

@@ -62,8 +62,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
         from satchel.assemble.related import with_related  # here, because few questions ask for it
 
         groups = [group for section in sections for group in section.groups.values()]
-        documents = [candidate.document for group in groups for candidate, _ in group.picks]
-        fitted = replace(fitted, items=with_related(fitted.items, documents, bench.store, bench.lines))
+        chunks = [candidate.chunk for group in groups for candidate, _ in group.picks]
+        fitted = replace(fitted, items=with_related(fitted.items, chunks, bench.store, bench.lines))
     meta = {
         "timings": {
             "search_ms": round((searched - started) * 1000, 2),
@@ -149,7 +149,7 @@ def _section(
 
 
 def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
-    """The sections with the candidates of the `most` most relevant documents; a section without any is left out.
+    """The sections with the candidates of the `most` most relevant chunks; a section without any is left out.
 
     Of equal relevance the first of their sections come first, then the order of the sections counts.
     """
@@ -158,20 +158,20 @@ def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
     ranked: dict[str, tuple[float, int, int, str]] = {}
     for position, section in enumerate(sections):
         for rank, candidate in enumerate(section.candidates):
-            document = candidate.document.id
-            row = (-candidate.hit.relevance, rank, position, document)
-            ranked[document] = min(row, ranked.get(document, row))
-    kept = {document for *_, document in sorted(ranked.values())[:most]}
+            chunk = candidate.chunk.id
+            row = (-candidate.hit.relevance, rank, position, chunk)
+            ranked[chunk] = min(row, ranked.get(chunk, row))
+    kept = {chunk for *_, chunk in sorted(ranked.values())[:most]}
     for section in sections:
-        section.candidates = [candidate for candidate in section.candidates if candidate.document.id in kept]
+        section.candidates = [candidate for candidate in section.candidates if candidate.chunk.id in kept]
     return [section for section in sections if section.candidates]
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
     """Whether the globs and roles of the request let a hit through."""
-    if not role_is_asked(hit.document.kind, hit.document.role, request.roles):
+    if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
         return False
-    location = hit.document.location
+    location = hit.chunk.location
     if location is None:
         return not request.paths
     if request.paths and not _is_among(location.path, request.paths):
@@ -198,7 +198,7 @@ def _candidates(
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
     for hit in hits:
-        if hit.document.location is None:
+        if hit.chunk.location is None:
             candidates.append(_record(hit, bench, cap, asked, side))
             continue
         current = freshener.current(hit)
@@ -215,11 +215,11 @@ def _candidates(
 
 def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side: Axis | None) -> Candidate:
     """A record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
-    kind = hit.document.kind
+    kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
-    text = bench.store_of(kind).text(int(hit.document.fields["bundle"]))
+    text = bench.store_of(kind).text(int(hit.chunk.fields["bundle"]))
 
     def body(axis: Axis | None) -> str:
-        return sanitize.text(shown_record(kind, shown.document.fields, text, axis), bench.allow) if axis else ""
+        return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
 
     return record_candidate(shown, body(side or Axis.FULL), cap, asked, body(side and Axis.ROOT_CAUSE))

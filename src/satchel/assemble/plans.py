@@ -40,7 +40,7 @@ ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.CLASS: (Kind.CODE,),
     Role.SECTION: (Kind.DOC, Kind.NOTE),
 }
-"""The kinds that have documents of a role that can be asked for."""
+"""The kinds that have chunks of a role that can be asked for."""
 
 PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
 
@@ -147,7 +147,7 @@ class Plan:
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """The plan that a request names; `available` counts the documents of each kind. Raises UsageError for a name."""
+    """The plan that a request names; `available` counts the chunks of each kind. Raises UsageError for a name."""
     if not request.plan:
         return Plan(make_plan(request, available))
     if request.plan not in PLANS:
@@ -156,7 +156,7 @@ def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
 
 
 def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
-    """Sections in the order of the context: the kinds asked for, else every kind that has documents.
+    """Sections in the order of the context: the kinds asked for, else every kind that has chunks.
 
     Each may give all items of the answer. A kind without weight is not asked.
     """
@@ -168,7 +168,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
 
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
-    """Whether documents of a role are wanted: roles select among the documents of their own kinds, not of others."""
+    """Whether chunks of a role are wanted: roles select among the chunks of their own kinds, not of others."""
     relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
     return not relevant or role in relevant
 

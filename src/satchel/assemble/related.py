@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
-from satchel.search.documents import identity_of
+from satchel.search.chunks import identity_of
 from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import Definition
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle
-from satchel.types import ContextItem, Document
+from satchel.store.records import Document
+from satchel.types import Chunk, ContextItem
 
 MOST_RELATED = 5
 """Of each relation: enough to see the neighbourhood, few enough to be read."""
@@ -33,10 +33,10 @@ Neighbours = dict[str, list[Neighbour]]
 
 
 def with_related(
-    items: Sequence[ContextItem], documents: Iterable[Document], store: Store, lines: FileLines
+    items: Sequence[ContextItem], chunks: Iterable[Chunk], store: Store, lines: FileLines
 ) -> tuple[ContextItem, ...]:
     """The items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
-    shown = {document.id: document for document in documents if document.location is not None}
+    shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours = _Surroundings(store, lines).around(list(shown.values()))
     rows = [{shown[one].title: neighbours[one] for one in item.origins if one in neighbours} for item in items]
     return tuple(
@@ -46,7 +46,7 @@ def with_related(
 
 
 class _Surroundings:
-    """The relations of some documents, with lines as the files are now; one that has its stamp is not opened."""
+    """The relations of some chunks, with lines as the files are now; one that has its stamp is not opened."""
 
     def __init__(self, store: Store, lines: FileLines) -> None:
         self._relations, self._store, self._lines = Relations(store), store, lines
@@ -54,22 +54,22 @@ class _Surroundings:
         self._current: dict[int, Lines | None] = {}
         self._stamped: set[int] = set()
 
-    def around(self, documents: Sequence[Document]) -> dict[str, Neighbours]:
-        """The neighbours of these documents by id; a document without a name has none."""
-        bundles = self._store.bundles({int(document.fields["bundle"]) for document in documents})
-        rows = sorted({row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)})
+    def around(self, chunks: Sequence[Chunk]) -> dict[str, Neighbours]:
+        """The neighbours of these chunks by id; a chunk without a name has none."""
+        documents = self._store.documents({int(chunk.fields["bundle"]) for chunk in chunks})
+        rows = sorted({row for one in documents.values() for row in range(one.first_chunk, one.last_chunk + 1)})
         self._code.load(rows)
         named = {
-            identity_of(self._code.bundle_of(row), self._code.part(row)): row
+            identity_of(self._code.document_of(row), self._code.part(row)): row
             for row in rows
             if self._code.part(row).name
         }
-        return {one.id: self._around(named[one.id]) for one in documents if one.id in named}
+        return {one.id: self._around(named[one.id]) for one in chunks if one.id in named}
 
     def _around(self, row: int) -> Neighbours:
         own = self._relations.definition(row)
         called = [call.definition for call in self._relations.callees(row)]
-        if not self._code.bundle_of(row).secondary:
+        if not self._code.document_of(row).secondary:
             called = [one for one in called if not is_secondary(one.path)]
         owner = self._relations.owner(own) if own is not None else None
         every = self._relations.callers(own, MOST_FILES).sites if own is not None else ()
@@ -92,10 +92,10 @@ class _Surroundings:
 
     def _line_of(self, one: Definition) -> int:
         """Where a file defines something now; 0 where that cannot be told."""
-        bundle = self._code.bundle_of(one.row)
-        if self._is_stamped(bundle):
+        document = self._code.document_of(one.row)
+        if self._is_stamped(document):
             return one.line
-        current = self._current[bundle.id]
+        current = self._current[document.id]
         parts = self._lines.outline(current).parts if current is not None else ()
         defined = [other for part in parts for other in part.definitions if other.name == one.name]
         lines = [other.line for other in defined if other.owner == one.owner]
@@ -103,20 +103,20 @@ class _Surroundings:
 
     def _call_line(self, site: CallSite) -> int:
         """The line of a call now; 0 where it is gone or occurs several times."""
-        bundle = self._code.bundle_of(site.row)
-        if self._is_stamped(bundle):
+        document = self._code.document_of(site.row)
+        if self._is_stamped(document):
             return site.line
-        file, current = self._code.file(site.path), self._current[bundle.id]
+        file, current = self._code.file(site.path), self._current[document.id]
         text = file.lines(site.line, site.line).rstrip("\n") if file is not None else ""
         lines = [number for number, line in enumerate(current.lines if current else (), 1) if line == text]
         return lines[0] if len(lines) == 1 else 0
 
-    def _is_stamped(self, bundle: Bundle) -> bool:
-        if bundle.id in self._current or bundle.id in self._stamped:
-            return bundle.id in self._stamped
-        if self._lines.is_stamped(bundle.key, bundle.size, bundle.mtime_ns, bundle.changed_ns):
-            self._stamped.add(bundle.id)
+    def _is_stamped(self, document: Document) -> bool:
+        if document.id in self._current or document.id in self._stamped:
+            return document.id in self._stamped
+        if self._lines.is_stamped(document.key, document.size, document.mtime_ns, document.changed_ns):
+            self._stamped.add(document.id)
             return True
-        read = self._lines.read(bundle.key)
-        self._current[bundle.id] = None if isinstance(read, Unreadable) else read
+        read = self._lines.read(document.key)
+        self._current[document.id] = None if isinstance(read, Unreadable) else read
         return False

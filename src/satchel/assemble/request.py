@@ -203,15 +203,15 @@ def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str,
 class AssembleRequest:
     """One question with everything that shapes its answer. Build it with `make_request`, which checks the values.
 
-    `kinds` is empty for "every kind that has documents". `min_score` is absolute (0 to 1); None takes the calibrated
+    `kinds` is empty for "every kind that has chunks". `min_score` is absolute (0 to 1); None takes the calibrated
     floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
     `STALE_CHOICES`. With `fill` the budget is spent to its end, also on what is hardly worth it.
     `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
     `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
     definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
     what it concerns, and of the change itself only signatures. `filters` say which records may answer.
-    `searches` are the ways of searching (all if empty), `roles` the roles of documents (any if empty), `entity_limit`
-    the most documents over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
+    `searches` are the ways of searching (all if empty), `roles` the roles of chunks (any if empty), `entity_limit`
+    the most chunks over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
     `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
     `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
     `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's

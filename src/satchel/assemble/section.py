@@ -53,9 +53,7 @@ class Seen:
         marks = None
         if twin is None and candidate.kind in _PROSE_KINDS and len(text) > ONE_LINE:
             marks = marks_of(text)
-            alike = (
-                row for row in self.prose if row[1] in row[0].shown and row[1].document.id != candidate.document.id
-            )
+            alike = (row for row in self.prose if row[1] in row[0].shown and row[1].chunk.id != candidate.chunk.id)
             twin = next((one for _, one, other in alike if is_same_prose(marks, other)), None)
         if twin is not None:
             twin.twins.append(candidate)
@@ -74,7 +72,7 @@ class Seen:
 
 def _full_text(section: Section, candidate: Candidate) -> str:
     """All that a candidate says, without labels."""
-    if candidate.document.location is None:
+    if candidate.chunk.location is None:
         return candidate.body or next((step.text for step in candidate.steps), "")
     lines = section.lines.get(candidate.group)
     ranges = candidate.steps[0].ranges if candidate.steps else ()
@@ -89,8 +87,8 @@ def _key(kind: Kind, text: str) -> str:
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:
-    """Not the same document, and not two places of one code file: each of them is one to look at."""
-    if one.document.id == other.document.id:
+    """Not the same chunk, and not two places of one code file: each of them is one to look at."""
+    if one.chunk.id == other.chunk.id:
         return False
     return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
 
@@ -114,7 +112,7 @@ COST_EXPONENT = 0.42
 """Candidates are tried by value over cost to this power. Measured flat from 0.35 to 0.5 at 4,000 tokens."""
 
 COST_OFFSET = 60.0
-"""Tokens added to every cost before the power, so that tiny windows do not win by being tiny. Anything from 8 to 60
+"""Tokens added to every cost before the power, so that tiny spans do not win by being tiny. Anything from 8 to 60
 measures the same on 296 issues; with 60 fewer one-line pieces are shown between the ranges that answer."""
 
 
@@ -166,7 +164,7 @@ def priority(candidate: Candidate, level: float = 0.0) -> float:
 
 def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Candidates of one section in the order in which they are tried."""
-    return sorted(candidates, key=lambda one: (not one.pinned, -priority(one), one.document.id, one.place))
+    return sorted(candidates, key=lambda one: (not one.pinned, -priority(one), one.chunk.id, one.place))
 
 
 JOIN_LINES = 3

@@ -20,7 +20,7 @@ from satchel.assemble.pipeline import hit_candidates, searched_sections
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Section
 from satchel.tokens import counter
-from satchel.types import CONTEXT_TYPES, Context, Detail, Document, Failure, Format, Hit, Kind, Signal, Trust
+from satchel.types import CONTEXT_TYPES, Chunk, Context, Detail, Failure, Format, Hit, Kind, Signal, Trust
 
 if TYPE_CHECKING:
     from satchel.receipts.session import Account
@@ -130,7 +130,7 @@ def _candidate(guide: Guide, place: int) -> Candidate:
     """A guide as a candidate: in full, reduced, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
-    document = Document(
+    chunk = Chunk(
         id=guide.id,
         kind=Kind.CONTEXT,
         title=guide.title,
@@ -141,7 +141,7 @@ def _candidate(guide: Guide, place: int) -> Candidate:
         origin=guide.origin,
     )
     # The value only orders what is shown, as the places already do: pins come before all search results.
-    hit = Hit(document, 1.0, -float(place), signals=guide.signals)
+    hit = Hit(chunk, 1.0, -float(place), signals=guide.signals)
     candidate = Candidate(hit, -float(place), 0.0, 0, lambda: steps, pinned=True)
     candidate.trust, candidate.body = guide.trust, guide.texts[0]
     return candidate

@@ -32,7 +32,7 @@ LEAST_LISTED = 0.005
 """What is written as 0.00 is not listed."""
 
 WEAK_ITEMS = 3
-"""Documents of an answer that is a weak match: the few best, to look at, not to rely on."""
+"""Chunks of an answer that is a weak match: the few best, to look at, not to rely on."""
 
 
 def is_weak(strength: float, min_score: float | None) -> bool:

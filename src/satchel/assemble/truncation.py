@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 LADDER = "ladder"
-"""The name of the default: full body, window around what matched, signature, one line."""
+"""The name of the default: full body, span around what matched, signature, one line."""
 
 CHARACTERS_PER_TOKEN = 3.6
 """As in the packer: for choosing what to leave out; what is shown is counted exactly."""

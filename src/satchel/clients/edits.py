@@ -310,15 +310,15 @@ def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
     import tomlkit
 
     body = text.removeprefix(_BYTE_ORDER_MARK)
-    document = tomlkit.parse(body)
-    containers: list[Any] = [document]
+    chunk = tomlkit.parse(body)
+    containers: list[Any] = [chunk]
     for key in path[:-1]:
         containers.append(containers[-1][key])
     for key, container in zip(reversed(path), reversed(containers), strict=True):
         del container[key]
         if len(container):
             break
-    return text[: len(text) - len(body)] + tomlkit.dumps(document)
+    return text[: len(text) - len(body)] + tomlkit.dumps(chunk)
 
 
 def _toml_key(name: str) -> str:

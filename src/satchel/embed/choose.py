@@ -74,5 +74,5 @@ def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
 
 
 def embedded_kinds(settings: Settings) -> tuple[Kind, ...]:
-    """The kinds whose documents get vectors, in the order of sections."""
+    """The kinds whose chunks get vectors, in the order of sections."""
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in settings.embed_kinds)

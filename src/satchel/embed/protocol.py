@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     """One row a text, in their order; every row has length 1."""
 
 TEXT_RECIPE = "body/1"
-"""What of a document is embedded (`satchel.index.embedding`); a change of it is another fingerprint."""
+"""What of a chunk is embedded (`satchel.index.embedding`); a change of it is another fingerprint."""
 
 
 class Embedder(Protocol):

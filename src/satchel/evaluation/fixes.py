@@ -177,7 +177,7 @@ def unusable(commit: Commit) -> str:
 
 
 def is_source(path: str) -> bool:
-    """True if a file is code that somebody wrote and ships: no test, example, document or generated file."""
+    """True if a file is code that somebody wrote and ships: no test, example, chunk or generated file."""
     return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
 
 

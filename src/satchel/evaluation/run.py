@@ -96,8 +96,8 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
 def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
     """The files of a search, best first, each with the signals that its score was made from."""
     files: dict[str, RankedFile] = {}
-    for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.document.id)):
-        location = hit.document.location
+    for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.chunk.id)):
+        location = hit.chunk.location
         if location is not None and location.path not in files:
             signals = {signal.name: signal.value for signal in hit.signals if signal.name in FILE_SIGNALS}
             is_demoted = is_secondary(location.path) and not asks_for_tests
@@ -219,7 +219,7 @@ class _Past:
             self._engine = Satchel.open(self._root, root=self._root, settings=self._settings, environ=self._environment)
         engine = self._engine
         engine.index(should_stop=should_stop)
-        gold = {path: ranges for path, ranges in gold.items() if engine.store.bundle(Kind.CODE, path) is not None}
+        gold = {path: ranges for path, ranges in gold.items() if engine.store.document(Kind.CODE, path) is not None}
         if not gold or should_stop():
             return None
         context = engine.assemble(fix.question, refresh=False, types=["code"], max_tokens=budget, now=fix.time)

@@ -20,14 +20,14 @@ from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_p
 from satchel.graph.request import GraphRequest, Lens
 from satchel.graph.walk import Bounds, Source, Walk, walk
 from satchel.safety import sanitize
+from satchel.search.chunks import identity_of
 from satchel.search.dense import Meaning, scores
-from satchel.search.documents import identity_of
 from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult, search_kind
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Signal, Usage
 
@@ -73,17 +73,17 @@ def named_node(store: Store, query: str) -> int | None:
 
 
 def _row(store: Store, kind: Kind, rest: str) -> int | None:
-    """The document of a kind whose id ends with `rest`."""
+    """The chunk of a kind whose id ends with `rest`."""
     for key in dict.fromkeys((rest, rest.partition("::")[0], rest.partition("#L")[0])):
-        bundle = store.bundle(kind, key) if key else None
-        if bundle is not None:
-            return bundle.first_document if key == rest else _row_in(store, bundle, f"{kind}:{rest}")
+        document = store.document(kind, key) if key else None
+        if document is not None:
+            return document.first_chunk if key == rest else _row_in(store, document, f"{kind}:{rest}")
     return None
 
 
-def _row_in(store: Store, bundle: Bundle, identity: str) -> int | None:
-    parts = store.parts(range(bundle.first_document, bundle.last_document + 1)).values()
-    return next((one.row for one in parts if identity_of(bundle, one) == identity), None)
+def _row_in(store: Store, document: Document, identity: str) -> int | None:
+    parts = store.parts(range(document.first_chunk, document.last_chunk + 1)).values()
+    return next((one.row for one in parts if identity_of(document, one) == identity), None)
 
 
 def code_named(store: Store, query: str) -> list[int]:
@@ -92,7 +92,7 @@ def code_named(store: Store, query: str) -> list[int]:
     if named:
         return list(dict.fromkeys(one.row for one in named))
     files = files_named(store, query) if "." in query else []
-    return [files[0].first_document] if len(files) == 1 else []
+    return [files[0].first_chunk] if len(files) == 1 else []
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]:
@@ -101,27 +101,27 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]
     if best < LEAST_RELEVANCE:
         return []
     rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
-    rated.sort(key=lambda row: (-row[0], row[1].document.id))
-    bundles = store.bundles({int(hit.document.fields["bundle"]) for _, hit in rated[:MOST_MATCHES]})
+    rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
+    documents = store.documents({int(hit.chunk.fields["bundle"]) for _, hit in rated[:MOST_MATCHES]})
     sources = []
     for place, (factor, hit) in enumerate(rated[:MOST_MATCHES]):
-        bundle = bundles[int(hit.document.fields["bundle"])]
-        row = _row_in(store, bundle, hit.document.id)
-        sources.append(Source(bundle.first_document if row is None else row, factor, walked=place < MOST_SOURCES))
+        document = documents[int(hit.chunk.fields["bundle"])]
+        row = _row_in(store, document, hit.chunk.id)
+        sources.append(Source(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
     return sources
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
     """What each match of one kind is worth, in parts of the best match of all kinds (relevance `best`).
 
-    Scores of records are logarithms of what ranks them; scores of files rank windows, so there relevance counts.
+    Scores of records are logarithms of what ranks them; scores of files rank spans, so there relevance counts.
     """
     hits = result.hits[:MOST_MATCHES]
     power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
     top = max((hit.relevance for hit in hits), default=0.0) / best
     first = max((hit.score for hit in hits), default=0.0)
     for hit in hits:
-        is_record = hit.document.location is None or hit.document.kind is Kind.NOTE
+        is_record = hit.chunk.location is None or hit.chunk.kind is Kind.NOTE
         share = top * math.exp(hit.score - first) if is_record else hit.relevance / best
         if hit.relevance > 0:
             yield hit, min(share, 1.0) ** power
@@ -185,7 +185,7 @@ def assemble_graph(
             "workspace": request.workspace,
             "warnings": warnings,
             "sources": [one.sources for one in explored],
-            "embeddings": [f"{one.vectors.embedded}/{one.vectors.documents}" for one in explored],
+            "embeddings": [f"{one.vectors.embedded}/{one.vectors.chunks}" for one in explored],
             "timed_out": any(one.walk.timed_out for one in explored),
             "reached": len(rated),
             "named": [one.id for one in named],

@@ -24,14 +24,14 @@ from satchel.graph.walk import Reached, Walk
 from satchel.safety import sanitize
 from satchel.safety.keys import handle
 from satchel.safety.sanitize import clean_field
-from satchel.search.documents import document_of, identity_of
+from satchel.search.chunks import chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes.note import value_text
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, Place, StoredPart
-from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Role, Signal
+from satchel.store.records import Document, Place, StoredChunk
+from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_FIELDS = 12
 """Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
@@ -58,7 +58,7 @@ SHORTENINGS = 4
 """Each half as long as the one before, so that what is left of a budget is filled."""
 
 _NODE = "node"
-"""The field of a document that holds what the graph knows of it."""
+"""The field of a chunk that holds what the graph knows of it."""
 
 DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
 """The weights of the specification for a request with words."""
@@ -187,7 +187,7 @@ class Overflow(NamedTuple):
 
 
 class Nodes:
-    """The stored documents of a walk, each bundle read once."""
+    """The stored chunks of a walk, each document read once."""
 
     def __init__(self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str]) -> None:
         self._lines, self._request, self._allow = lines, request, allow
@@ -201,35 +201,35 @@ class Nodes:
     def load(self, nodes: Sequence[Rated]) -> None:
         """Read these nodes with their texts, and the nodes on the way to them, at once."""
         self._code.load(row for one in nodes for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
-        self._texts |= self._code.store.texts(dict.fromkeys(self._code.bundle_of(one.row).id for one in nodes))
+        self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
         """What a node is called: the title of a note, the name of a definition, the path of a file."""
-        part, bundle = self._code.part(row), self._code.bundle_of(row)
-        if part.name and bundle.kind is not Kind.COMMIT:
+        part, document = self._code.part(row), self._code.document_of(row)
+        if part.name and document.kind is not Kind.COMMIT:
             return self._line(part.name)
-        if bundle.kind in (Kind.CODE, Kind.DOC) and row != bundle.first_document:
-            return self._line(f"{bundle.key}:{part.start}-{part.end}")
-        title = bundle.key if bundle.kind in (Kind.CODE, Kind.DOC) else bundle.title
-        return self._line(title or bundle.key)
+        if document.kind in (Kind.CODE, Kind.DOC) and row != document.first_chunk:
+            return self._line(f"{document.key}:{part.start}-{part.end}")
+        title = document.key if document.kind in (Kind.CODE, Kind.DOC) else document.title
+        return self._line(title or document.key)
 
     def identity(self, row: int) -> str:
-        """The id by which a node is asked for: the key of a note as it stands in its export, else the document's id."""
-        part, bundle = self._code.part(row), self._code.bundle_of(row)
-        if bundle.kind is Kind.NOTE and not part.name:
-            return bundle.key
-        identity = identity_of(bundle, part)
-        return identity.partition(":")[2] if bundle.kind is Kind.NOTE else identity
+        """The id by which a node is asked for: the key of a note as it stands in its export, else the chunk's id."""
+        part, document = self._code.part(row), self._code.document_of(row)
+        if document.kind is Kind.NOTE and not part.name:
+            return document.key
+        identity = identity_of(document, part)
+        return identity.partition(":")[2] if document.kind is Kind.NOTE else identity
 
     def tags(self, row: int) -> list[str]:
         """The tags of a node."""
-        return [self._line(tag) for tag in self._code.bundle_of(row).tags]
+        return [self._line(tag) for tag in self._code.document_of(row).tags]
 
     def candidate(self, rated: Rated) -> Candidate:
         """A node as something that may be shown."""
         row, reached = rated.row, rated.walk.reached[rated.row]
-        part, bundle = self._code.part(row), self._code.bundle_of(row)
-        document = document_of(bundle, part)
+        part, document = self._code.part(row), self._code.document_of(row)
+        chunk = chunk_of(document, part)
         info: dict[str, Any] = {
             "id": self.identity(row),
             "name": self.name(row),
@@ -238,19 +238,19 @@ class Nodes:
             "distance": reached.distance,
             "path": self.path(rated),
         }
-        if self._request.include_fields and row == bundle.first_document:
-            fields = shown_fields(bundle.fields, self._request.lens.include_fields, self._allow)
+        if self._request.include_fields and row == document.first_chunk:
+            fields = shown_fields(document.fields, self._request.lens.include_fields, self._allow)
             info |= {"fields": fields} if fields else {}
-        if document.location is not None:
-            info["location"] = {"file": bundle.key, "lines": f"{part.start}-{part.end}"}
-            if self._is_stale(bundle):
+        if chunk.location is not None:
+            info["location"] = {"file": document.key, "lines": f"{part.start}-{part.end}"}
+            if self._is_stale(document):
                 info["freshness"] = "stale"
         shown = replace(
-            document, title=info["name"], location=None, role=Role.RECORD, fields={_NODE: info, "bundle": bundle.id}
+            chunk, title=info["name"], location=None, role=Role.RECORD, fields={_NODE: info, "bundle": document.id}
         )
         total = rated.rating.total
         hit = Hit(shown, total, total, signals=rated.rating.signals)
-        body = self._body(part, bundle, has_file=document.location is not None)
+        body = self._body(part, document, has_file=chunk.location is not None)
         candidate = Candidate(
             hit, RANK_SCALE * total, len(body) / CHARACTERS_PER_TOKEN, 0, lambda: self._steps(body, shown)
         )
@@ -272,12 +272,12 @@ class Nodes:
 
     def place(self, rated: Rated) -> str:
         """Where a node of code stands, `src/client.py:12`: the line of its call, if that led here; else empty."""
-        part, bundle = self._code.part(rated.row), self._code.bundle_of(rated.row)
-        if bundle.kind not in (Kind.CODE, Kind.DOC):
+        part, document = self._code.part(rated.row), self._code.document_of(rated.row)
+        if document.kind not in (Kind.CODE, Kind.DOC):
             return ""
         hop = rated.walk.reached[rated.row].hop
         is_call = hop is not None and hop.line and hop.direction is Direction.IN
-        return self._line(f"{bundle.key}:{hop.line if hop is not None and is_call else part.start}")
+        return self._line(f"{document.key}:{hop.line if hop is not None and is_call else part.start}")
 
     def overflow(self, rated: Rated) -> Overflow:
         """A node as it is named where it is not shown."""
@@ -287,44 +287,44 @@ class Nodes:
 
     def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
         """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""
-        part, bundle = self._code.part(row), self._code.bundle_of(row)
-        if bundle.kind not in (Kind.CODE, Kind.DOC):
+        part, document = self._code.part(row), self._code.document_of(row)
+        if document.kind not in (Kind.CODE, Kind.DOC):
             return None
-        text = tuple(self._texts[bundle.id].split("\n"))
-        marks = (Freshness.STALE,) * len(text) if self._is_stale(bundle) else ()
-        return Lines(bundle.key, text, bundle.content_hash, marks), (part.start, part.end)
+        text = tuple(self._texts[document.id].split("\n"))
+        marks = (Freshness.STALE,) * len(text) if self._is_stale(document) else ()
+        return Lines(document.key, text, document.content_hash, marks), (part.start, part.end)
 
-    def _body(self, part: StoredPart, bundle: Bundle, *, has_file: bool) -> str:
-        text = self._texts[bundle.id]
+    def _body(self, part: StoredChunk, document: Document, *, has_file: bool) -> str:
+        text = self._texts[document.id]
         if has_file:
             text = "\n".join(text.split("\n")[part.start - 1 : part.end])
-        if bundle.kind is Kind.NOTE and has_file:
-            text = without_fields(text, is_first=part.row == bundle.first_document)
+        if document.kind is Kind.NOTE and has_file:
+            text = without_fields(text, is_first=part.row == document.first_chunk)
         return sanitize.text(text, self._allow).strip("\n")
 
-    def _is_stale(self, bundle: Bundle) -> bool:
+    def _is_stale(self, document: Document) -> bool:
         """Whether the file of a node is not as it was indexed; said once a file."""
-        if bundle.key in self.shown_files:
-            return self.shown_files[bundle.key] != bundle.content_hash
-        read = self._lines.read(bundle.key, bundle.content_hash, lambda: self._texts[bundle.id])
+        if document.key in self.shown_files:
+            return self.shown_files[document.key] != document.content_hash
+        read = self._lines.read(document.key, document.content_hash, lambda: self._texts[document.id])
         now = "" if isinstance(read, Unreadable) else read.content_hash
-        self.shown_files[bundle.key] = now
-        if now != bundle.content_hash:
+        self.shown_files[document.key] = now
+        if now != document.content_hash:
             self._lines.note_mismatch()
             reason = read.reason if isinstance(read, Unreadable) else "changed"
-            self.notes.append(Failure("files", f"{bundle.key} is not as indexed ({reason})", "it is shown as it was"))
-        return now != bundle.content_hash
+            self.notes.append(Failure("files", f"{document.key} is not as indexed ({reason})", "it is shown as it was"))
+        return now != document.content_hash
 
-    def _steps(self, body: str, document: Document) -> list[Step]:
+    def _steps(self, body: str, chunk: Chunk) -> list[Step]:
         cap = self.cap
         size = len(body) / CHARACTERS_PER_TOKEN
         steps = [Step(Detail.FULL, text=body)] if size <= cap else []
-        note = f"… (shortened; handle {handle(document.id, '', ())} gives all of it)"
+        note = f"… (shortened; handle {handle(chunk.id, '', ())} gives all of it)"
         most = min(cap, size / 2) if steps else cap
         for _ in range(SHORTENINGS):
             if most < MIN_NODE_TOKENS:
                 break
-            steps.append(Step(Detail.WINDOW, text=f"{_beginning(body, int(most * CHARACTERS_PER_TOKEN))}\n{note}"))
+            steps.append(Step(Detail.SPAN, text=f"{_beginning(body, int(most * CHARACTERS_PER_TOKEN))}\n{note}"))
             most /= 2
         return steps
 
@@ -340,7 +340,7 @@ def _beginning(body: str, characters: int) -> str:
 
 
 def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the graph knows of a shown document, from its fields."""
+    """What the graph knows of a shown chunk, from its fields."""
     node = fields[_NODE]
     assert isinstance(node, Mapping)
     return node

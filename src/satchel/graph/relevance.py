@@ -1,6 +1,6 @@
-"""How relevant any document is to one query, on one scale for the whole request.
+"""How relevant any chunk is to one query, on one scale for the whole request.
 
-The scale is decided once: by words and meaning where every document that can have a vector has one, else by words
+The scale is decided once: by words and meaning where every chunk that can have a vector has one, else by words
 alone. A scale for each node would order them by whether they have a vector, not by what they say.
 """
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.dense import Likeness, Meaning, scores, similar_documents
+from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -34,44 +34,44 @@ _PAIRS_AT_ONCE = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """How far the vectors of what is walked are: so many of the documents have one. All of them, and they count."""
+    """How far the vectors of what is walked are: so many of the chunks have one. All of them, and they count."""
 
     embedded: int
-    documents: int
+    chunks: int
 
     @property
     def is_ready(self) -> bool:
-        """Whether every document has a vector."""
-        return 0 < self.documents <= self.embedded
+        """Whether every chunk has a vector."""
+        return 0 < self.chunks <= self.embedded
 
 
 class Relevance:
-    """The relevance of every document of some kinds to one query, 0 to 1."""
+    """The relevance of every chunk of some kinds to one query, 0 to 1."""
 
     def __init__(self, store: Store, kinds: Sequence[Kind], query: Query, meaning: Meaning | None) -> None:
         self.has_words = bool(query.terms)
         self._query = query
         self._columns: list[_Column] = []
         likenesses = {kind: scores(store, kind, meaning) for kind in kinds}
-        lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).document_count}
+        lexicons = {kind: lexicon for kind in kinds if (lexicon := store.lexicon(kind)).chunk_count}
         self.vectors = _coverage(lexicons, likenesses)
         for kind, lexicon in lexicons.items():
             likeness = likenesses[kind]
             meant = None
             if self.vectors.is_ready and likeness is not None:
                 # The likeness above what is usual: models differ in what they give two unrelated texts.
-                meant = np.maximum(similar_documents(lexicon, likeness).contrast, 0.0)
+                meant = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
             self._columns.append(_Column(lexicon, _masks(lexicon, query), meant))
 
     def of(self, rows: Sequence[int]) -> FloatArray:
-        """The relevance of each of these documents alone, by row number, in their order; 0 for other kinds."""
+        """The relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
         occurrences, shares = self._said(rows)
         return self._joined(rows, occurrences @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
-        """The relevance of these documents with what they say together with their neighbours.
+        """The relevance of these chunks with what they say together with their neighbours.
 
-        `pairs` are related documents, both among the rows.
+        `pairs` are related chunks, both among the rows.
         """
         occurrences, shares = self._said(rows)
         own: FloatArray = occurrences @ shares
@@ -100,16 +100,16 @@ class Relevance:
             return np.clip(words, 0.0, 1.0)
         meant = np.zeros(len(rows))
         for column in self._columns:
-            positions = column.lexicon.document_positions(rows)
+            positions = column.lexicon.chunk_positions(rows)
             if column.meant is not None:
                 meant[positions >= 0] = column.meant[positions[positions >= 0]]
         return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
 
     def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        """Which of the query's terms each document says, by kind of document, and the share of each term there."""
+        """Which of the query's terms each chunk says, by kind of chunk, and the share of each term there."""
         columns = []
         for column in self._columns:
-            positions = column.lexicon.document_positions(rows)
+            positions = column.lexicon.chunk_positions(rows)
             columns += [(positions >= 0) & holds[positions] for _, holds in column.terms]
         shares = np.array([share for column in self._columns for share, _ in column.terms])
         occurrences = np.array(columns, dtype=bool).T if columns else np.zeros((len(rows), 0), dtype=bool)
@@ -120,10 +120,10 @@ Mask = npt.NDArray[np.bool_]
 
 
 def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
-    """For each term its share of the query's idf mass, and which documents say it."""
+    """For each term its share of the query's idf mass, and which chunks say it."""
     masks = []
     for share, units in bm25.holders(lexicon, query.terms):
-        holds = np.zeros(len(lexicon.columns.document_row), dtype=bool)
+        holds = np.zeros(len(lexicon.columns.chunk_row), dtype=bool)
         holds[units] = True
         masks.append((share, holds))
     return tuple(masks)
@@ -131,7 +131,7 @@ def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One kind: what its documents say of the query's terms, and how near each of them is in meaning."""
+    """One kind: what its chunks say of the query's terms, and how near each of them is in meaning."""
 
     lexicon: Lexicon
     terms: tuple[tuple[float, Mask], ...]
@@ -139,7 +139,7 @@ class _Column:
 
 
 def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:
-    """Documents and vectors of those kinds that have any vector. Code has none by design and goes by words."""
+    """Chunks and vectors of those kinds that have any vector. Code has none by design and goes by words."""
     with_vectors = [(kind, likeness) for kind in lexicons if (likeness := likenesses[kind]) is not None]
-    embedded = sum(similar_documents(lexicons[kind], likeness).count for kind, likeness in with_vectors)
-    return Vectors(embedded, sum(lexicons[kind].document_count for kind in lexicons))
+    embedded = sum(similar_chunks(lexicons[kind], likeness).count for kind, likeness in with_vectors)
+    return Vectors(embedded, sum(lexicons[kind].chunk_count for kind in lexicons))

@@ -24,20 +24,20 @@ from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
 from satchel.search.relations import MOST_FILES, Relations
 from satchel.search.resolve.modules import import_targets, importers
 from satchel.store.protocol import Store
-from satchel.store.records import Place, StoredPart
+from satchel.store.records import Place, StoredChunk
 from satchel.types import EdgeType, Kind
 
 FEW_PLACES = 5
-"""Up to so many documents each has all of its callers looked for."""
+"""Up to so many chunks each has all of its callers looked for."""
 
 FILES_IN_ALL = 100
-"""Files that are parsed for the callers of more documents together, so that a step takes half a second at most."""
+"""Files that are parsed for the callers of more chunks together, so that a step takes half a second at most."""
 
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
 
 class Edge(NamedTuple):
-    """A step from the document `source` to the document `target`, both by row number.
+    """A step from the chunk `source` to the chunk `target`, both by row number.
 
     `line` is that of the call, 0 for all other relations.
     """
@@ -49,9 +49,9 @@ class Edge(NamedTuple):
 
 
 def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
-    """Every step from these documents that the moves allow, each document's best moves first; targets may be hidden.
+    """Every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
 
-    A document is not related to itself, whatever its text says. Of several calls the first counts.
+    A chunk is not related to itself, whatever its text says. Of several calls the first counts.
     """
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
@@ -100,26 +100,24 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
     rows = store.first_rows(Kind.NOTE, keys)
     sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
     if sections:
-        bundles = store.bundles(store.bundle_ids(Kind.NOTE, set(sections.values())).values())
-        inside = store.places(
-            row for one in bundles.values() for row in range(one.first_document, one.last_document + 1)
-        )
+        documents = store.documents(store.document_ids(Kind.NOTE, set(sections.values())).values())
+        inside = store.places(row for one in documents.values() for row in range(one.first_chunk, one.last_chunk + 1))
         sections_by_key = {place.natural_key: row for row, place in inside.items()}
         rows |= {key: sections_by_key[key] for key in sections if key in sections_by_key}
     return rows
 
 
 def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """What contains what in one file, by qualified names; the first document stands for the file."""
+    """What contains what in one file, by qualified names; the first chunk stands for the file."""
     sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
     files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
     if not sides or not files:
         return
-    bundles = store.bundles({place.bundle for place in files})
-    ranges = {one.id: range(one.first_document, one.last_document + 1) for one in bundles.values()}
+    documents = store.documents({place.document for place in files})
+    ranges = {one.id: range(one.first_chunk, one.last_chunk + 1) for one in documents.values()}
     parts = store.parts(row for rows in ranges.values() for row in rows)
     for place in files:
-        inside = [parts[row] for row in ranges[place.bundle] if row in parts]
+        inside = [parts[row] for row in ranges[place.document] if row in parts]
         if Direction.OUT in sides:
             for part in inside:
                 if _owner(part, inside) == place.row:
@@ -128,8 +126,8 @@ def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
             yield place.row, EdgeType.CONTAINS, Direction.IN, owner
 
 
-def _owner(part: StoredPart, inside: Sequence[StoredPart]) -> int:
-    """The row of what contains a part: by its name, else the first document of its file; 0 for that one."""
+def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
+    """The row of what contains a part: by its name, else the first chunk of its file; 0 for that one."""
     above = part.name.rpartition(".")[0]
     by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
     return by_name or (inside[0].row if part.row != inside[0].row else 0)
@@ -144,7 +142,7 @@ def _names(
         return
     most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
     relations.code.load(code)
-    relations.code.load_files(relations.code.bundle_of(row).key for row in code)
+    relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
         own = relations.definition(row)
         if (EdgeType.CALLS, Direction.OUT) in wanted:
@@ -159,7 +157,7 @@ def _names(
 
 
 def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Files that import each other; each stands there with its first document.
+    """Files that import each other; each stands there with its first chunk.
 
     Who imports a file concerns the file as a whole, not every function in it.
     """
@@ -340,7 +338,7 @@ def _sampled(
 
 
 def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list[int]:
-    """The most relevant of these documents, at most so many, in the order of their row numbers."""
+    """The most relevant of these chunks, at most so many, in the order of their row numbers."""
     if len(rows) <= most:
         return sorted(rows)
     listed = np.array(sorted(rows))

@@ -42,7 +42,7 @@ class Marked:
 
 
 def read_yaml(text: str, name: str, first_line: int = 1) -> Marked:
-    """Read one document. `name` and `first_line` are for messages. Raises ContextFileError.
+    """Read one chunk. `name` and `first_line` are for messages. Raises ContextFileError.
 
     An empty text is None. Keys are texts, whatever they look like.
     """
@@ -75,12 +75,12 @@ class _Reader:
 
     def document(self, events: Iterator[Any]) -> Marked:
         data: Any = None
-        documents = 0
+        chunks = 0
         for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
-                documents += 1
-                if documents > 1:
+                chunks += 1
+                if chunks > 1:
                     raise self._error(event, "holds a second document: leave one in a file")
                 data = self._value(next(events), events, ())
         return Marked(data, self._lines)

@@ -16,10 +16,10 @@ from satchel.guidance.judge import Opinion, Verdict
 from satchel.guidance.situation import Globs, Situation, problem_of
 from satchel.safety import sanitize
 from satchel.search.changes import read_changes
-from satchel.search.documents import document_of
+from satchel.search.chunks import chunk_of
 from satchel.search.filters import Filters, parse_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
@@ -318,7 +318,7 @@ def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, source
             problem = str(error)
         if supply.size == before:
             supply.notes.append(Failure("injected", f"{sanitize.line(target.reference)}: {problem}", rule))
-    supply.hits = list({hit.document.id: hit for hit in reversed(supply.hits)}.values())[::-1]
+    supply.hits = list({hit.chunk.id: hit for hit in reversed(supply.hits)}.values())[::-1]
     supply.paths = list(dict.fromkeys(supply.paths))
     return supply
 
@@ -363,8 +363,8 @@ def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
         if store is None:
             continue
         if query:
-            hits = search_kind(store, kind, analyse(query), candidates=CANDIDATE_WINDOWS).hits
-            listed = [hit.document.location.path for hit in hits if hit.document.location is not None]
+            hits = search_kind(store, kind, analyse(query), candidates=CANDIDATE_SPANS).hits
+            listed = [hit.chunk.location.path for hit in hits if hit.chunk.location is not None]
         else:
             listed = sorted(store.iterate_keys(kind))
         paths |= dict.fromkeys(path for path in listed if globs.matching(path))
@@ -379,7 +379,7 @@ def _records(key: RecordKey, target: Target, situation: Situation, sources: Sour
     question = target.query or ("" if key.is_newest else situation.question)
     if question:
         query = analyse(sanitize.text(question, sources.allow))
-        hits = search_kind(store, key.kind, query, candidates=CANDIDATE_WINDOWS, filters=filters).hits
+        hits = search_kind(store, key.kind, query, candidates=CANDIDATE_SPANS, filters=filters).hits
         return [replace(hit, signals=(*hit.signals, _INJECTED)) for hit in hits]
     return _newest(store, key.kind, filters, target.limit or DEFAULT_LIMIT, sources)
 
@@ -388,14 +388,16 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
     """The newest records, with the first side of each: nobody searched, so each is fully relevant."""
     if kind is Kind.COMMIT:
         changes = read_changes(store, sources.root, sources.allow).history("", limit).changes
-        ids = store.bundle_ids(kind, [change.sha for change in changes])
+        ids = store.document_ids(kind, [change.sha for change in changes])
     else:
-        ids = store.bundle_ids(kind, store.iterate_keys(kind))
+        ids = store.document_ids(kind, store.iterate_keys(kind))
     hits: list[Hit] = []
-    for bundle in sorted(store.bundles(ids.values()).values(), key=lambda bundle: (-bundle.created, bundle.key)):
-        part = store.parts([bundle.first_document])[bundle.first_document]
-        if len(hits) < limit and filters.admits(bundle, part.name):
-            hits.append(Hit(document_of(bundle, part), 1.0, 0.0, signals=(_INJECTED,)))
+    for document in sorted(
+        store.documents(ids.values()).values(), key=lambda document: (-document.created, document.key)
+    ):
+        part = store.parts([document.first_chunk])[document.first_chunk]
+        if len(hits) < limit and filters.admits(document, part.name):
+            hits.append(Hit(chunk_of(document, part), 1.0, 0.0, signals=(_INJECTED,)))
     return hits
 
 

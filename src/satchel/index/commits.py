@@ -16,7 +16,7 @@ from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Extraction, NewBundle
+from satchel.store.records import Extraction, NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
 
@@ -69,7 +69,7 @@ def update_history(
     try:
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(commits)
-            writer.put(commit_bundles(commits, plan))
+            writer.put(commit_documents(commits, plan))
             renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
             change.added += len(commits)
             advance(len(commits))
@@ -164,8 +164,8 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
     return current
 
 
-def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBundle]:
-    """Commits as bundles, their messages and subjects clean and without secrets."""
+def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
+    """Commits as documents, their messages and subjects clean and without secrets."""
     options = plan.options
     # Shortened only afterwards: half of a secret is not recognised any more.
     read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
@@ -177,10 +177,10 @@ def commit_bundles(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewBund
     ]
     extractions = extract_records(searched, COMMIT_LANGUAGE)
     return [
-        replace(bundle, fields={**bundle.fields, **removed}) if removed else bundle
-        for bundle, (_, removed) in zip(
+        replace(document, fields={**document.fields, **removed}) if removed else document
+        for document, (_, removed) in zip(
             (
-                commit_bundle(*parts, authors, options.most_files)
+                commit_document(*parts, authors, options.most_files)
                 for parts in zip(commits, messages, subjects, extractions, strict=True)
             ),
             read,
@@ -204,15 +204,15 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
     ]
 
 
-def commit_bundle(
+def commit_document(
     commit: Commit, message: str, subject: str, extraction: Extraction, authors: Mapping[str, str], most_files: int
-) -> NewBundle:
-    """One commit as a bundle: its subject is the name, its message the body, its files are edges.
+) -> NewDocument:
+    """One commit as a document: its subject is the name, its message the body, its files are edges.
 
     `authors` are the names that may be stored, by those that git told.
     """
     files = commit.files[:most_files] if commit.file_count <= most_files else ()
-    return NewBundle(
+    return NewDocument(
         kind=Kind.COMMIT,
         key=commit.sha,
         text=message,

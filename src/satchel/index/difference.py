@@ -25,7 +25,7 @@ def tick() -> int:
 
 
 FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
-"""The kinds whose bundles are files."""
+"""The kinds whose documents are files."""
 
 
 @dataclass(frozen=True, slots=True)

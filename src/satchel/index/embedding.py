@@ -15,7 +15,7 @@ import apsw
 from satchel.embed.protocol import Embedder, fingerprint
 from satchel.errors import EmbeddingError, LockedError, StoreError
 from satchel.index.options import Progress, Quiet, VectorCounts
-from satchel.store.extract import DocumentText, document_texts
+from satchel.store.extract import ChunkText, chunk_texts
 from satchel.store.protocol import Store
 from satchel.store.sqlite.connection import open_cache, rows
 from satchel.store.vectors import encode
@@ -92,10 +92,10 @@ def _open(path: Path) -> apsw.Connection | None:
         return None
 
 
-BATCH_DOCUMENTS = 8
+BATCH_CHUNKS = 8
 """Texts that are embedded at once: 0.1 to 0.5 s, by their length, which is how long Ctrl-C waits."""
 
-ENDPOINT_BATCH_DOCUMENTS = 256
+ENDPOINT_BATCH_CHUNKS = 256
 """Where every call is a journey: four requests of an endpoint."""
 
 LOOK_SECONDS = 0.05
@@ -104,7 +104,7 @@ LOOK_SECONDS = 0.05
 PUBLISH_SECONDS = 5.0
 """A run publishes at least this often. Every publication makes readers load the words anew, so not much oftener."""
 
-PUBLISH_DOCUMENTS = 2_000
+PUBLISH_CHUNKS = 2_000
 """Vectors that are held back at most: 2 MB of a model with 384 numbers."""
 
 COMPLETE = "vectors"
@@ -115,22 +115,22 @@ COMPLETE = "vectors"
 class _Pending:
     """Vectors that are made and not yet published."""
 
-    entries: list[tuple[DocumentText, bytes]] = field(default_factory=list)
+    entries: list[tuple[ChunkText, bytes]] = field(default_factory=list)
     published: float = field(default_factory=time.monotonic)
 
     def is_due(self) -> bool:
         """Whether they are enough, or old enough."""
-        return len(self.entries) >= PUBLISH_DOCUMENTS or time.monotonic() - self.published > PUBLISH_SECONDS
+        return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > PUBLISH_SECONDS
 
     def publish(self, store: Store, mark: str, max_tokens: int) -> int:
-        """Store those of documents that still say what was embedded; returns how many.
+        """Store those of chunks that still say what was embedded; returns how many.
 
-        Meanwhile a row may have become another document.
+        Meanwhile a row may have become another chunk.
         """
         if not self.entries:
             return 0
         with store.write() as writer:
-            texts = document_texts(store, [entry.row for entry, _ in self.entries], max_tokens)
+            texts = chunk_texts(store, [entry.row for entry, _ in self.entries], max_tokens)
             current = {entry.row: entry.text for entry in texts}
             kept = [(entry.row, vector) for entry, vector in self.entries if current.get(entry.row) == entry.text]
             writer.put_vectors(mark, kept)
@@ -152,7 +152,7 @@ def fill(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Give every document of these kinds a vector; returns how many got one.
+    """Give every chunk of these kinds a vector; returns how many got one.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
     `BATCH_DOCUMENTS` at most. Raises EmbeddingError; what was made until then is kept.
@@ -162,13 +162,13 @@ def fill(
     missing = store.without_vector(kinds, mark)
     if missing:
         progress.phase("vectors", len(missing))
-    made, start, size, pending = 0, 0, BATCH_DOCUMENTS, _Pending()
+    made, start, size, pending = 0, 0, BATCH_CHUNKS, _Pending()
     try:
         while start < len(missing):
             rows = missing[start : start + size]
             if should_stop():
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            found = _embedded(document_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
+            found = _embedded(chunk_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
             if found is None:
                 return made + pending.publish(store, mark, embedder.max_tokens)
             pending.entries += found
@@ -177,7 +177,7 @@ def fill(
                 made += pending.publish(store, mark, embedder.max_tokens)
             start += len(rows)
             # Only now: a model that has yet to be built does not say before its first batch that it is quick.
-            size = BATCH_DOCUMENTS if embedder.is_quick else ENDPOINT_BATCH_DOCUMENTS
+            size = BATCH_CHUNKS if embedder.is_quick else ENDPOINT_BATCH_CHUNKS
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
         raise
@@ -190,8 +190,8 @@ def fill(
 
 
 def _embedded(
-    texts: Sequence[DocumentText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
-) -> list[tuple[DocumentText, bytes]] | None:
+    texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
+) -> list[tuple[ChunkText, bytes]] | None:
     """Each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}

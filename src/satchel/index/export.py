@@ -22,7 +22,7 @@ from satchel.sources.notes.note import Note, value_text
 from satchel.sources.versions import NOTES_VERSION
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store
-from satchel.store.records import NewBundle
+from satchel.store.records import NewDocument
 from satchel.system import files
 from satchel.types import Failure, Kind, Reference
 
@@ -122,12 +122,12 @@ class _Run:
                 return True
             with self._store.write() as writer:
                 for begin in range(0, len(lot), NOTES_AT_ONCE):
-                    writer.put(self._bundles(lot[begin : begin + NOTES_AT_ONCE]))
+                    writer.put(self._documents(lot[begin : begin + NOTES_AT_ONCE]))
                     progress.advance(min(NOTES_AT_ONCE, len(lot) - begin))
         return False
 
-    def _bundles(self, notes: Sequence[Note]) -> list[NewBundle]:
-        """The bundles of those notes that the store lacks or knows otherwise."""
+    def _documents(self, notes: Sequence[Note]) -> list[NewDocument]:
+        """The documents of those notes that the store lacks or knows otherwise."""
         reading = self._options.reading
         fresh = []
         for note, removed in _fit(notes, reading.allow):
@@ -142,7 +142,7 @@ class _Run:
             self._redacted += removed.get("redacted", 0)
             self._cleaned += removed.get("cleaned", 0)
         return [
-            NewBundle(
+            NewDocument(
                 kind=Kind.NOTE,
                 key=note.key,
                 text=note.body,

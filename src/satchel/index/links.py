@@ -17,7 +17,7 @@ from satchel.sources.notes.note import Names, Target, folded
 from satchel.sources.notes.vault import stored_links
 from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Bundle, NewBundle, StoredPart
+from satchel.store.records import Document, NewDocument, StoredChunk
 from satchel.types import EdgeType, Kind
 
 FOLDER_ORIGIN = "folder"
@@ -31,14 +31,14 @@ Relation = tuple[EdgeType, str]
 
 @dataclass(slots=True)
 class _File:
-    bundle: Bundle
-    parts: list[StoredPart]
+    document: Document
+    parts: list[StoredChunk]
 
-    def key(self, part: StoredPart) -> str:
+    def key(self, part: StoredChunk) -> str:
         """The natural key of a part: that of the file, with the name of the section."""
         if not part.name:
-            return self.bundle.key
-        return f"{self.bundle.key}::{part.name}" + (f"~{part.twin}" if part.twin > 1 else "")
+            return self.document.key
+        return f"{self.document.key}::{part.name}" + (f"~{part.twin}" if part.twin > 1 else "")
 
 
 def relink(store: Store, writer: Writer, broken_links: str) -> None:
@@ -61,12 +61,12 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
 
 def _files(store: Store) -> dict[str, _File]:
     """The notes that are files, by path, with their parts in order."""
-    bundles = store.bundles(store.bundle_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
-    found = {one.key: one for one in bundles.values() if one.origin != FOLDER_ORIGIN}
-    rows = [row for one in found.values() for row in range(one.first_document, one.last_document + 1)]
+    documents = store.documents(store.document_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
+    found = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
+    rows = [row for one in found.values() for row in range(one.first_chunk, one.last_chunk + 1)]
     parts = store.parts(rows)
     return {
-        key: _File(one, [parts[row] for row in range(one.first_document, one.last_document + 1)])
+        key: _File(one, [parts[row] for row in range(one.first_chunk, one.last_chunk + 1)])
         for key, one in sorted(found.items())
     }
 
@@ -75,7 +75,7 @@ def _update_folders(store: Store, writer: Writer, files: Mapping[str, _File]) ->
     wanted = {folder for path in files for folder in _folders_above(path)}
     known = {key for key in store.keys(Kind.NOTE) if key.endswith("/")}
     writer.remove(Kind.NOTE, sorted(known - wanted))
-    writer.put([_folder_bundle(key) for key in sorted(wanted - known)])
+    writer.put([_folder_document(key) for key in sorted(wanted - known)])
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -85,9 +85,9 @@ def _folders_above(path: str) -> Iterator[str]:
         folder = posixpath.dirname(folder)
 
 
-def _folder_bundle(key: str) -> NewBundle:
+def _folder_document(key: str) -> NewDocument:
     name = key.rstrip("/")
-    return NewBundle(
+    return NewDocument(
         kind=Kind.NOTE,
         key=key,
         text=name,
@@ -101,11 +101,11 @@ def _folder_bundle(key: str) -> NewBundle:
 
 def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Iterator[tuple[int, set[Relation]]]:
     """The relations of every part of every file; links to nothing are added to `broken`."""
-    names = Names({path: file.bundle.fields.get("aliases", ()) for path, file in files.items()})
+    names = Names({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
     for path, file in files.items():
         found: list[set[Relation]] = [set() for _ in file.parts]
         _add_tree(file, found)
-        for link in stored_links(file.bundle.fields):
+        for link in stored_links(file.document.fields):
             target = names.resolve(link.target, path, is_path=link.is_path)
             if target is None:
                 continue
@@ -117,7 +117,7 @@ def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Ite
 
 def _add_tree(file: _File, found: Sequence[set[Relation]]) -> None:
     """The folder above a file, and the sections below it: a section is below the one whose name begins its own."""
-    for folder in list(_folders_above(file.bundle.key))[:1]:
+    for folder in list(_folders_above(file.document.key))[:1]:
         found[0].add((EdgeType.PARENT, folder))
     path: list[int] = [0]
     for number, part in enumerate(file.parts[1:], 1):
@@ -136,7 +136,7 @@ def _key_of(target: Target, files: Mapping[str, _File]) -> str:
         return target.path
     last = target.fragment.rpartition("#")[2].strip()
     if last.startswith("^"):
-        number = file.bundle.fields.get("blocks", {}).get(last[1:], 0)
+        number = file.document.fields.get("blocks", {}).get(last[1:], 0)
         return file.key(file.parts[number])
     wanted = _heading_name(last)
     section = next((part for part in file.parts[1:] if _heading_name(part.signature) == wanted), file.parts[0])
@@ -149,12 +149,14 @@ def _heading_name(title: str) -> str:
 
 
 def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tuple[int, set[Relation]]]:
-    bundles = store.bundles(store.bundle_ids(Kind.NOTE, (k for k in store.keys(Kind.NOTE) if k.endswith("/"))).values())
-    found: dict[str, set[Relation]] = {one.key: set() for one in bundles.values()}
+    documents = store.documents(
+        store.document_ids(Kind.NOTE, (k for k in store.keys(Kind.NOTE) if k.endswith("/"))).values()
+    )
+    found: dict[str, set[Relation]] = {one.key: set() for one in documents.values()}
     for key in [*files, *found]:
         for above in list(_folders_above(key))[:1]:
             found[above].add((EdgeType.CHILD, key))
             if key in found:
                 found[key].add((EdgeType.PARENT, above))
-    for one in bundles.values():
-        yield one.first_document, found[one.key]
+    for one in documents.values():
+        yield one.first_chunk, found[one.key]

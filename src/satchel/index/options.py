@@ -69,18 +69,18 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """How far the vectors are: for each kind that has documents, how many have one, of how many."""
+    """How far the vectors are: for each kind that has chunks, how many have one, of how many."""
 
     kinds: Mapping[Kind, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
-        """Documents with a vector."""
+        """Chunks with a vector."""
         return sum(done for done, _ in self.kinds.values())
 
     @property
     def total(self) -> int:
-        """Documents that are to have one."""
+        """Chunks that are to have one."""
         return sum(total for _, total in self.kinds.values())
 
     @property
@@ -99,7 +99,7 @@ class VectorReport:
 
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
-"""Changes when the same bytes would give other documents: an index of another version is built again."""
+"""Changes when the same bytes would give other chunks: an index of another version is built again."""
 
 _DIGEST_BYTES = 8
 

@@ -170,7 +170,7 @@ class Reading:
 
     @property
     def extraction(self) -> Extraction:
-        """Parts, windows and words of the file."""
+        """Parts, spans and words of the file."""
         return self.made or load(self.dumped)
 
     def dump(self) -> bytes:

@@ -25,7 +25,7 @@ from satchel.index.workers import Lanes
 from satchel.sources.notes.vault import stored_fields
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import NewBundle, SkippedFile, Stamp
+from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
 
 PUBLISH_BYTES = 16_000_000
@@ -210,7 +210,7 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
     writer.restamp([_stamp(r, known[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
-    writer.put([new_bundle(reading) for reading in new])
+    writer.put([new_document(reading) for reading in new])
     outcome.removed += sum(reading.path in known for reading in skipped)
     outcome.added += sum(path not in known for path in fresh)
     outcome.changed += sum(path in known for path in fresh)
@@ -235,14 +235,14 @@ def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
 
 
 def _stamp(reading: Reading, known: Stamp) -> Stamp:
-    return Stamp(known.bundle, known.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
+    return Stamp(known.document, known.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
 
 
-def new_bundle(reading: Reading) -> NewBundle:
-    """The bundle of a file that was read."""
+def new_document(reading: Reading) -> NewDocument:
+    """The document of a file that was read."""
     kind = Kind(reading.kind)
     title, tags, facts = (reading.path, (), {}) if not reading.facts else stored_fields(reading.facts)
-    return NewBundle(
+    return NewDocument(
         kind=kind,
         key=reading.path,
         text="",

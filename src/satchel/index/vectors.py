@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from satchel.index.options import Progress, VectorReport
 
 LOOK_SECONDS = 30.0
-"""How often the thread looks for documents that other processes wrote; its own process wakes it."""
+"""How often the thread looks for chunks that other processes wrote; its own process wakes it."""
 
 QUICK_SECONDS = 1.0
 """Longer than that nobody waits who only writes a memory; what is left is made later. An import writes many times, and
@@ -97,7 +97,7 @@ class IndexVectors:
             self._is_behind = time.monotonic() > deadline
 
     def fill(self, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
-        """Give every document of the chosen kinds a vector; nothing where there is no embedder."""
+        """Give every chunk of the chosen kinds a vector; nothing where there is no embedder."""
         from satchel.index.options import VectorCounts, VectorReport
 
         embedder = self.embedder

@@ -102,7 +102,7 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, fault_text(error)) from None
 
     async def list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
-        """None: there are as many as documents, and `search` finds them."""
+        """None: there are as many as chunks, and `search` finds them."""
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
@@ -112,7 +112,7 @@ class Handlers:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """A document, or what a handle stands for."""
+        """A chunk, or what a handle stands for."""
         uri = str(params.uri)
         wanted = resources.parsed(uri)
         try:

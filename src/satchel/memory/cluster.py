@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.embed.protocol import Embedder, fingerprint, normalised
 from satchel.errors import MissingExtraError
 from satchel.memory.model import Cluster, Validation
-from satchel.store.extract import document_texts
+from satchel.store.extract import chunk_texts
 from satchel.store.protocol import Store
 from satchel.text import words
 from satchel.types import Kind
@@ -112,12 +112,12 @@ class Space:
 
 def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
     """The experiences in sight that have this axis, in the order of their ids."""
-    bundles = store.bundles(store.bundle_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values())
-    rows = [row for bundle in bundles.values() for row in range(bundle.first_document, bundle.last_document + 1)]
-    owners = {row: part.bundle for row, part in store.parts(rows).items() if part.name == axis}
-    texts = document_texts(store, [*owners], max_tokens)
+    documents = store.documents(store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values())
+    rows = [row for document in documents.values() for row in range(document.first_chunk, document.last_chunk + 1)]
+    owners = {row: part.document for row, part in store.parts(rows).items() if part.name == axis}
+    texts = chunk_texts(store, [*owners], max_tokens)
     entries = [
-        Entry(bundles[owners[entry.row]].key, entry.row, entry.text, bundles[owners[entry.row]].fields)
+        Entry(documents[owners[entry.row]].key, entry.row, entry.text, documents[owners[entry.row]].fields)
         for entry in texts
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))

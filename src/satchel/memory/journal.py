@@ -23,7 +23,7 @@ from satchel.memory.model import (
     experience_from,
     tier_of,
 )
-from satchel.memory.records import experience_bundle, experience_of
+from satchel.memory.records import experience_document, experience_of
 from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.store.protocol import Store, Writer
 from satchel.types import Kind
@@ -192,7 +192,7 @@ class Journal:
                 updated=moment,
                 origin=present.origin or "journal",
             )
-            writer.put([experience_bundle(done)])
+            writer.put([experience_document(done)])
             writer.merge(never_stop)
             write_active(writer, [other for other in active if other.id != done.id])
         return done
@@ -229,9 +229,9 @@ class Journal:
         """The experience with this id, active or ended. Raises UsageError with near ids if there is none."""
         identity = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
-        bundle = self._store.bundle(Kind.EXPERIENCE, identity)
-        if bundle is not None:
-            return experience_of(self._notebook.shown(bundle))
+        document = self._store.document(Kind.EXPERIENCE, identity)
+        if document is not None:
+            return experience_of(self._notebook.shown(document))
         if identity not in active:
             near = near_ids(identity, self._store.keys(Kind.EXPERIENCE) | set(active))
             shown = self._notebook.safe_field(identity, SESSION_CHARACTERS)
@@ -244,8 +244,8 @@ class Journal:
 
     def _all(self) -> list[Experience]:
         store = self._store
-        ids = store.bundle_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values()
-        ended = [experience_of(self._notebook.shown(bundle)) for bundle in store.bundles(ids).values()]
+        ids = store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values()
+        ended = [experience_of(self._notebook.shown(document)) for document in store.documents(ids).values()]
         return [*ended, *(entry for entry in read_active(store) if self._is_here(entry))]
 
     def _is_here(self, experience: Experience) -> bool:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
 from satchel.memory.model import FoundMemory, Memory, Remark, Remembered
-from satchel.memory.records import memory_bundle, memory_of
+from satchel.memory.records import memory_document, memory_of
 from satchel.memory.scope import EVERYWHERE, Notebook, near_ids, never_stop
 from satchel.safety import sanitize
 from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
-from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, search_kind
+from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.types import Kind
 from satchel.vocabulary import (
@@ -89,16 +89,16 @@ class Memories:
         )
         similar = self.similar_to(memory.content)
         with self._store.write() as writer:
-            writer.put([memory_bundle(memory)])
+            writer.put([memory_document(memory)])
             writer.merge(never_stop)
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
         """The memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
         marks = shingles(content)
-        most = COMPARED_MEMORIES * WINDOWS_PER_RECORD
+        most = COMPARED_MEMORIES * SPANS_PER_RECORD
         hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
-        memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
+        memories = self._of(int(hit.chunk.fields["bundle"]) for hit in hits)
         rows = [FoundMemory(memory, similarity(marks, shingles(memory.content))) for memory in memories]
         alike = sorted((row for row in rows if row.score >= SAME_PROSE), key=lambda row: (-row.score, row.memory.id))
         return tuple(replace(row, score=round(row.score, LIKENESS_DIGITS)) for row in alike[:MOST_SIMILAR])
@@ -114,12 +114,12 @@ class Memories:
         text = self._notebook.safe(question)
         if not text:
             raise UsageError("the question is empty: say what you look for")
-        most = max(checked_limit(limit) * WINDOWS_PER_RECORD, CANDIDATE_WINDOWS)
+        most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         likeness = scores(self._store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
         hits = search_kind(
             self._store, Kind.MEMORY, analyse(text), candidates=most, filters=wanted, likeness=likeness
         ).hits
-        memories = self._of(int(hit.document.fields["bundle"]) for hit in hits)
+        memories = self._of(int(hit.chunk.fields["bundle"]) for hit in hits)
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
         return rows[:limit]
 
@@ -152,11 +152,11 @@ class Memories:
     def get(self, identity: str) -> Memory:
         """The memory with this id, a replaced one too. Raises UsageError with near ids if there is none."""
         identity = identity.removeprefix(f"{Kind.MEMORY}:")
-        bundle = self._store.bundle(Kind.MEMORY, identity)
-        if bundle is None:
+        document = self._store.document(Kind.MEMORY, identity)
+        if document is None:
             near = near_ids(identity, self._store.keys(Kind.MEMORY))
             raise UsageError(f"there is no memory {self._notebook.safe_field(identity, ORIGIN_CHARACTERS)!r}: {near}")
-        return self._memory(bundle)
+        return self._memory(document)
 
     @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
@@ -211,22 +211,24 @@ class Memories:
     def _all(self, *, superseded: bool) -> list[Memory]:
         store = self._store
         keys = set(store.iterate_keys(Kind.MEMORY)) | (store.hidden_keys(Kind.MEMORY) if superseded else set())
-        memories = self._of(store.bundle_ids(Kind.MEMORY, keys).values())
+        memories = self._of(store.document_ids(Kind.MEMORY, keys).values())
         return [memory for memory in memories if memory.workspace in {self._notebook.workspace, EVERYWHERE}]
 
-    def _memory(self, bundle: Bundle) -> Memory:
-        return memory_of(self._notebook.shown(bundle), sanitize.text(self._store.text(bundle.id), self._notebook.allow))
+    def _memory(self, document: Document) -> Memory:
+        return memory_of(
+            self._notebook.shown(document), sanitize.text(self._store.text(document.id), self._notebook.allow)
+        )
 
-    def _of(self, bundles: Iterable[int]) -> list[Memory]:
-        """The memories of these bundles, in this order."""
-        wanted = list(bundles)
-        stored = self._store.bundles(wanted)
-        return [self._memory(stored[bundle]) for bundle in wanted]
+    def _of(self, documents: Iterable[int]) -> list[Memory]:
+        """The memories of these documents, in this order."""
+        wanted = list(documents)
+        stored = self._store.documents(wanted)
+        return [self._memory(stored[document]) for document in wanted]
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:
     """Write memories and keep every replaced one out of sight. `gone` are ids that this transaction removed."""
-    writer.put([memory_bundle(memory) for memory in memories])
+    writer.put([memory_document(memory) for memory in memories])
     present = {memory.id for memory in memories}
     hidden = {memory.id for memory in memories if memory.superseded_by}
     writer.hide(Kind.MEMORY, sorted((store.hidden_keys(Kind.MEMORY) - present - set(gone)) | hidden))
@@ -271,12 +273,14 @@ class Conversations:
     def listed(self, *, origin: str | None = None) -> list[Remark]:
         """The exchanges that are remembered, or those of one origin, in the order they were said in each session."""
         keys = list(self._store.iterate_keys(Kind.CONVERSATION))
-        bundles = self._store.bundles(self._store.bundle_ids(Kind.CONVERSATION, keys).values())
-        shown = sorted((self._notebook.shown(bundle) for bundle in bundles.values()), key=lambda bundle: bundle.key)
+        documents = self._store.documents(self._store.document_ids(Kind.CONVERSATION, keys).values())
+        shown = sorted(
+            (self._notebook.shown(document) for document in documents.values()), key=lambda document: document.key
+        )
         return [
-            Remark(bundle.key, bundle.title, bundle.created, bundle.origin)
-            for bundle in shown
-            if origin in (None, bundle.origin)
+            Remark(document.key, document.title, document.created, document.origin)
+            for document in shown
+            if origin in (None, document.origin)
         ]
 
     def forget(self, identities: Sequence[str]) -> int:

@@ -26,7 +26,7 @@ from satchel.memory.model import (
 from satchel.memory.records import (
     exchange_data,
     exchange_from,
-    experience_bundle,
+    experience_document,
     experience_of,
     memory_of,
     value_line,
@@ -34,7 +34,7 @@ from satchel.memory.records import (
 )
 from satchel.memory.scope import Notebook, never_stop
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Bundle, NewBundle
+from satchel.store.records import Document, NewDocument
 from satchel.types import Kind
 
 FORMAT = "satchel-memory"
@@ -45,7 +45,7 @@ LINE_BYTES = 1_000_000
 
 _VALUE = "value"
 
-Record = Memory | Experience | NewBundle
+Record = Memory | Experience | NewDocument
 """A record from a line; an exchange of a conversation is ready for the store."""
 
 Admit = Callable[[Data, str | None], bool]
@@ -58,21 +58,21 @@ ReadLine = Callable[[Data, Clean], Record | None]
 def export_lines(store: Store) -> Iterator[str]:
     """Everything in the memory file, of all repositories, replaced and active records too."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
-    for bundle in _in_order(store, Kind.MEMORY):
-        yield json_line(memory_data(memory_of(bundle, store.text(bundle.id))))
-    for bundle in _in_order(store, Kind.EXPERIENCE):
-        yield json_line(experience_data(experience_of(bundle)))
-    for bundle in _in_order(store, Kind.VALUE):
-        yield json_line(value_line(value_of(bundle, store.text(bundle.id))))
-    for bundle in _in_order(store, Kind.CONVERSATION):
-        yield json_line(exchange_data(bundle, store.text(bundle.id)))
+    for document in _in_order(store, Kind.MEMORY):
+        yield json_line(memory_data(memory_of(document, store.text(document.id))))
+    for document in _in_order(store, Kind.EXPERIENCE):
+        yield json_line(experience_data(experience_of(document)))
+    for document in _in_order(store, Kind.VALUE):
+        yield json_line(value_line(value_of(document, store.text(document.id))))
+    for document in _in_order(store, Kind.CONVERSATION):
+        yield json_line(exchange_data(document, store.text(document.id)))
     for experience in sorted(read_active(store), key=lambda entry: (entry.created, entry.id)):
         yield json_line(experience_data(experience))
 
 
-def _in_order(store: Store, kind: Kind) -> list[Bundle]:
-    stored = store.bundles(store.bundle_ids(kind, store.keys(kind)).values()).values()
-    return sorted(stored, key=lambda bundle: (bundle.created, bundle.key))
+def _in_order(store: Store, kind: Kind) -> list[Document]:
+    stored = store.documents(store.document_ids(kind, store.keys(kind)).values()).values()
+    return sorted(stored, key=lambda document: (document.created, document.key))
 
 
 def _read_own(data: Data, clean: Clean) -> Record | None:
@@ -113,7 +113,7 @@ class _Import:
 
     memories: dict[str, Memory] = field(default_factory=dict)
     experiences: dict[str, tuple[int, Experience]] = field(default_factory=dict)
-    exchanges: dict[str, NewBundle] = field(default_factory=dict)
+    exchanges: dict[str, NewDocument] = field(default_factory=dict)
     values: list[tuple[int, Data]] = field(default_factory=list)
     problems: list[LineProblem] = field(default_factory=list)
     added: int = 0
@@ -129,7 +129,7 @@ class _Import:
         else:
             self.exchanges[record.key] = record
 
-    def is_new(self, stored: Record | Bundle | None, record: Record) -> bool:
+    def is_new(self, stored: Record | Document | None, record: Record) -> bool:
         """Count a record; returns whether to write it. The stored record wins over an older state of it."""
         if stored is None:
             self.added += 1
@@ -189,8 +189,8 @@ def _store(work: _Import, store: Store) -> None:
     with store.write() as writer:
         _store_memories(work, store, writer)
         _store_experiences(work, store, writer)
-        ids = store.bundle_ids(Kind.CONVERSATION, list(work.exchanges)).values()
-        stored = {bundle.key: bundle for bundle in store.bundles(ids).values()}
+        ids = store.document_ids(Kind.CONVERSATION, list(work.exchanges)).values()
+        stored = {document.key: document for document in store.documents(ids).values()}
         writer.put([row for key, row in sorted(work.exchanges.items()) if work.is_new(stored.get(key), row)])
         writer.merge(never_stop)
 
@@ -214,7 +214,7 @@ def _store_memories(work: _Import, store: Store, writer: Writer) -> None:
     changed = [
         memory if memory.superseded_by in linked else replace(memory, superseded_by="")
         for memory in work.memories.values()
-        if work.is_new(store.bundle(Kind.MEMORY, memory.id) if memory.id in present else None, memory)
+        if work.is_new(store.document(Kind.MEMORY, memory.id) if memory.id in present else None, memory)
     ]
     put_memories(store, writer, changed)
 
@@ -223,12 +223,12 @@ def _store_experiences(work: _Import, store: Store, writer: Writer) -> None:
     active = {experience.id: experience for experience in read_active(store)}
     ended = []
     for number, experience in work.experiences.values():
-        bundle = store.bundle(Kind.EXPERIENCE, experience.id)
+        document = store.document(Kind.EXPERIENCE, experience.id)
         if experience.outcome is not None:
-            if work.is_new(bundle or active.get(experience.id), experience):
+            if work.is_new(document or active.get(experience.id), experience):
                 active.pop(experience.id, None)
-                ended.append(experience_bundle(experience))
-        elif bundle is not None:
+                ended.append(experience_document(experience))
+        elif document is not None:
             work.unchanged += 1  # it has ended here meanwhile
         elif _is_taken(active, experience):
             message = f"session {experience.session_id!r} has another active experience"

@@ -1,7 +1,7 @@
 """Records as the store keeps them, and back: memories, experiences, values and exchanges of conversations.
 
-An experience is stored with one document for each of its axes, so that each is found by itself; the name of a document
-is its axis, and the fields hold the whole experience. The others are one document each.
+An experience is stored with one chunk for each of its axes, so that each is found by itself; the name of a chunk
+is its axis, and the fields hold the whole experience. The others are one chunk each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
 from satchel.store.extract import extract, extract_record
-from satchel.store.records import Bundle, NewBundle
+from satchel.store.records import Document, NewDocument
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
 from satchel.vocabulary import MemoryCategory, Provenance
 
@@ -63,9 +63,9 @@ def _title(text: str) -> str:
     return first if len(first) <= TITLE_CHARACTERS else first[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
-def memory_bundle(memory: Memory) -> NewBundle:
+def memory_document(memory: Memory) -> NewDocument:
     """Prepare a memory for the store. Its category and tags are searched like the path of a file."""
-    return NewBundle(
+    return NewDocument(
         kind=Kind.MEMORY,
         key=memory.id,
         text=memory.content,
@@ -82,26 +82,26 @@ def memory_bundle(memory: Memory) -> NewBundle:
     )
 
 
-def memory_of(bundle: Bundle, text: str) -> Memory:
-    """Return the memory in a stored bundle."""
-    fields = bundle.fields
+def memory_of(document: Document, text: str) -> Memory:
+    """Return the memory in a stored document."""
+    fields = document.fields
     return Memory(
-        id=bundle.key,
+        id=document.key,
         content=text,
         category=MemoryCategory(fields["category"]),
-        importance=bundle.importance if bundle.importance is not None else 0.0,
-        tags=bundle.tags,
+        importance=document.importance if document.importance is not None else 0.0,
+        tags=document.tags,
         provenance=Provenance(fields["provenance"]),
-        origin=bundle.origin,
-        workspace=bundle.workspace,
-        created=bundle.created,
-        updated=bundle.updated,
+        origin=document.origin,
+        workspace=document.workspace,
+        created=document.created,
+        updated=document.updated,
         supersedes=fields.get("supersedes", ""),
         superseded_by=fields.get("superseded_by", ""),
     )
 
 
-def experience_bundle(experience: Experience) -> NewBundle:
+def experience_document(experience: Experience) -> NewDocument:
     """Prepare a resolved experience for the store. Its domain and strategy are searched like the path of a file."""
     fields = _experience_fields(experience)
     texts = axis_texts(fields)
@@ -114,7 +114,7 @@ def experience_bundle(experience: Experience) -> NewBundle:
     # The names are set afterwards: "root cause" in a question must not count as the name of every root cause.
     extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
     extraction.parts = tuple(replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
-    return NewBundle(
+    return NewDocument(
         kind=Kind.EXPERIENCE,
         key=experience.id,
         text=whole,
@@ -140,23 +140,23 @@ def _experience_fields(experience: Experience) -> dict[str, Any]:
     return _select(data, _EXPERIENCE_FIELDS)
 
 
-def experience_of(bundle: Bundle) -> Experience:
-    """Return the experience in a stored bundle."""
-    fields = bundle.fields
+def experience_of(document: Document) -> Experience:
+    """Return the experience in a stored document."""
+    fields = document.fields
     outcome = {
         "status": fields["outcome_status"],
         "result": fields["outcome_result"],
         "captured_at": fields["captured_at"],
         "auto_captured": fields["auto_captured"],
     }
-    data = {**fields, "id": bundle.key, "updated_at": fields["created_at"], "outcome": outcome}
-    data |= {"origin": bundle.origin, "workspace": bundle.workspace}
-    return replace(codec.load(Experience, data, None), created=bundle.created, updated=bundle.updated)
+    data = {**fields, "id": document.key, "updated_at": fields["created_at"], "outcome": outcome}
+    data |= {"origin": document.origin, "workspace": document.workspace}
+    return replace(codec.load(Experience, data, None), created=document.created, updated=document.updated)
 
 
-def value_bundle(value: Value) -> NewBundle:
+def value_document(value: Value) -> NewDocument:
     """Prepare a value for the store, with an edge to each experience that it rests on."""
-    return NewBundle(
+    return NewDocument(
         kind=Kind.VALUE,
         key=value.id,
         text=value.text,
@@ -181,14 +181,14 @@ def _value_data(value: Value) -> dict[str, Any]:
     return {**codec.plain(value), "created_at": iso_time(value.created)}
 
 
-def value_of(bundle: Bundle, text: str) -> Value:
-    """Return the value in a stored bundle."""
-    fields = {name: bundle.fields[name] for name in _VALUE_FIELDS if name not in {"workspace", "created_at"}}
+def value_of(document: Document, text: str) -> Value:
+    """Return the value in a stored document."""
+    fields = {name: document.fields[name] for name in _VALUE_FIELDS if name not in {"workspace", "created_at"}}
     fields["member_ids"] = tuple(fields["member_ids"])
-    return Value(id=bundle.key, text=text, workspace=bundle.workspace, created=bundle.created, **fields)
+    return Value(id=document.key, text=text, workspace=document.workspace, created=document.created, **fields)
 
 
-def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewBundle:
+def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> NewDocument:
     """Prepare an exchange for the store, cleaned and redacted."""
     exchange = replace(
         exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
@@ -203,7 +203,7 @@ def exchange_bundle(exchange: Exchange, notebook: Notebook, origin: str) -> NewB
         created=exchange.time,
         updated=exchange.time,
     )
-    return _line_bundle(line, exchange.time, exchange.branch)
+    return _line_document(line, exchange.time, exchange.branch)
 
 
 def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
@@ -272,32 +272,32 @@ class ExchangeLine:
     updated: Annotated[float, codec.moment("updated_at")]
 
 
-def exchange_data(bundle: Bundle, text: str) -> dict[str, Any]:
+def exchange_data(document: Document, text: str) -> dict[str, Any]:
     """A stored exchange as plain values, in a fixed order."""
     line = ExchangeLine(
-        id=bundle.key,
-        title=bundle.title,
+        id=document.key,
+        title=document.title,
         text=text,
-        fields=bundle.fields,
-        origin=bundle.origin,
-        workspace=bundle.workspace,
-        created=bundle.created,
-        updated=bundle.updated,
+        fields=document.fields,
+        origin=document.origin,
+        workspace=document.workspace,
+        created=document.created,
+        updated=document.updated,
     )
     return {"type": "conversation", **codec.dump(line)}
 
 
-def exchange_from(data: Data, clean: Clean) -> NewBundle:
+def exchange_from(data: Data, clean: Clean) -> NewDocument:
     """Read an exchange from the plain values of an export. Raises UsageError."""
     line = codec.load(ExchangeLine, {**data, **dated(data, data.get("created_at"))}, clean)
-    return _line_bundle(line, line.created, line.fields.get("branch", ""))
+    return _line_document(line, line.created, line.fields.get("branch", ""))
 
 
-def _line_bundle(line: ExchangeLine, time: float, branch: str) -> NewBundle:
+def _line_document(line: ExchangeLine, time: float, branch: str) -> NewDocument:
     """Prepare an exchange for the store. The speaker is searched like a signature."""
     speaker = line.fields.get("speaker", "")
     part = Part(Role.RECORD, "", 1, line.text.count("\n") + 1, speaker)
-    return NewBundle(
+    return NewDocument(
         kind=Kind.CONVERSATION,
         key=line.id,
         text=line.text,

@@ -15,7 +15,7 @@ from satchel.codec import MILLISECONDS
 from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.system.locations import Places
 
 EVERYWHERE = ""
@@ -78,17 +78,17 @@ class Notebook:
         """The same on one line of at most `limit` characters."""
         return sanitize.line(text, limit, self.allow).strip()
 
-    def shown(self, bundle: Bundle) -> Bundle:
+    def shown(self, document: Document) -> Document:
         """A stored record as it may be shown: an older version may have written it."""
-        texts = "\n".join((bundle.title, bundle.origin, *bundle.tags, *sanitize.texts(bundle.fields)))
+        texts = "\n".join((document.title, document.origin, *document.tags, *sanitize.texts(document.fields)))
         if sanitize.text(texts, self.allow) == texts:
-            return bundle
+            return document
         return replace(
-            bundle,
-            title=sanitize.text(bundle.title, self.allow),
-            tags=tuple(sanitize.text(tag, self.allow) for tag in bundle.tags),
-            fields=sanitize.value(bundle.fields, self.allow),
-            origin=sanitize.text(bundle.origin, self.allow),
+            document,
+            title=sanitize.text(document.title, self.allow),
+            tags=tuple(sanitize.text(tag, self.allow) for tag in document.tags),
+            fields=sanitize.value(document.fields, self.allow),
+            origin=sanitize.text(document.origin, self.allow),
         )
 
     def text_of(self, what: str, text: str, limit: int) -> str:

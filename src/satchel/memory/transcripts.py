@@ -15,7 +15,7 @@ from pathlib import Path
 
 from satchel.errors import UsageError
 from satchel.memory.model import ImportReport, LineProblem
-from satchel.memory.records import exchange_bundle
+from satchel.memory.records import exchange_document
 from satchel.memory.scope import Notebook, never_stop
 from satchel.sources.conversations import Exchange, read_transcript
 from satchel.system import files
@@ -43,15 +43,15 @@ def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: 
 
     What belongs to another workspace so far belongs to the notebook's from now on.
     """
-    bundles = {bundle.key: bundle for bundle in (exchange_bundle(row, notebook, origin) for row in exchanges)}
+    documents = {document.key: document for document in (exchange_document(row, notebook, origin) for row in exchanges)}
     store = notebook.store
-    stored = store.bundles(store.bundle_ids(Kind.CONVERSATION, list(bundles)).values())
+    stored = store.documents(store.document_ids(Kind.CONVERSATION, list(documents)).values())
     same = {
         row.key
         for row in stored.values()
-        if (row.content_hash, row.workspace) == (bundles[row.key].content_hash, bundles[row.key].workspace)
+        if (row.content_hash, row.workspace) == (documents[row.key].content_hash, documents[row.key].workspace)
     }
-    news = [bundle for key, bundle in sorted(bundles.items()) if key not in same]
+    news = [document for key, document in sorted(documents.items()) if key not in same]
     if news:
         with store.write() as writer:
             writer.put(news)

@@ -32,14 +32,14 @@ from satchel.memory.cluster import (
     validate,
 )
 from satchel.memory.model import Cluster, Grouping, Member, Proposal, Validation, Value
-from satchel.memory.records import value_bundle, value_of
+from satchel.memory.records import value_document, value_of
 from satchel.memory.scope import Notebook, near_ids
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice
 
 VALUE_LENGTH = 500
-"""Characters of a value: a rule that needs more is a document."""
+"""Characters of a value: a rule that needs more is a chunk."""
 
 FEWEST_MEMBERS = 3
 """Experiences that a value must rest on: fewer are an anecdote, and have no spread that could be measured."""
@@ -79,7 +79,7 @@ class Values:
 
     def is_value(self, identity: str) -> bool:
         """Whether this is the id of a value, rather than of a group."""
-        return self._store.bundle(Kind.VALUE, identity) is not None
+        return self._store.document(Kind.VALUE, identity) is not None
 
     def find(self, cluster_id: str) -> Cluster:
         """The remembered group with this id. Raises UsageError with near ones."""
@@ -145,19 +145,19 @@ class Values:
     def listed(self, axis: str | None = None) -> list[Value]:
         """All values in sight, newest first."""
         wanted = {str(one) for one in _axes(axis)}
-        ids = self._store.bundle_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
-        values = [self._value(bundle) for bundle in self._store.bundles(ids).values()]
+        ids = self._store.document_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
+        values = [self._value(document) for document in self._store.documents(ids).values()]
         return sorted((value for value in values if value.axis in wanted), key=lambda value: (-value.created, value.id))
 
     def get(self, identity: str) -> Value:
         """One value by its id. Raises UsageError with near ids."""
-        bundle = self._store.bundle(Kind.VALUE, identity)
-        if bundle is None:
+        document = self._store.document(Kind.VALUE, identity)
+        if document is None:
             raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
-        return self._value(bundle)
+        return self._value(document)
 
-    def _value(self, bundle: Bundle) -> Value:
-        return value_of(self._notebook.shown(bundle), self._notebook.safe(self._store.text(bundle.id)))
+    def _value(self, document: Document) -> Value:
+        return value_of(self._notebook.shown(document), self._notebook.safe(self._store.text(document.id)))
 
     def forget(self, identity: str) -> Value:
         """Delete a value and return it. Raises UsageError."""
@@ -251,7 +251,7 @@ class Values:
             created=moment,
         )
         with self._store.write() as writer:
-            writer.put([value_bundle(value)])
+            writer.put([value_document(value)])
         return value
 
     def _proposed(self, cluster: Cluster) -> Proposal:

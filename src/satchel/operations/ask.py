@@ -1,4 +1,4 @@
-"""Operations about questions: context, search, graph, expand, document, why, replay. And the arguments that are shared.
+"""Operations about questions: context, search, graph, expand, chunk, why, replay. And the arguments that are shared.
 
 The list of arguments of `context_query` is the only place that names an option of a question for all doors: `name` is
 that of the field of the request.

@@ -107,8 +107,8 @@ def _omission_place(omission: Omission) -> Json | None:
 def _hit_metadata(hit: Hit) -> Mapping[str, Any]:
     from satchel.assemble.items import record_metadata  # here, because what only remembers packs nothing
 
-    document = hit.document
-    return record_metadata(document.id, document.fields, document.created) if document.location is None else {}
+    chunk = hit.chunk
+    return record_metadata(chunk.id, chunk.fields, chunk.created) if chunk.location is None else {}
 
 
 TEXT = Field({"type": "string"})
@@ -155,13 +155,13 @@ CONTEXT = record(
 _EXPANDED = {**_SHOWN, "overflow": many(OMISSION), "usage": USAGE, **_END}
 EXPANDED = record(handles=TEXTS, **_EXPANDED)
 HIT = record(
-    id=TEXT.of("document.id"), source=TEXT.of("document.kind"), title=TEXT.of("document.title"), relevance=NUMBER,
-    score=NUMBER, location=PLACE.of(lambda hit: _place(hit.document.location, [(s.start, s.end) for s in hit.spans])),
+    id=TEXT.of("chunk.id"), source=TEXT.of("chunk.kind"), title=TEXT.of("chunk.title"), relevance=NUMBER,
+    score=NUMBER, location=PLACE.of(lambda hit: _place(hit.chunk.location, [(s.start, s.end) for s in hit.spans])),
     metadata=OBJECT.of(_hit_metadata), signals=SIGNALS,
 )  # fmt: skip
 HITS = record(query=TEXT, hits=many(HIT), **_END)
 STANDING = record(
-    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, documents=COUNT, relevance=NUMBER,
+    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, documents=COUNT.of("chunks"), relevance=NUMBER,
     signals=SIGNALS, is_shown=SWITCH, shown=SPANS, reason=TEXT, detail=TEXT, budget=COUNT,
 )  # fmt: skip
 STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
@@ -200,10 +200,15 @@ GROUPING = record(
 )  # fmt: skip
 MEMBER = record(id=TEXT, text=SAFE, similarity=ROUNDED, tier=TEXT)
 
-_STATISTICS = ("documents", "bundles", "hidden", "languages", "edges", "windows")
+_STATISTICS = {"documents": "chunks", "bundles": "documents", "windows": "spans"}
+"""Names of counts in the answer that differ from those of the store."""
+
 STATUS = record(
     root=Field(TEXT.schema, str), index=Field(TEXT.schema, str), revision=TEXT, building=TEXT,
-    **{name: OBJECT.of(f"statistics.{name}") for name in _STATISTICS},
+    **{
+        name: OBJECT.of(f"statistics.{_STATISTICS.get(name, name)}")
+        for name in ("documents", "bundles", "hidden", "languages", "edges", "windows")
+    },
     **{name: COUNT.of(f"statistics.{name}") for name in ("definitions", "text_bytes", "redacted", "cleaned")},
     sizes=OBJECT,
     freshness=record(

@@ -30,11 +30,11 @@ def line(text: str) -> str:
 
 def hit_line(hit: Hit) -> str:
     """`src/a.py:10-20  0.83  C.method`; a record has its id first."""
-    document = hit.document
-    location = document.location
+    chunk = hit.chunk
+    location = chunk.location
     if location is None:
-        return f"{clean_field(document.id)}  {hit.relevance:.2f}  {clean_field(document.title)}"
-    title = clean_field(document.title)
+        return f"{clean_field(chunk.id)}  {hit.relevance:.2f}  {clean_field(chunk.title)}"
+    title = clean_field(chunk.title)
     place = f"{clean_field(location.path)}:{location.start_line}-{location.end_line}  {hit.relevance:.2f}"
     return place if title == location.path else f"{place}  {title}"
 

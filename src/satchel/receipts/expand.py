@@ -1,6 +1,6 @@
 """The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
 
-Where no copy of that revision is left, nothing is shown, and a note says where the definition is now. A document id is
+Where no copy of that revision is left, nothing is shown, and a note says where the definition is now. A chunk id is
 expanded as if its handle had been given.
 """
 
@@ -22,7 +22,7 @@ from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.sources.change import blob, earlier_blobs
 from satchel.sources.outline import outline_file
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter
@@ -110,17 +110,17 @@ def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list
     """A record by its id; records never change, they are only forgotten."""
     store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
-    bundle = store.bundle(row.kind, key) or store.bundle(row.kind, key.partition("::")[0])
-    if bundle is None:
+    document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
+    if document is None:
         return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more"), []
-    body = _presentable(store.text(bundle.id), root.settings.redact_allow)
+    body = _presentable(store.text(document.id), root.settings.redact_allow)
     item = ContextItem(
         id=row.id,
         source=row.kind.value,
-        title=clean_field(bundle.title),
+        title=clean_field(document.title),
         content=body,
         relevance=1.0,
-        metadata={"id": key, "timestamp": bundle.created, **_commit_fields(row, bundle.fields)},
+        metadata={"id": key, "timestamp": document.created, **_commit_fields(row, document.fields)},
         pieces=(Piece(0, 0, "", body),),
         handle=row.handle,
         nonce=nonce(root.key, row.id, body),
@@ -172,9 +172,9 @@ def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
     earlier = _from_git(row, root)
     if earlier is not None:
         return _decoded(earlier, root.settings.redact_allow), "git"
-    bundle = root.store_of(row.kind).bundle(row.kind, row.path)
-    if bundle is not None and bundle.content_hash == row.content_hash:
-        return _presentable(root.store_of(row.kind).text(bundle.id), root.settings.redact_allow), "index"
+    document = root.store_of(row.kind).document(row.kind, row.path)
+    if document is not None and document.content_hash == row.content_hash:
+        return _presentable(root.store_of(row.kind).text(document.id), root.settings.redact_allow), "index"
     return None, ""
 
 
@@ -285,7 +285,7 @@ def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
     start, last = location.start_line, location.end_line
     text = "\n".join(row.lines[start - 1 : end])
     name = row.target.name
-    detail = Detail.FULL if end == last else Detail.WINDOW
+    detail = Detail.FULL if end == last else Detail.SPAN
     return replace(
         item,
         content=text,
@@ -338,41 +338,41 @@ def _left_out(row: Expanded, needed: int) -> Omission:
     )
 
 
-def document_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
-    """A handle for a document by its id, None for an id that no store has.
+def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
+    """A handle for a chunk by its id, None for an id that no store has.
 
-    Only indexed and remembered documents have an id, so none leads to a file that is left out or outside the root.
+    Only indexed and remembered chunks have an id, so none leads to a file that is left out or outside the root.
     """
     name, _, key = identity.partition(":")
     if name not in set(Kind) or not key:
         return None
     kind = Kind(name)
-    bundle, ranges = _bundle(root, kind, key)
-    if bundle is None:
+    document, ranges = _document(root, kind, key)
+    if document is None:
         return None
-    path = bundle.key if bundle.content_hash else ""
+    path = document.key if document.content_hash else ""
     part = key.partition("::")[2] if path else ""
-    handle = make_handle(identity, bundle.content_hash, ranges)
-    return HandleTarget(handle, kind, identity, path, part, bundle.content_hash, ranges)
+    handle = make_handle(identity, document.content_hash, ranges)
+    return HandleTarget(handle, kind, identity, path, part, document.content_hash, ranges)
 
 
-def _bundle(root: OpenRoot, kind: Kind, key: str) -> tuple[Bundle | None, tuple[Range, ...]]:
-    """The bundle of a document, and its lines if it is a part of that bundle."""
+def _document(root: OpenRoot, kind: Kind, key: str) -> tuple[Document | None, tuple[Range, ...]]:
+    """The document of a chunk, and its lines if it is a part of that document."""
     store = root.store_of(kind)
-    bundle = store.bundle(kind, key)
-    if bundle is not None:
-        return bundle, ()
+    document = store.document(kind, key)
+    if document is not None:
+        return document, ()
     lines = _LINES.search(key)
     if lines is not None:
         start, end = int(lines[1]), int(lines[2])
         is_range = 1 <= start <= end
-        return (store.bundle(kind, key[: lines.start()]) if is_range else None), ((start, end),)
+        return (store.document(kind, key[: lines.start()]) if is_range else None), ((start, end),)
     path, separator, part = key.partition("::")
-    bundle = store.bundle(kind, path) if separator else None
-    if bundle is None or not bundle.content_hash:
-        return bundle, ()
-    place = _definition(path, store.text(bundle.id), part)
-    return (bundle, (place,)) if place is not None else (None, ())
+    document = store.document(kind, path) if separator else None
+    if document is None or not document.content_hash:
+        return document, ()
+    place = _definition(path, store.text(document.id), part)
+    return (document, (place,)) if place is not None else (None, ())
 
 
 def _definition(path: str, text: str, name: str) -> Range | None:

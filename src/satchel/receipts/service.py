@@ -30,7 +30,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.retrievers import parse_strategies, silent
-from satchel.search.searcher import CANDIDATE_WINDOWS, WINDOWS_PER_RECORD, balanced
+from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
@@ -76,7 +76,7 @@ class ReceiptService:
         min_score: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
-        """The best hits of each kind asked for (all that have documents by default), `limit` a kind.
+        """The best hits of each kind asked for (all that have chunks by default), `limit` a kind.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the ways of searching that take part (names: `satchel.search.retrievers`). Without a
@@ -90,7 +90,7 @@ class ReceiptService:
         if refresh:
             root.refresh()
         query = analyse(sanitize.text(question, allow))
-        most, moment = max(CANDIDATE_WINDOWS, limit * WINDOWS_PER_RECORD), now or start_of_day()
+        most, moment = max(CANDIDATE_SPANS, limit * SPANS_PER_RECORD), now or start_of_day()
         signals = check_file_weights(root.settings.search_weights.items())
 
         def hits(store: Store) -> list[Hit]:
@@ -238,20 +238,20 @@ class ReceiptService:
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
 
     def document(self, identity: str, **options: Any) -> Context:
-        """The whole of a document by its id: a file, a part of one, or a record. Options as in `expand`.
+        """The whole of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
 
         Raises UsageError for an id that nothing indexed or remembered here has.
         """
-        from satchel.receipts.expand import document_handle
+        from satchel.receipts.expand import chunk_handle
 
-        row = document_handle(identity, self._root)
+        row = chunk_handle(identity, self._root)
         if row is None:
             raise UsageError(f"there is no document {clean_field(identity)!r} here: `satchel search` shows ids")
         self.handles.record([row])
         return self.expand([row.handle], **options)
 
     def why(self, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
-        """How a path, a symbol or a document id stands for a question: its rank, its signals, and why it is in or out.
+        """How a path, a symbol or a chunk id stands for a question: its rank, its signals, and why it is in or out.
 
         Several where the name is not unique, best first. Options are those of `assemble`. Raises UsageError for a
         name that is nowhere.

@@ -95,7 +95,7 @@ class Account:
         spent = 0.0
         for candidate in by_priority(candidates):
             is_referred, spent = spent < room, spent + candidate.size
-            if candidate.document.location is None:
+            if candidate.chunk.location is None:
                 left = self._record(candidate, is_referred=is_referred)
             else:
                 left = self._part(candidate, known[candidate.group], is_referred=is_referred)
@@ -231,11 +231,11 @@ class Account:
 
     def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
         """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
-        location = candidate.document.location
+        location = candidate.chunk.location
         assert location is not None
         if not known.ranges:
             return True
-        is_led = candidate.leader is not None  # then its lines are not those of its document
+        is_led = candidate.leader is not None  # then its lines are not those of its chunk
         own = (location.start_line, location.end_line)
         new = subtract([own], known.ranges)
         if not is_led and new == [own]:
@@ -259,7 +259,7 @@ class Account:
 
     def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
         """Leave out of a record what the session has of it. Returns whether anything is left."""
-        identity = candidate.document.id
+        identity = candidate.chunk.id
         digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
         length = self._records.get(digest)
         if length is None:
@@ -323,5 +323,5 @@ def _record_reference(candidate: Candidate) -> ShownBefore:
     group.admit(candidate, candidate.steps[0], 0)
     item = build_item(group, b"")
     # Guidance without a file, such as the situation itself, has nothing to expand.
-    is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.document.fields
+    is_stored = candidate.kind is not Kind.CONTEXT or "file" in candidate.chunk.fields
     return ShownBefore(item.id, item.source, record_title(item), handle=item.handle if is_stored else "")

@@ -17,16 +17,16 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.query import Query, analyse
 from satchel.search.relations import definitions_named, files_named
 from satchel.search.resolve.code import Code
-from satchel.search.searcher import FileStanding, document_of, file_standing, search_kind
+from satchel.search.searcher import FileStanding, chunk_of, file_standing, search_kind
 from satchel.search.votes import Votes
 from satchel.store.protocol import Store
-from satchel.types import Context, ContextItem, Document, Hit, Kind, Signal
+from satchel.types import Chunk, Context, ContextItem, Hit, Kind, Signal
 
 MOST_TARGETS = 5
 """Targets of the same name that are explained; a longer name selects one of them."""
 
 EVERYTHING = 1_000_000
-"""The number of windows to search: a low rank must be found, too."""
+"""The number of spans to search: a low rank must be found, too."""
 
 CLOSE_NAMES = 3
 
@@ -38,12 +38,12 @@ Ask = Callable[[AssembleRequest], Context]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The thing that a name means: a file (no `document`), one document of it, or a record (no path)."""
+    """The thing that a name means: a file (no `chunk`), one chunk of it, or a record (no path)."""
 
     kind: Kind
     id: str
     path: str = ""
-    document: Document | None = None
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Standing:
     """The rank of a target for a question.
 
     `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if nothing of it
-    matches; `of` is the number of matches. `place` is the rank among all documents of the kind. If it is not shown,
+    matches; `of` is the number of matches. `place` is the rank among all chunks of the kind. If it is not shown,
     `reason` says why, and `budget` is about the budget that would show it, 0 if none would.
     """
 
@@ -61,7 +61,7 @@ class Standing:
     rank: int
     of: int
     place: int
-    documents: int
+    chunks: int
     relevance: float
     signals: tuple[Signal, ...]
     shown: tuple[tuple[int, int], ...]
@@ -93,7 +93,7 @@ def why(
 
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
-    """The targets of a path, the end of a path, a symbol or a document id. Raises UsageError if there is none."""
+    """The targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
     wanted = target.strip().removeprefix("./")
     if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
         return targets
@@ -114,8 +114,8 @@ def _by_symbol(wanted: str, store: Store) -> list[Target]:
     code = Code(store)
     targets: dict[str, Target] = {}
     for one in definitions_named(code, wanted):
-        document = document_of(code.bundle_of(one.row), code.part(one.row))
-        targets.setdefault(document.id, Target(document.kind, document.id, one.path, document))
+        chunk = chunk_of(code.document_of(one.row), code.part(one.row))
+        targets.setdefault(chunk.id, Target(chunk.kind, chunk.id, one.path, chunk))
     return list(targets.values())
 
 
@@ -125,12 +125,12 @@ def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
     for one in RECORD_KINDS:
         name = key if kind == one.value else wanted
         store = store_of(one)
-        bundle = store.bundle(one, name)
-        if bundle is None and one is Kind.COMMIT and len(name) >= 7:
+        document = store.document(one, name)
+        if document is None and one is Kind.COMMIT and len(name) >= 7:
             matches = [sha for sha in store.keys(one) if sha.startswith(name.lower())]
-            bundle = store.bundle(one, matches[0]) if len(matches) == 1 else None
-        if bundle is not None:
-            return [Target(one, f"{one}:{bundle.key}")]
+            document = store.document(one, matches[0]) if len(matches) == 1 else None
+        if document is not None:
+            return [Target(one, f"{one}:{document.key}")]
     return []
 
 
@@ -178,7 +178,7 @@ class _Search:
             rank=file.rank,
             of=file.of,
             place=place,
-            documents=len(hits),
+            chunks=len(hits),
             relevance=own[0].relevance if own else file.relevance,
             signals=own[0].signals if own else file.signals,
             shown=shown or (),
@@ -190,25 +190,25 @@ class _Search:
 
 
 def _group(hit: Hit) -> str:
-    return hit.document.location.path if hit.document.location is not None else hit.document.id
+    return hit.chunk.location.path if hit.chunk.location is not None else hit.chunk.id
 
 
 def _is_of(hit: Hit, target: Target) -> bool:
-    if target.document is not None:
-        return hit.document.id == target.document.id
-    return _group(hit) == (target.path or target.id) or hit.document.id.startswith(f"{target.id}::")
+    if target.chunk is not None:
+        return hit.chunk.id == target.chunk.id
+    return _group(hit) == (target.path or target.id) or hit.chunk.id.startswith(f"{target.id}::")
 
 
 def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
     """The lines of a target that are shown, () for a record, None if nothing of it is shown."""
     for item in items:
-        if not target.path and best is not None and best.document.id in (item.id, *item.origins):
+        if not target.path and best is not None and best.chunk.id in (item.id, *item.origins):
             return ()
         if item.location is None or item.location.path != target.path or item.source != target.kind:
             continue
-        if target.document is None or target.document.location is None:
+        if target.chunk is None or target.chunk.location is None:
             return item.spans
-        first, last = target.document.location.start_line, target.document.location.end_line
+        first, last = target.chunk.location.start_line, target.chunk.location.end_line
         spans = tuple((max(a, first), min(b, last)) for a, b in item.spans if a <= last and first <= b)
         return spans or None
     return None
@@ -231,7 +231,7 @@ def _reason(
         return "floor", f"nothing of {kind.plural} is relevant enough: the best has {best:.2f}", 0
     if own[0].relevance < floor:
         return "floor", f"its relevance is {own[0].relevance:.2f}, and {floor:.2f} is needed beside the best", 0
-    twin = next((item for item in context.items if own[0].document.id in item.origins), None)
+    twin = next((item for item in context.items if own[0].chunk.id in item.origins), None)
     if twin is not None:
         return "duplicate", f"the same text is shown as {clean_field(twin.id)}", 0
     failure = next((one for one in context.failures if target.path and one.message.startswith(f"{target.path}:")), None)
@@ -243,17 +243,17 @@ def _reason(
 def _no_match(rank: int, target: Target) -> str:
     if not rank:
         return "no word of the question is in it"
-    if target.document is not None:
+    if target.chunk is not None:
         return "its file matches, but none of its lines is among those looked at"
     return "other files have so many better lines that none of its own is looked at"
 
 
 def _packing_reason(hit: Hit, context: Context) -> tuple[str, str, int]:
-    listed = next((row for row in context.overflow if row.id == hit.document.id), None)
+    listed = next((row for row in context.overflow if row.id == hit.chunk.id), None)
     if listed is None:
         return "rank", "too much ranks before it", 0
     if listed.reason == LIMIT:
-        return LIMIT, f"{hit.document.kind.plural} have all the items that they may have; --limit allows more", 0
+        return LIMIT, f"{hit.chunk.kind.plural} have all the items that they may have; --limit allows more", 0
     if listed.reason == VALUE:
         return VALUE, "it is worth too little beside the best; --fill shows it if there is room", 0
     return BUDGET, f"about {listed.budget:,} tokens would show it", listed.budget

@@ -93,7 +93,7 @@ class ContextAssembler:
     ) -> Context:
         """A context for a question from these sources, `limit` items each, never over `max_tokens`.
 
-        Without `context_types` every kind that has documents is asked. A source that fails or is slow becomes a named
+        Without `context_types` every kind that has chunks is asked. A source that fails or is slow becomes a named
         failure of the answer; without any result the answer is empty. Raises InvalidContextTypeError for an unknown
         type (the message names all), UsageError for an empty question or impossible numbers.
         """
@@ -243,7 +243,7 @@ class ContextAssembler:
                 break
             kept += waiting
         dropped = [one for one in supplied.whole_files if one not in kept]
-        covered = {one.document.id: one for one in section.candidates if _is_covered(one, section)}
+        covered = {one.chunk.id: one for one in section.candidates if _is_covered(one, section)}
         overflow = [omission for omission in context.overflow if omission.id not in covered]
         overflow += map(_parts_shown, dropped)
         items = tuple(_with_rows(item, covered.values()) for item in context.items)
@@ -322,7 +322,7 @@ def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
 def _is_covered(candidate: Candidate, section: Section) -> bool:
     """Whether a candidate is not shown itself, but all of its lines are in what is shown of its file."""
     group = section.groups.get(candidate.group)
-    location = candidate.document.location
+    location = candidate.chunk.location
     if group is None or location is None or candidate in section.shown:
         return False
     whole = without_blank_ends(section.lines[candidate.group].lines, location.start_line, location.end_line)
@@ -340,7 +340,5 @@ def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
 
 
 def _parts_shown(candidate: Candidate) -> Omission:
-    document = candidate.document
-    return Omission(
-        document.id, candidate.kind.value, document.title, candidate.hit.relevance, "parts", 0, candidate.group
-    )
+    chunk = candidate.chunk
+    return Omission(chunk.id, candidate.kind.value, chunk.title, candidate.hit.relevance, "parts", 0, candidate.group)

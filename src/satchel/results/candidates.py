@@ -23,7 +23,7 @@ from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_
 from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
 from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, Place, locate, relative_path
 from satchel.sources.code.languages import kind_of, language_of
-from satchel.types import Detail, Document, Failure, Freshness, Hit, Kind, Location, Outline, Role, Signal, Span
+from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Location, Outline, Role, ScoredSpan, Signal
 
 RANK_STEP = 10.0
 """Distance of two ranks in log value: more than any difference in size makes, so that the order is kept."""
@@ -121,7 +121,7 @@ def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: Ass
     most = min(size / 2, request.max_tokens * SHORTENED_SHARE)
 
     def shrink(_room: float) -> list[Step]:
-        signature = signature_range(hit.document, lines)
+        signature = signature_range(hit.chunk, lines)
         first = Step(Detail.LINE, ((whole[0], whole[0]),))
         last_resort = first if signature is None else Step(Detail.SIGNATURE, (signature,))
         return [*shortened_steps(_shortener(request), lines, language, whole, most), last_resort]
@@ -130,7 +130,7 @@ def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: Ass
 
 
 def _shortener(request: AssembleRequest) -> Strategy:
-    """The strategy of the request; no search matched lines here, so the ladder has no window and uses the first."""
+    """The strategy of the request; no search matched lines here, so the ladder has no span and uses the first."""
     return strategy(request.strategy) or SIGNATURE_FIRST
 
 
@@ -139,7 +139,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
     hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
     size = len(body) / CHARACTERS_PER_TOKEN
-    language = str(hit.document.fields["language"])
+    language = str(hit.chunk.fields["language"])
     short = (entity.summary.strip() or body).strip().split("\n", 1)[0]
 
     def shrink(room: float) -> list[Step]:
@@ -147,7 +147,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
             steps = _shortened_texts(body, language, min(size / 2, request.max_tokens * SHORTENED_SHARE), request)
         else:
             passages = (excerpt(body, frozenset(), room * share * CHARACTERS_PER_TOKEN) for share in SHRINK_SHARES)
-            steps = [Step(Detail.WINDOW, text=passage) for passage in passages if passage and passage != body]
+            steps = [Step(Detail.SPAN, text=passage) for passage in passages if passage and passage != body]
         return steps + ([Step(Detail.LINE, text=short)] if short != body else [])
 
     return Candidate(hit, hit.score, size, 0, lambda: [Step(Detail.FULL, text=body)], shrink=shrink)
@@ -159,7 +159,7 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
     for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
         pieces += [(remark.start, remark.text) for remark in step.remarks]
-        steps.append(Step(Detail.WINDOW, text="\n".join(text for _, text in sorted(pieces))))
+        steps.append(Step(Detail.SPAN, text="\n".join(text for _, text in sorted(pieces))))
     return steps
 
 
@@ -182,23 +182,23 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
         **({"twins": list(entity.twins)} if entity.twins else {}),
     }
     signature = part.signature if part is not None else ""
-    document = Document(entity.id, kind, title, "", location, role, signature, fields=fields)
-    span = Span(place.start, place.end, -RANK_STEP * rank)
-    return Hit(document, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank))
+    chunk = Chunk(entity.id, kind, title, "", location, role, signature, fields=fields)
+    span = ScoredSpan(place.start, place.end, -RANK_STEP * rank)
+    return Hit(chunk, entity.score, span.value, (span,), (Signal("given", entity.score, 1.0),), 1.0 / (1 + rank))
 
 
 def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
     """Import lines of a file, shown only beside the code that uses them, and next to it in rank."""
-    document = Document(
+    chunk = Chunk(
         f"{leader.kind}:{lines.path}#L{start}-{end}",
         leader.kind,
         "",
         "",
         Location(lines.path, start, end, lines.content_hash),
         Role.GAP,
-        fields={"type": "import", "language": leader.document.fields.get("language", "")},
+        fields={"type": "import", "language": leader.chunk.fields.get("language", "")},
     )
     value = leader.value - RANK_STEP / 4
-    hit = Hit(document, leader.hit.relevance, value, (Span(start, end, value),))
+    hit = Hit(chunk, leader.hit.relevance, value, (ScoredSpan(start, end, value),))
     steps = [Step(Detail.FULL, ((start, end),))]
     return Candidate(hit, value, lines_size(lines, start, end), start, lambda: steps, leader=leader)

@@ -1,6 +1,6 @@
 """Search results from anywhere as entities that can be trusted, and where each entity is in its file as it is now.
 
-A result is a mapping or an object. Its entity is under `entity` (or is the result itself, or the document of one of our
+A result is a mapping or an object. Its entity is under `entity` (or is the result itself, or the chunk of one of our
 own hits); a name may be written as here or in camel case; a location may be in the entity or in its metadata. What is
 wrong with a result becomes a named note.
 
@@ -46,7 +46,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 _VAGUE_ROLES = frozenset({"record", "text", "gap"})
-"""Roles that say less than the kind of the document does."""
+"""Roles that say less than the kind of the chunk does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ class Searcher:
         return await self._search("commits", query, limit, search_mode, author=author, since=since, until=until)
 
     async def search_docs(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
-        """Sections of documents."""
+        """Sections of chunks."""
         return await self._search("docs", query, limit, search_mode)
 
     async def search_notes(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
@@ -198,14 +198,14 @@ class Searcher:
 
 def _finding(hit: Hit, satchel: Satchel) -> Finding:
     """A hit with its content as it was indexed; an experience shows all of its sides."""
-    document, location = hit.document, hit.document.location
-    kind, allow = document.kind.value, satchel.settings.redact_allow
-    text = satchel.store_of(document.kind).text(int(document.fields["bundle"]))
+    chunk, location = hit.chunk, hit.chunk.location
+    kind, allow = chunk.kind.value, satchel.settings.redact_allow
+    text = satchel.store_of(chunk.kind).text(int(chunk.fields["bundle"]))
     if location is None:
-        content = sanitize.text(shown_record(document.kind, document.fields, text), allow)
-        metadata = record_metadata(document.id, document.fields, document.created)
+        content = sanitize.text(shown_record(chunk.kind, chunk.fields, text), allow)
+        metadata = record_metadata(chunk.id, chunk.fields, chunk.created)
         return Finding(
-            document.id, kind, kind, document.title, content, hit.relevance, metadata=metadata, signals=hit.signals
+            chunk.id, kind, kind, chunk.title, content, hit.relevance, metadata=metadata, signals=hit.signals
         )
     place: dict[str, Any] = {
         "file_path": location.path,
@@ -214,15 +214,15 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     }
     metadata = {
         **place,
-        "language": document.fields.get("language", ""),
-        "qualified_name": document.title,
-        "signature": document.signature,
+        "language": chunk.fields.get("language", ""),
+        "qualified_name": chunk.title,
+        "signature": chunk.signature,
     }
     return Finding(
-        document.id,
+        chunk.id,
         kind,
-        kind if document.role in _VAGUE else document.role.value,
-        document.title,
+        kind if chunk.role in _VAGUE else chunk.role.value,
+        chunk.title,
         sanitize.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
         hit.relevance,
         metadata=metadata,

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from satchel.errors import UsageError
-from satchel.safety.secret_rules import ASSIGNED, GATES, Shape, Span, shapes
+from satchel.safety.secret_rules import ASSIGNED, GATES, ScoredSpan, Shape, shapes
 
 REDACTION_VERSION = 2
 """Grows whenever the same text would be redacted differently, so that stores know what they hold."""
@@ -57,7 +57,7 @@ _EXEMPT = re.compile(
 )
 
 
-def _exempt_lines(text: str) -> Iterator[Span]:
+def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
     """The stretches of text that a comment exempts, in order and apart from each other."""
     end = -1
     for comment in _EXEMPT.finditer(text):
@@ -156,6 +156,6 @@ def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:
         yield pending
 
 
-def _inside(position: int, spans: Sequence[Span]) -> bool:
+def _inside(position: int, spans: Sequence[ScoredSpan]) -> bool:
     after = bisect_right(spans, (position, sys.maxsize))
     return after > 0 and position < spans[after - 1][1]

@@ -10,7 +10,7 @@ from typing import Any
 
 from satchel.safety.redact import redact
 from satchel.system import files
-from satchel.types import Document, Failure, Hit
+from satchel.types import Chunk, Failure, Hit
 
 CLEANING_VERSION = 1
 """Grows whenever the same text would be cleaned differently."""
@@ -165,7 +165,7 @@ def texts(given: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
         yield str(given)
 
 
-def document(given: Document, allow: Sequence[str] = ()) -> Document:
+def chunk(given: Chunk, allow: Sequence[str] = ()) -> Chunk:
     """A stored record as it may be shown: title, body, tags, fields, signature and origin; its place and id stay.
 
     What is fit already, as nearly all is, is returned as it is: its texts are looked at together.
@@ -186,9 +186,9 @@ def document(given: Document, allow: Sequence[str] = ()) -> Document:
 
 def hit(given: Hit, allow: Sequence[str] = ()) -> Hit:
     """A hit as it may be shown. Only records are looked at: an index holds of files what this version made fit."""
-    if given.document.location is not None:
+    if given.chunk.location is not None:
         return given
-    return replace(given, document=document(given.document, allow))
+    return replace(given, chunk=chunk(given.chunk, allow))
 
 
 def failures(given: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:

@@ -38,7 +38,7 @@ MEANING = (
 """An explanation of trust, shown before a folder is trusted."""
 
 GUIDANCE_ORIGIN = "instructions"
-"""The origin of documents that were read from instruction files of the workspace itself."""
+"""The origin of chunks that were read from instruction files of the workspace itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def trusted_roots(state_folder: Path) -> list[TrustMark]:
 def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
     """The level of an item by its kind, its origin, and whether its workspace is trusted.
 
-    Only an instruction file of the workspace is ever guidance: no memory, commit or document becomes it, whatever it
+    Only an instruction file of the workspace is ever guidance: no memory, commit or chunk becomes it, whatever it
     calls itself.
     """
     is_guidance = kind is Kind.CONTEXT and origin == GUIDANCE_ORIGIN and trusted

@@ -1,7 +1,7 @@
-"""BM25F over three levels from one posting list: windows, documents (parts) and bundles (files).
+"""BM25F over three levels from one posting list: spans, chunks (parts) and documents (files).
 
-A window inherits the name and signature of its document and the path of its bundle, so one posting of a path counts
-for every window of the file. Lucene's idf; lengths count the body only. Robertson, Zaragoza, Taylor 2004, "Simple
+A span inherits the name and signature of its chunk and the path of its document, so one posting of a path counts
+for every span of the file. Lucene's idf; lengths count the body only. Robertson, Zaragoza, Taylor 2004, "Simple
 BM25 extension to multiple weighted fields". Constants from the retrieval recipe (docs/decisions/0002): the optimum
 is flat (any k1 of 0.9 to 2 and b of 0.45 to 0.75 is within 1 to 2 points).
 """
@@ -28,7 +28,7 @@ PATH_WEIGHT = 1.0
 
 K1, B = 1.2, 0.6
 FILE_K1, FILE_B = 1.5, 0.75
-"""Saturation and length normalisation for windows and documents, and for whole files."""
+"""Saturation and length normalisation for spans and chunks, and for whole files."""
 
 LARGEST_NAME_WEIGHT = 2.0
 """A query term counts at most this much in the name signal."""
@@ -38,19 +38,19 @@ LARGEST_NAME_WEIGHT = 2.0
 class Scores:
     """Sums over the query terms, one value a unit of the lexicon.
 
-    `title` is BM25 of the title's terms alone on documents. `name` is the idf mass of terms in a path or defined name,
-    by bundle. `matched` is the absolute share (0 to 1) of the query's idf mass that a unit contains, `title_mass` the
+    `title` is BM25 of the title's terms alone on chunks. `name` is the idf mass of terms in a path or defined name,
+    by document. `matched` is the absolute share (0 to 1) of the query's idf mass that a unit contains, `title_mass` the
     idf mass of the title.
     """
 
-    window: FloatArray
+    span: FloatArray
+    chunk: FloatArray
     document: FloatArray
-    bundle: FloatArray
     title: FloatArray
     name: FloatArray
-    window_matched: FloatArray
+    span_matched: FloatArray
+    chunk_matched: FloatArray
     document_matched: FloatArray
-    bundle_matched: FloatArray
     title_mass: float
     missing: tuple[str, ...]
 
@@ -100,40 +100,40 @@ def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray
 
 
 def idf(count: int, holders: int) -> float:
-    """Lucene's inverse document frequency of a term that `holders` of `count` units contain."""
+    """Lucene's inverse chunk frequency of a term that `holders` of `count` units contain."""
     return float(np.log1p((count - holders + 0.5) / (holders + 0.5)))
 
 
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
-    """Score every unit of a lexicon for these terms. `files=False` leaves the window and bundle levels at 0."""
-    document_total, bundle_total = len(lexicon.columns.document_row), len(lexicon.columns.bundle_id)
+    """Score every unit of a lexicon for these terms. `files=False` leaves the span and document levels at 0."""
+    chunk_total, document_total = len(lexicon.columns.chunk_row), len(lexicon.columns.document_id)
     cache = _known(lexicon)
     weighed_terms = cache.weighed(lexicon, [term.term for term in terms], files=files)
-    name = np.zeros(bundle_total)
+    name = np.zeros(document_total)
     mass, title_mass, missing = 0.0, 0.0, []
     for term, weighed in zip(terms, weighed_terms, strict=True):
-        if weighed.document is None:
+        if weighed.chunk is None:
             missing.append(term.term)
-        rarity = idf(lexicon.document_count, 0) if weighed.document is None else weighed.document.idf
+        rarity = idf(lexicon.chunk_count, 0) if weighed.chunk is None else weighed.chunk.idf
         mass += term.weight * rarity
         title_mass += term.title_weight * rarity
-        if weighed.window is not None:
-            name[weighed.named] += weighed.bundle_idf * min(term.weight, LARGEST_NAME_WEIGHT)
+        if weighed.span is not None:
+            name[weighed.named] += weighed.document_idf * min(term.weight, LARGEST_NAME_WEIGHT)
     weights = [term.weight for term in terms]
     titles = [term.title_weight for term in terms]
+    chunks = [weighed.chunk for weighed in weighed_terms]
     documents = [weighed.document for weighed in weighed_terms]
-    bundles = [weighed.bundle for weighed in weighed_terms]
     share = 1.0 / mass if mass else 0.0
-    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(documents, weights, strict=True)]
+    shares = [0.0 if one is None else weight * one.idf for one, weight in zip(chunks, weights, strict=True)]
     return Scores(
-        _sum([weighed.window for weighed in weighed_terms], weights, len(lexicon.columns.window_document)),
+        _sum([weighed.span for weighed in weighed_terms], weights, len(lexicon.columns.span_chunk)),
+        _sum(chunks, weights, chunk_total),
         _sum(documents, weights, document_total),
-        _sum(bundles, weights, bundle_total),
-        _sum(documents, titles, document_total),
+        _sum(chunks, titles, chunk_total),
         name,
-        _masses([weighed.window for weighed in weighed_terms], shares, len(lexicon.columns.window_document)) * share,
+        _masses([weighed.span for weighed in weighed_terms], shares, len(lexicon.columns.span_chunk)) * share,
+        _masses(chunks, shares, chunk_total) * share,
         _masses(documents, shares, document_total) * share,
-        _masses(bundles, shares, bundle_total) * share,
         title_mass,
         tuple(missing),
     )
@@ -161,13 +161,13 @@ def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: in
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:
-    """For each term its share (0 to 1) of the idf mass of all, and the documents that contain it."""
+    """For each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
     weighed_terms = _known(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
     nobody: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
     rows = [
-        (term.weight * idf(lexicon.document_count, 0), nobody)
-        if one.document is None
-        else (term.weight * one.document.idf, one.document.units)
+        (term.weight * idf(lexicon.chunk_count, 0), nobody)
+        if one.chunk is None
+        else (term.weight * one.chunk.idf, one.chunk.units)
         for term, one in zip(terms, weighed_terms, strict=True)
     ]
     mass = sum(share for share, _ in rows) or 1.0
@@ -175,27 +175,27 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, n
 
 
 LEAST_KEPT_UNITS = 1_000_000
-KEPT_UNITS_PER_WINDOW = 8
+KEPT_UNITS_PER_SPAN = 8
 """So many weighed units of terms are kept between questions, 12 bytes each, and more of a large lexicon: the common
 terms, which cost most, are in every other question."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """One term at each level, None where no unit contains it, and the bundles that are named with it.
+    """One term at each level, None where no unit contains it, and the documents that are named with it.
 
     `size` counts the units held, over all levels.
     """
 
-    window: _Weighed | None
+    span: _Weighed | None
+    chunk: _Weighed | None
     document: _Weighed | None
-    bundle: _Weighed | None
     named: IntArray
     size: int
 
     @property
-    def bundle_idf(self) -> float:
-        return self.bundle.idf if self.bundle is not None else 0.0
+    def document_idf(self) -> float:
+        return self.document.idf if self.document is not None else 0.0
 
 
 class _Known:
@@ -206,11 +206,11 @@ class _Known:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._levels = (
-            _Level(lexicon.live_window, lexicon.window_length, K1, B),
-            _Level(lexicon.live_document, lexicon.document_length, K1, B),
-            _Level(lexicon.live_bundle, lexicon.bundle_length, FILE_K1, FILE_B),
+            _Level(lexicon.live_span, lexicon.span_length, K1, B),
+            _Level(lexicon.live_chunk, lexicon.chunk_length, K1, B),
+            _Level(lexicon.live_document, lexicon.document_length, FILE_K1, FILE_B),
         )
-        self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_WINDOW * len(lexicon.live_window))
+        self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_SPAN * len(lexicon.live_span))
         self._terms: dict[tuple[str, bool], _Term] = {}
         self._held = 0
         self._guard = threading.Lock()
@@ -235,14 +235,14 @@ class _Known:
             return term
 
     def _weigh(self, spread: _Spread, scratch: Sequence[FloatArray]) -> _Term:
-        window, document, bundle = (
+        span, chunk, document = (
             level.weigh(parts, column) if parts else None
             for level, parts, column in zip(
-                self._levels, (spread.window, spread.document, spread.bundle), scratch, strict=True
+                self._levels, (spread.span, spread.chunk, spread.document), scratch, strict=True
             )
         )
-        size = sum(len(level.units) for level in (window, document, bundle) if level is not None)
-        return _Term(window, document, bundle, spread.named, size)
+        size = sum(len(level.units) for level in (span, chunk, document) if level is not None)
+        return _Term(span, chunk, document, spread.named, size)
 
     def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
         """Keep what was just used; what was not used for longest makes room for it."""
@@ -266,11 +266,11 @@ def _known(lexicon: Lexicon) -> _Known:
 
 @dataclass(slots=True)
 class _Spread:
-    """One term's weighted frequencies at each level, as (units, frequency) pairs, and the bundles named with it."""
+    """One term's weighted frequencies at each level, as (units, frequency) pairs, and the documents named with it."""
 
-    window: list[tuple[IntArray, FloatArray]]
+    span: list[tuple[IntArray, FloatArray]]
+    chunk: list[tuple[IntArray, FloatArray]]
     document: list[tuple[IntArray, FloatArray]]
-    bundle: list[tuple[IntArray, FloatArray]]
     named: IntArray
 
 
@@ -280,36 +280,34 @@ def _spread(lexicon: Lexicon, postings: TermPostings, *, files: bool) -> _Spread
     units, counts = postings.body
     if len(units):
         frequency = counts.astype(np.float64)
-        owners, sums = _sum_runs(columns.window_document[units], frequency)
-        spread.document.append((owners, sums))
+        owners, sums = _sum_runs(columns.span_chunk[units], frequency)
+        spread.chunk.append((owners, sums))
         if files:
-            spread.window.append((units, frequency))
-            spread.bundle.append(_sum_runs(columns.document_bundle[owners], sums))
+            spread.span.append((units, frequency))
+            spread.document.append(_sum_runs(columns.chunk_document[owners], sums))
     named: list[IntArray] = []
     for (rows, amounts), weight in ((postings.name, NAME_WEIGHT), (postings.signature, SIGNATURE_WEIGHT)):
         if not len(rows):
             continue
         frequency = amounts.astype(np.float64) * weight
-        spread.document.append((rows, frequency))
+        spread.chunk.append((rows, frequency))
         if files:
-            spread.window.append(
-                _expand(lexicon.document_first_window[rows], lexicon.document_window_count[rows], frequency)
-            )
-            spread.bundle.append(_sum_runs(columns.document_bundle[rows], frequency))
+            spread.span.append(_expand(lexicon.chunk_first_span[rows], lexicon.chunk_span_count[rows], frequency))
+            spread.document.append(_sum_runs(columns.chunk_document[rows], frequency))
             if weight == NAME_WEIGHT:
-                named.append(spread.bundle[-1][0])
-    bundles, amounts = postings.path
-    if len(bundles):
+                named.append(spread.document[-1][0])
+    documents, amounts = postings.path
+    if len(documents):
         frequency = amounts.astype(np.float64) * PATH_WEIGHT
-        spread.document.append(
-            _expand(lexicon.bundle_first_document[bundles], lexicon.bundle_document_count[bundles], frequency)
+        spread.chunk.append(
+            _expand(lexicon.document_first_chunk[documents], lexicon.document_chunk_count[documents], frequency)
         )
         if files:
-            spread.window.append(
-                _expand(lexicon.bundle_first_window[bundles], lexicon.bundle_window_count[bundles], frequency)
+            spread.span.append(
+                _expand(lexicon.document_first_span[documents], lexicon.document_span_count[documents], frequency)
             )
-            spread.bundle.append((bundles, frequency))
-            named.append(bundles)
+            spread.document.append((documents, frequency))
+            named.append(documents)
     if named:
         spread.named = np.concatenate(named)
     return spread

@@ -22,7 +22,7 @@ from satchel.search.change_relations import (
     merged,
     with_impact,
 )
-from satchel.search.documents import document_of
+from satchel.search.chunks import chunk_of
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import Definition
@@ -31,7 +31,7 @@ from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
-from satchel.types import EdgeType, Hit, Kind, Role, Signal, Span
+from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan, Signal
 
 COMMIT = 0.6
 """How near a commit is that touched all changed files."""
@@ -98,26 +98,26 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
 
 def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
     """The changed file that a hit is in."""
-    return change.file(hit.document.location.path) if hit.document.location is not None else None
+    return change.file(hit.chunk.location.path) if hit.chunk.location is not None else None
 
 
 def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:
-    """Whether the change itself touches these lines of a document: a definition by its name, all else by its lines."""
+    """Whether the change itself touches these lines of a chunk: a definition by its name, all else by its lines."""
     file = _file_of(change, hit)
     if file is None:
         return False
-    if hit.document.role in (Role.FUNCTION, Role.METHOD, Role.CLASS):
-        return hit.document.title in file.names
+    if hit.chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS):
+        return hit.chunk.title in file.names
     return any(first <= end and start <= last for first, last in file.ranges)
 
 
 def _changed_rows(change: Change, store: Store) -> dict[int, float]:
     rows: dict[int, float] = {}
     for file in change.files:
-        bundle = store.bundle(Kind.CODE, file.path) if file.names else None
-        if bundle is not None:
-            parts = store.parts(range(bundle.first_document, bundle.last_document + 1))
-            weight = CHANGED_TEST if bundle.secondary else CHANGED
+        document = store.document(Kind.CODE, file.path) if file.names else None
+        if document is not None:
+            parts = store.parts(range(document.first_chunk, document.last_chunk + 1))
+            weight = CHANGED_TEST if document.secondary else CHANGED
             rows |= {row: weight for row, part in parts.items() if part.name in file.names}
     return rows
 
@@ -129,26 +129,26 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
     for row, _, path in store.edges_to(_with_former_names(paths, store), [EdgeType.TOUCHES]):
         touched[row].add(path)
     parts = store.parts(touched)
-    bundles = store.bundles({part.bundle for part in parts.values()})
+    documents = store.documents({part.document for part in parts.values()})
     visible = set(store.iterate_keys(Kind.COMMIT)) if parts else set()
-    by_id = {hit.document.id: hit for hit in searched}
+    by_id = {hit.chunk.id: hit for hit in searched}
     ceiling = max((hit.score for hit in searched), default=0.0)
     weights = _path_weights(paths, touched, store)
-    newest = max((bundle.created for bundle in bundles.values()), default=0.0)
+    newest = max((document.created for document in documents.values()), default=0.0)
     rated = []
     for row, part in parts.items():
-        bundle = bundles[part.bundle]
-        size = int(bundle.fields.get("file_count", 0)) or len(touched[row])
-        if bundle.key in visible and size <= MOST_FILES:
-            fade = 0.5 ** (max(newest - bundle.created, 0.0) / HALF_LIFE_SECONDS)
+        document = documents[part.document]
+        size = int(document.fields.get("file_count", 0)) or len(touched[row])
+        if document.key in visible and size <= MOST_FILES:
+            fade = 0.5 ** (max(newest - document.created, 0.0) / HALF_LIFE_SECONDS)
             share = sum(weights[path] for path in touched[row]) / sum(weights[path] for path in paths)
-            rated.append((min(share, 1.0) * (0.5 + 0.5 * fade), bundle, part))
+            rated.append((min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
     rated.sort(key=lambda row: (-row[0], row[1].key))
     hits = []
     unasked = 0
-    for share, bundle, part in rated[:MOST_COMMITS]:
-        document = document_of(bundle, part)
-        hit = by_id.get(document.id)
+    for share, document, part in rated[:MOST_COMMITS]:
+        chunk = chunk_of(document, part)
+        hit = by_id.get(chunk.id)
         if hit is None:
             unasked += 1
             if unasked > MOST_TOUCHED_ONLY:
@@ -157,7 +157,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         # A commit that also says what the question says stands before those that only touched the file.
         value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * TOUCHED_ONLY)
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
-        base = hit or Hit(document, 0.0, value, (Span(part.start, part.end, value),))
+        base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
         score = max(base.score, value)
         hits.append(replace(base, relevance=max(base.relevance, weight), score=score, signals=(*base.signals, signal)))
     return hits

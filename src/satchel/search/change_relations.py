@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from satchel.search.documents import documents_of
-from satchel.store.records import StoredPart
-from satchel.types import Hit, Role, Signal, Span
+from satchel.search.chunks import chunks_of
+from satchel.store.records import StoredChunk
+from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:
     from satchel.search.query import Query
@@ -44,7 +44,7 @@ ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
 last is for prose and commits beside them."""
 
 MOST_RELATED = 80
-"""Documents found by relation that go on to the packer, the nearest first."""
+"""Chunks found by relation that go on to the packer, the nearest first."""
 
 MOST_TARGETS = 200
 """Definitions of a change that are looked at: more is a sweep, and its callers are everywhere."""
@@ -59,7 +59,7 @@ CONTEXT_LINES, TEST_LINES = 2, 1
 """Lines shown before and after a call in production code and in a test."""
 
 SMALL_LINES = 12
-"""A part of so many lines is one window."""
+"""A part of so many lines is one span."""
 
 FIRST_LINES, REST = 24, 0.75
 """So many lines of a long definition that is asked about come first; the others count less: they come after the calls,
@@ -73,10 +73,10 @@ SPREAD = 1.7
 before implementations, those before tests, and all of that before what only shares words."""
 
 MOST_SPANS = 20
-"""Calls of one document that are shown; the listing has all of them."""
+"""Calls of one chunk that are shown; the listing has all of them."""
 
 LATER_CALL = 0.02
-"""A later call of one document is worth so much less (log scale) than the one before it."""
+"""A later call of one chunk is worth so much less (log scale) than the one before it."""
 
 MOST_ALIKE = 3
 """A name that more definitions share is not taken for the subject of a question."""
@@ -92,7 +92,7 @@ FILES_PER_SUBJECT = 10
 """Files that are parsed for the calls of one function: some thirty in all, less than a tenth of a second."""
 
 MOST_CALLS, MOST_SITES = 12, 3
-"""Documents that call one function, those of production code first, and calls that are shown of each: the others of a
+"""Chunks that call one function, those of production code first, and calls that are shown of each: the others of a
 test file say the same again."""
 
 CALL_DROP, TEST_DROP = 0.7, 1.4
@@ -130,7 +130,7 @@ _PLAIN_BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A document that depends on a definition: how near it is, 0 to 1, and the lines that say so; none for all."""
+    """A chunk that depends on a definition: how near it is, 0 to 1, and the lines that say so; none for all."""
 
     weight: float
     lines: tuple[tuple[int, int], ...] = ()
@@ -138,7 +138,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What depends on some definitions: documents by row, and the call sites of each definition."""
+    """What depends on some definitions: chunks by row, and the call sites of each definition."""
 
     related: Mapping[int, Related]
     callers: tuple[tuple[Definition, Callers], ...] = ()
@@ -230,7 +230,7 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
 
 
 def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
-    """What depends on definitions that are being changed; `own` are the documents of the change itself, by row."""
+    """What depends on definitions that are being changed; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
     callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
@@ -241,7 +241,7 @@ def impact_of_definitions(relations: Relations, targets: Sequence[Definition], o
 
 
 class _Dependents:
-    """Documents by row with how near they are; the nearest relation counts, and its lines."""
+    """Chunks by row with how near they are; the nearest relation counts, and its lines."""
 
     def __init__(self, relations: Relations, own: Mapping[int, float] | None = None) -> None:
         self._relations, self._own = relations, own
@@ -300,9 +300,9 @@ def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchRes
 
 
 def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
-    """The hits of a search, best first; those found by relation replace those of the same document."""
-    by_id = {hit.document.id: hit for hit in (*hits, *related)}
-    return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.document.id)))
+    """The hits of a search, best first; those found by relation replace those of the same chunk."""
+    by_id = {hit.chunk.id: hit for hit in (*hits, *related)}
+    return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.chunk.id)))
 
 
 def beside_impact(result: SearchResult) -> SearchResult:
@@ -318,14 +318,14 @@ def faded(hit: Hit, factor: float) -> Hit:
 
 def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     related = impact.related
-    by_id = {hit.document.id: hit for hit in searched}
+    by_id = {hit.chunk.id: hit for hit in searched}
     ceiling = max((hit.score for hit in searched), default=0.0)
     top = max((hit.file_score for hit in searched), default=1.0)
     hits = []
     nearest = sorted(related, key=lambda row: (-related[row].weight, row))[:MOST_RELATED]
-    for row, (part, document) in documents_of(store, nearest).items():
+    for row, (part, chunk) in chunks_of(store, nearest).items():
         relation = related[row]
-        hit = by_id.get(document.id) or Hit(document, 0.0, -math.inf)
+        hit = by_id.get(chunk.id) or Hit(chunk, 0.0, -math.inf)
         value = ceiling + math.log(relation.weight) * (SPREAD if impact.is_question else 1.0)
         if not impact.is_question:
             value = max(hit.score, value)
@@ -345,28 +345,28 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
     return hits
 
 
-def spans_of(part: StoredPart, relation: Related, value: float) -> tuple[Span, ...]:
+def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[ScoredSpan, ...]:
     """The lines of a part that are worth showing: all of a small one, the lines around each call of a large one."""
     if part.end - part.start < SMALL_LINES:
-        return (Span(part.start, part.end, value),)
+        return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
         first = min(part.start + FIRST_LINES - 1, part.end)
-        rest = (Span(first + 1, part.end, value + math.log(REST)),) if first < part.end else ()
-        return (Span(part.start, first, value), *rest)
-    spans: list[Span] = []
+        rest = (ScoredSpan(first + 1, part.end, value + math.log(REST)),) if first < part.end else ()
+        return (ScoredSpan(part.start, first, value), *rest)
+    spans: list[ScoredSpan] = []
     for first, last in sorted(set(relation.lines)):
         start, end = max(first, part.start), min(last, part.end)
         if spans and start <= spans[-1].end + 1:
             spans[-1] = replace(spans[-1], end=max(end, spans[-1].end))
         elif len(spans) < MOST_SPANS:
-            spans.append(Span(start, end, value - LATER_CALL * len(spans)))
+            spans.append(ScoredSpan(start, end, value - LATER_CALL * len(spans)))
     return tuple(spans)
 
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
     """The hits of a search for code, and the calls of the functions that come first in it."""
     least = result.hits[0].score - NEAR if result.hits else 0.0
-    functions = [hit for hit in result.hits if hit.document.role in (Role.FUNCTION, Role.METHOD)]
+    functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
     subjects = [hit for hit in functions if hit.score >= least][:MOST_SUBJECTS]
     if not subjects:
         return result
@@ -375,8 +375,8 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
     relations = Relations(store)
     calls: dict[int, Hit] = {}
     for subject in subjects:
-        assert subject.document.location is not None
-        target = relations.named(subject.document.location.path, subject.document.title)
+        assert subject.chunk.location is not None
+        target = relations.named(subject.chunk.location.path, subject.chunk.title)
         if target is None:
             continue
         sites: dict[int, list[CallSite]] = defaultdict(list)
@@ -384,17 +384,17 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
             if site.row != target.row and (site.row in sites or len(sites) < MOST_CALLS):
                 sites[site.row].append(site)
         calls = dict(_call_hits(subject, sites, store)) | calls
-    hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.document.id))
+    hits = sorted((*result.hits, *calls.values()), key=lambda hit: (-hit.score, hit.chunk.id))
     return replace(result, hits=tuple(hits))
 
 
 def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:
-    """One hit for each document that calls the subject, with the lines of its calls."""
+    """One hit for each chunk that calls the subject, with the lines of its calls."""
     hits = []
-    for row, (part, document) in documents_of(store, sites).items():
+    for row, (part, chunk) in chunks_of(store, sites).items():
         own = sites[row]
         value = subject.score - (TEST_DROP if own[0].secondary else CALL_DROP)
         spans = spans_of(part, Related(1.0, tuple(around(site, 1) for site in own[:MOST_SITES])), value)
-        hit = Hit(document, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
+        hit = Hit(chunk, subject.relevance, value, spans, (Signal("calls", 1.0, 0.0),), partial=True)
         hits.append((row, hit))
     return hits

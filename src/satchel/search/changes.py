@@ -18,7 +18,7 @@ from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_field
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
 
@@ -143,19 +143,19 @@ class Changes:
         used again after a move keeps its own commits.
         """
         renames: Mapping[str, Sequence[Sequence[str]]] = json.loads(self._store.meta("renames_by_commit") or "{}")
-        for bundle in _visible(self._store):
-            for old, new in renames.get(bundle.key, ()):
+        for document in _visible(self._store):
+            for old, new in renames.get(document.key, ()):
                 if (inside := self._inside(old)) is not None and (target := self._inside(new)) is not None:
                     self._former[inside] = self._former.get(target, target)
-            touched = [path for name in bundle.fields.get("files", ()) if (path := self._inside(name)) is not None]
+            touched = [path for name in document.fields.get("files", ()) if (path := self._inside(name)) is not None]
             if touched or not self._prefix:
                 yield Change(
-                    sha=bundle.key,
-                    author=str(bundle.fields.get("author", "")),
-                    time=bundle.created,
-                    subject=bundle.title,
+                    sha=document.key,
+                    author=str(document.fields.get("author", "")),
+                    time=document.created,
+                    subject=document.title,
                     paths=tuple(dict.fromkeys(self._former.get(path, path) for path in touched)),
-                    file_count=int(bundle.fields.get("file_count", len(touched))),
+                    file_count=int(document.fields.get("file_count", len(touched))),
                 )
 
     def _inside(self, path: str) -> str | None:
@@ -215,7 +215,7 @@ class Changes:
         return redact(clean_field(text, _FIELD_CHARACTERS), self._allow)[0]
 
 
-def _visible(store: Store) -> list[Bundle]:
+def _visible(store: Store) -> list[Document]:
     """Newest first. Of commits of the same second, what git told first is newer, and the store numbers as git told."""
-    ids = store.bundle_ids(Kind.COMMIT, store.iterate_keys(Kind.COMMIT))
-    return sorted(store.bundles(ids.values()).values(), key=lambda bundle: (-bundle.created, bundle.id))
+    ids = store.document_ids(Kind.COMMIT, store.iterate_keys(Kind.COMMIT))
+    return sorted(store.documents(ids.values()).values(), key=lambda document: (-document.created, document.id))

@@ -1,4 +1,4 @@
-"""The order of what was said: which documents of a conversation stand beside each other.
+"""The order of what was said: which chunks of a conversation stand beside each other.
 
 A turn is short, and what it answers stands in the turn before it. So a part of a turn's score goes to its neighbours
 in the same session, and more of a question's score to what follows it. Measured on LoCoMo (benchmarks/memory.py):
@@ -44,31 +44,31 @@ def session_of(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Documents of a lexicon in the order they were said in, session after session.
+    """Chunks of a lexicon in the order they were said in, session after session.
 
-    `documents` are positions in the lexicon; `session` numbers the session of each. Exchanges of one session have
+    `chunks` are positions in the lexicon; `session` numbers the session of each. Exchanges of one session have
     keys that sort by time, so the order needs neither their texts nor their fields.
     """
 
-    documents: IntArray
+    chunks: IntArray
     session: IntArray
 
     def shifted(self, values: FloatArray, places: int) -> FloatArray:
-        """For every document the value of the one so many places before it in its session, 0 where there is none."""
+        """For every chunk the value of the one so many places before it in its session, 0 where there is none."""
         result = np.zeros(len(values))
-        count = len(self.documents)
+        count = len(self.chunks)
         if abs(places) >= count:
             return result
         to, source = (
             (slice(places, None), slice(count - places)) if places > 0 else (slice(places), slice(-places, None))
         )
         same = self.session[to] == self.session[source]
-        result[self.documents[to][same]] = values[self.documents[source][same]]
+        result[self.chunks[to][same]] = values[self.chunks[source][same]]
         return result
 
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
-    """The order of a lexicon's live documents, worked out once a revision."""
+    """The order of a lexicon's live chunks, worked out once a revision."""
     cached = lexicon.cache.get(_ORDER)
     if cached is None:
         cached = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
@@ -81,23 +81,23 @@ _ORDER = ("order of sessions",)
 
 def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     columns = lexicon.columns
-    keys = {stamp.bundle: key for key, stamp in store.stamps(kind).items()}
-    live = np.flatnonzero(lexicon.live_document).tolist()
-    owners = columns.bundle_id[columns.document_bundle[live]].tolist() if live else []
-    placed = sorted((keys[owner], document) for document, owner in zip(live, owners, strict=True) if owner in keys)
+    keys = {stamp.document: key for key, stamp in store.stamps(kind).items()}
+    live = np.flatnonzero(lexicon.live_chunk).tolist()
+    owners = columns.document_id[columns.chunk_document[live]].tolist() if live else []
+    placed = sorted((keys[owner], chunk) for chunk, owner in zip(live, owners, strict=True) if owner in keys)
     sessions: dict[str, int] = {}
     numbers = [sessions.setdefault(session_of(key), len(sessions)) for key, _ in placed]
-    return Order(np.array([document for _, document in placed], dtype=np.int64), np.array(numbers, dtype=np.int64))
+    return Order(np.array([chunk for _, chunk in placed], dtype=np.int64), np.array(numbers, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What surrounds the documents of a lexicon, for one question."""
+    """What surrounds the chunks of a lexicon, for one question."""
 
     order: Order
     asks: npt.NDArray[np.bool_]
     worth: FloatArray
-    """What each document counts, 0 to 1.2: by its length, by who speaks, and less where it only asks."""
+    """What each chunk counts, 0 to 1.2: by its length, by who speaks, and less where it only asks."""
 
     def spread(self, scores: FloatArray) -> FloatArray:
         """Scores with what neighbours and questions hand on."""
@@ -107,7 +107,7 @@ class Surroundings:
         return result + ANSWER_WEIGHT * self.order.shifted(scores * self.asks, 1)
 
     def best(self, shares: FloatArray) -> FloatArray:
-        """Shares of what was asked, each the best of a document's own and what is handed on to it."""
+        """Shares of what was asked, each the best of a chunk's own and what is handed on to it."""
         nearest = NEIGHBOUR_WEIGHTS[0]
         around = np.maximum(self.order.shifted(shares, 1), self.order.shifted(shares, -1)) * nearest
         answers = self.order.shifted(shares * self.asks, 1) * (nearest + ANSWER_WEIGHT)
@@ -116,15 +116,15 @@ class Surroundings:
 
 
 def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings:
-    """What surrounds the documents of a kind that consists of sessions."""
+    """What surrounds the chunks of a kind that consists of sessions."""
     columns = lexicon.columns
     marked, *asked = lexicon.postings([ASKS, *(term.term for term in query.terms)])
-    asking = np.zeros(len(columns.bundle_id), dtype=bool)
+    asking = np.zeros(len(columns.document_id), dtype=bool)
     asking[marked.path[0]] = True
-    asks = asking[columns.document_bundle]
-    speakers = np.zeros(len(columns.document_row))
+    asks = asking[columns.chunk_document]
+    speakers = np.zeros(len(columns.chunk_row))
     for speaking in asked:
         speakers[speaking.signature[0]] = 1.0
-    length = lexicon.document_length
+    length = lexicon.chunk_length
     worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)
     return Surroundings(order_of(store, kind, lexicon), asks, worth)

@@ -23,9 +23,9 @@ from satchel.types import Failure, Kind
 
 UNRELATED_COSINE = 0.19
 UNRELATED_PRIOR = 20
-"""The mean similarity of a question to all documents of a kind is what means nothing; while there are few documents
+"""The mean similarity of a question to all chunks of a kind is what means nothing; while there are few chunks
 it is pulled to this, as if there were so many more of them. A little more than what the bundled model gives on LoCoMo
-(.17, benchmarks/results/vectors.json): of few documents rather too little is said than too much."""
+(.17, benchmarks/results/vectors.json): of few chunks rather too little is said than too much."""
 
 VECTOR_FLOOR = 0.35
 """Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
@@ -35,7 +35,7 @@ context (relevance .14), and 735 of 1,000 that have an answer (benchmarks/result
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Cosine similarity (-1 to 1) of a question to those documents of a kind that have a vector, by row number."""
+    """Cosine similarity (-1 to 1) of a question to those chunks of a kind that have a vector, by row number."""
 
     rows: IntArray
     values: FloatArray
@@ -43,11 +43,11 @@ class Likeness:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """One value a document of a lexicon, 0 where it has no vector.
+    """One value a chunk of a lexicon, 0 where it has no vector.
 
     `cosine` is -1 to 1; `contrast` what lies above the usual for this question, as a share of what is possible (below
     0 for less than usual); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
-    live documents have a vector.
+    live chunks have a vector.
     """
 
     cosine: FloatArray
@@ -56,18 +56,18 @@ class Similar:
     count: int
 
 
-def similar_documents(lexicon: Lexicon, likeness: Likeness) -> Similar:
-    """The likeness of every live document of the lexicon.
+def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
+    """The likeness of every live chunk of the lexicon.
 
     Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells what is usual.
     """
-    rows = lexicon.columns.document_row
+    rows = lexicon.columns.chunk_row
     cosine, has_vector = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
     if len(likeness.rows):
         order = np.argsort(likeness.rows, kind="stable")
         embedded = likeness.rows[order]
         place = np.minimum(np.searchsorted(embedded, rows), len(embedded) - 1)
-        has_vector = (embedded[place] == rows) & lexicon.live_document
+        has_vector = (embedded[place] == rows) & lexicon.live_chunk
         cosine[has_vector] = likeness.values[order][place][has_vector]
     count = int(has_vector.sum())
     usual = (float(cosine[has_vector].sum()) + UNRELATED_PRIOR * UNRELATED_COSINE) / (count + UNRELATED_PRIOR)
@@ -107,7 +107,7 @@ class Meaning:
 
 
 def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None:
-    """The likeness of every visible document of a kind that has a vector of the question's fingerprint.
+    """The likeness of every visible chunk of a kind that has a vector of the question's fingerprint.
 
     None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`), and
     for code, where vectors added nothing (docs/decisions/0012). The model is only asked when there is something to

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from satchel.errors import UsageError
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,
@@ -59,42 +59,42 @@ class Filters:
     tags: tuple[str, ...] = ()
     workspaces: tuple[str, ...] | None = None
 
-    def admits(self, bundle: Bundle, part: str) -> bool:
-        """Whether a record may be returned; `part` is the name of the document in it (the axis of an experience)."""
+    def admits(self, document: Document, part: str) -> bool:
+        """Whether a record may be returned; `part` is the name of the chunk in it (the axis of an experience)."""
         if self == NO_FILTERS:
-            return not bundle.fields.get("superseded_by")
+            return not document.fields.get("superseded_by")
         return (
-            not bundle.fields.get("superseded_by")
-            and all(self._says(name, bundle, part) for name in _FIELDS)
-            and self._matters(bundle)
-            and self._is_by(bundle)
-            and (self.since is None or bundle.created >= self.since)
-            and (self.until is None or bundle.created < self.until)
-            and (self.workspaces is None or bundle.workspace in self.workspaces)
-            and set(self.tags) <= set(bundle.tags)
+            not document.fields.get("superseded_by")
+            and all(self._says(name, document, part) for name in _FIELDS)
+            and self._matters(document)
+            and self._is_by(document)
+            and (self.since is None or document.created >= self.since)
+            and (self.until is None or document.created < self.until)
+            and (self.workspaces is None or document.workspace in self.workspaces)
+            and set(self.tags) <= set(document.tags)
         )
 
-    def _matters(self, bundle: Bundle) -> bool:
-        if self.min_importance is None or bundle.kind not in FILTER_KINDS["min_importance"]:
+    def _matters(self, document: Document) -> bool:
+        if self.min_importance is None or document.kind not in FILTER_KINDS["min_importance"]:
             return True
-        return bundle.importance is not None and bundle.importance >= self.min_importance
+        return document.importance is not None and document.importance >= self.min_importance
 
-    def _is_by(self, bundle: Bundle) -> bool:
-        if self.author is None or bundle.kind not in FILTER_KINDS["author"]:
+    def _is_by(self, document: Document) -> bool:
+        if self.author is None or document.kind not in FILTER_KINDS["author"]:
             return True
-        return self.author.casefold() in str(bundle.fields.get("author", "")).casefold()
+        return self.author.casefold() in str(document.fields.get("author", "")).casefold()
 
-    def _says(self, name: str, bundle: Bundle, part: str) -> bool:
+    def _says(self, name: str, document: Document, part: str) -> bool:
         """Whether a record has the wanted value of one of the choices, or is not concerned by it."""
         wanted = getattr(self, name)
         field = _FIELDS[name][1]
-        if wanted is None or bundle.kind not in FILTER_KINDS[name]:
+        if wanted is None or document.kind not in FILTER_KINDS[name]:
             return True
-        if name == "axis" and bundle.kind is Kind.EXPERIENCE:
+        if name == "axis" and document.kind is Kind.EXPERIENCE:
             return bool(part == wanted)
-        if bundle.kind is Kind.VALUE and name in _PLURAL_FIELDS:
-            return wanted in bundle.fields.get(_PLURAL_FIELDS[name], ())
-        return bool(bundle.fields.get(field) == wanted)
+        if document.kind is Kind.VALUE and name in _PLURAL_FIELDS:
+            return wanted in document.fields.get(_PLURAL_FIELDS[name], ())
+        return bool(document.fields.get(field) == wanted)
 
 
 NO_FILTERS = Filters()

@@ -26,7 +26,7 @@ MOST_FRAMES = 200
 """Frames that are looked at, the innermost first."""
 
 MOST_PLACES = 10
-"""Documents that a trace leads to. The callers behind them set the scene at most."""
+"""Chunks that a trace leads to. The callers behind them set the scene at most."""
 
 LEAST_STRENGTH = 0.6
 STRENGTH_STEP = 0.07
@@ -39,10 +39,10 @@ MOST_FILES = 3
 """A file name that more files share than this leads nowhere, unless only one of them defines the function."""
 
 MOST_OF_A_NAME = 200
-"""A name that more documents define than this is not looked up."""
+"""A name that more chunks define than this is not looked up."""
 
-RAISING_WINDOWS = 12
-"""Windows whose text is compared with the words of an error."""
+RAISING_SPANS = 12
+"""Spans whose text is compared with the words of an error."""
 
 LITERAL_WORDS = 3
 LITERAL_CHARACTERS = 10
@@ -63,12 +63,12 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A document of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
+    """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
     The line of one that `drifted` is where its function begins.
     """
 
-    document: int
+    chunk: int
     line: int
     strength: float = 1.0
     drifted: bool = False
@@ -78,7 +78,7 @@ class Place:
 class _Defined:
     """A definition of a name that a frame may mean."""
 
-    document: int
+    chunk: int
     owner: str
     line: int
 
@@ -92,22 +92,22 @@ class _Sources:
         self._defined: dict[str, list[_Defined]] = defaultdict(list)
         names = sorted({frame.path.rpartition("/")[2] for frame in frames if frame.path})
         rows = store.paths_named(names, sorted({name.rpartition(".")[0] for name in names if _COMPILED.search(name)}))
-        for (_, path), bundle in zip(rows, lexicon.bundle_positions(row for row, _ in rows).tolist(), strict=True):
-            if bundle >= 0 and lexicon.live_bundle[bundle]:
+        for (_, path), document in zip(rows, lexicon.document_positions(row for row, _ in rows).tolist(), strict=True):
+            if document >= 0 and lexicon.live_document[document]:
                 name = path.rpartition("/")[2]
-                self._files[name if name in names else name.rpartition(".")[0]].append((bundle, path))
+                self._files[name if name in names else name.rpartition(".")[0]].append((document, path))
         functions = sorted({name_of(frame.function)[0] for frame in frames} - {""})
         definitions = store.definitions(functions, most=MOST_OF_A_NAME)
-        documents = lexicon.document_positions(one.row for one in definitions).tolist()
-        for one, document in zip(definitions, documents, strict=True):
-            if document >= 0 and lexicon.live_document[document]:
-                self._defined[one.name].append(_Defined(document, one.owner.rpartition(".")[2], one.line))
-        bundles = {self.bundle(one.document) for rows in self._defined.values() for one in rows}
-        ids = {int(lexicon.columns.bundle_id[bundle]): bundle for bundle in bundles}
-        self.paths = {ids[identity]: bundle.key for identity, bundle in store.bundles(ids).items()}
+        chunks = lexicon.chunk_positions(one.row for one in definitions).tolist()
+        for one, chunk in zip(definitions, chunks, strict=True):
+            if chunk >= 0 and lexicon.live_chunk[chunk]:
+                self._defined[one.name].append(_Defined(chunk, one.owner.rpartition(".")[2], one.line))
+        documents = {self.document(one.chunk) for rows in self._defined.values() for one in rows}
+        ids = {int(lexicon.columns.document_id[document]): document for document in documents}
+        self.paths = {ids[identity]: document.key for identity, document in store.documents(ids).items()}
 
-    def bundle(self, document: int) -> int:
-        return int(self._lexicon.columns.document_bundle[document])
+    def document(self, chunk: int) -> int:
+        return int(self._lexicon.columns.chunk_document[chunk])
 
     def defined(self, function: str) -> list[_Defined]:
         return self._defined.get(name_of(function)[0], [])
@@ -117,47 +117,49 @@ class _Sources:
         written = _segments(path)
         name = path.rpartition("/")[2]
         named = self._files.get(name) or self._files.get(name.rpartition(".")[0], [])
-        shared = [(_shared(written, [*_segments(own)[:-1], name]), own.count("/") + 1, bundle) for bundle, own in named]
+        shared = [
+            (_shared(written, [*_segments(own)[:-1], name]), own.count("/") + 1, document) for document, own in named
+        ]
         most = max((count for count, _, _ in shared), default=0)
-        best = [(length, bundle) for count, length, bundle in shared if count == most]
-        exact = [bundle for length, bundle in best if length == most]
-        return exact or [bundle for _, bundle in best], most, bool(exact) or most == len(written)
+        best = [(length, document) for count, length, document in shared if count == most]
+        exact = [document for length, document in best if length == most]
+        return exact or [document for _, document in best], most, bool(exact) or most == len(written)
 
-    def document_at(self, bundle: int, line: int) -> int | None:
-        """The document of a file that contains a line."""
-        first, last = _windows_of(self._lexicon, bundle)
+    def chunk_at(self, document: int, line: int) -> int | None:
+        """The chunk of a file that contains a line."""
+        first, last = _spans_of(self._lexicon, document)
         columns = self._lexicon.columns
-        inside = (columns.window_start[first:last] <= line) & (line <= columns.window_end[first:last])
-        return int(columns.window_document[first + int(inside.argmax())]) if inside.any() else None
+        inside = (columns.span_start[first:last] <= line) & (line <= columns.span_end[first:last])
+        return int(columns.span_chunk[first + int(inside.argmax())]) if inside.any() else None
 
 
 def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Place], list[Place]]:
-    """The places that a trace leads to, the best first, each document once; then those that are only mentioned."""
+    """The places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
         return [], []
     sources = _Sources([*frames, *mentions], store, lexicon)
-    secondary = lexicon.columns.bundle_secondary > 0
+    secondary = lexicon.columns.document_secondary > 0
     led: dict[int, Place] = {}
     tests: set[int] = set()
     failed = set(trace.tests)
     for frame in frames:
         place = _place(frame, sources)
         if place is not None:
-            led.setdefault(place.document, place)
-            if frame in failed or secondary[sources.bundle(place.document)]:
-                tests.add(place.document)
+            led.setdefault(place.chunk, place)
+            if frame in failed or secondary[sources.document(place.chunk)]:
+                tests.add(place.chunk)
     for place in _raising(trace, store, lexicon):
-        if place.document not in led or led[place.document].drifted:
-            led[place.document] = place
+        if place.chunk not in led or led[place.chunk].drifted:
+            led[place.chunk] = place
     order = list(led)
-    ranks = [rank for rank, document in enumerate(order) if document in tests]
+    ranks = [rank for rank, chunk in enumerate(order) if chunk in tests]
     if ranks and ranks[0] > LATEST_TEST:
         order.insert(LATEST_TEST, order.pop(ranks[-1]))
     framed = [
-        replace(led[document], strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
-        for rank, document in enumerate(order[:MOST_PLACES])
+        replace(led[chunk], strength=max(1.0 - STRENGTH_STEP * rank, LEAST_STRENGTH))
+        for rank, chunk in enumerate(order[:MOST_PLACES])
     ]
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
 
@@ -168,7 +170,7 @@ def _place(frame: Frame, sources: _Sources) -> Place | None:
     vendored = is_vendored(frame.path)
     name, qualifier = name_of(frame.function)
     defined = sources.defined(frame.function)
-    inside = [one for one in defined if sources.bundle(one.document) in files]
+    inside = [one for one in defined if sources.document(one.chunk) in files]
     named = [one for one in inside if qualifier and one.owner == qualifier]
     is_own = shared > 1 or (is_whole and not vendored)
     if inside and (is_own or named or not vendored):
@@ -177,30 +179,30 @@ def _place(frame: Frame, sources: _Sources) -> Place | None:
         return None
     clear = _clear(name, qualifier, defined, sources) if not vendored else None
     if clear is not None:
-        return Place(clear.document, clear.line, drifted=True)
-    at = [sources.document_at(bundle, frame.line) for bundle in files] if is_own and frame.line else []
-    by_line = [document for document in at if document is not None]
+        return Place(clear.chunk, clear.line, drifted=True)
+    at = [sources.chunk_at(document, frame.line) for document in files] if is_own and frame.line else []
+    by_line = [chunk for chunk in at if chunk is not None]
     return Place(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
 
 
 def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Place:
     """The line itself where it is in one of these definitions, else the definition that is nearest to it."""
     for one in defined:
-        if frame.line >= one.line and sources.document_at(sources.bundle(one.document), frame.line) == one.document:
-            return Place(one.document, frame.line)
-    one = min(defined, key=lambda one: (abs(one.line - frame.line), one.document))
-    return Place(one.document, one.line, drifted=True)
+        if frame.line >= one.line and sources.chunk_at(sources.document(one.chunk), frame.line) == one.chunk:
+            return Place(one.chunk, frame.line)
+    one = min(defined, key=lambda one: (abs(one.line - frame.line), one.chunk))
+    return Place(one.chunk, one.line, drifted=True)
 
 
 def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:
     """The only definition that a name may mean: that of its owner or module, else the only one of a telling name."""
     if qualifier:
         defined = [one for one in defined if one.owner == qualifier] or [
-            one for one in defined if qualifier in _WORDS.findall(sources.paths[sources.bundle(one.document)])
+            one for one in defined if qualifier in _WORDS.findall(sources.paths[sources.document(one.chunk)])
         ]
     elif not words.is_compound(name):
         return None
-    return defined[0] if len({one.document for one in defined}) == 1 else None
+    return defined[0] if len({one.chunk for one in defined}) == 1 else None
 
 
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
@@ -213,28 +215,28 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
 
 
 def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[Place]:
-    """The window that shares most words in a row with a text, at least a share of them, of those with its rarest."""
+    """The span that shares most words in a row with a text, at least a share of them, of those with its rarest."""
     spoken = [word.lower() for word in words.words(text)]
     runs = set(_runs(spoken))
     terms = sorted({term for word in spoken if words.is_meaningful(word) for term in words.terms_of(word)})
     if not runs or not terms:
         return
-    scores = np.zeros(len(lexicon.columns.window_document))
+    scores = np.zeros(len(lexicon.columns.span_chunk))
     for postings in lexicon.postings(terms):
         units = postings.body[0]
-        scores[units] += idf(lexicon.window_count, len(units))
-    scores[(lexicon.columns.bundle_secondary[lexicon.window_bundle] > 0) != secondary] = 0.0
-    windows = [window for window in largest(scores, RAISING_WINDOWS).tolist() if scores[window] > 0]
+        scores[units] += idf(lexicon.span_count, len(units))
+    scores[(lexicon.columns.document_secondary[lexicon.span_document] > 0) != secondary] = 0.0
+    spans = [span for span in largest(scores, RAISING_SPANS).tolist() if scores[span] > 0]
     columns = lexicon.columns
-    ids = {window: int(columns.bundle_id[lexicon.window_bundle[window]]) for window in windows}
-    texts = {bundle: text.split("\n") for bundle, text in store.texts(set(ids.values())).items()}
+    ids = {span: int(columns.document_id[lexicon.span_document[span]]) for span in spans}
+    texts = {document: text.split("\n") for document, text in store.texts(set(ids.values())).items()}
     best: tuple[int, Place] | None = None
-    for window in windows:
-        start, end = int(columns.window_start[window]), int(columns.window_end[window])
-        lines = texts.get(ids[window], [])[start - 1 : end]
+    for span in spans:
+        start, end = int(columns.span_start[span]), int(columns.span_end[span])
+        lines = texts.get(ids[span], [])[start - 1 : end]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
         if sum(shared) >= least * len(runs) and any(shared) and (best is None or sum(shared) > best[0]):
-            best = sum(shared), Place(int(columns.window_document[window]), start + shared.index(max(shared)))
+            best = sum(shared), Place(int(columns.span_chunk[span]), start + shared.index(max(shared)))
     if best is not None:
         yield best[1]
 
@@ -262,9 +264,9 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     return count
 
 
-def _windows_of(lexicon: Lexicon, bundle: int) -> tuple[int, int]:
-    first = int(lexicon.bundle_first_window[bundle])
-    return first, first + int(lexicon.bundle_window_count[bundle])
+def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
+    first = int(lexicon.document_first_span[document])
+    return first, first + int(lexicon.document_span_count[document])
 
 
 PATH_SUFFIX_WEIGHT = 4.0
@@ -290,9 +292,9 @@ BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """Exact look-ups: `path` by bundle; `symbol` and `trace` by document (positions in the lexicon).
+    """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
-    `places` are where the frames of a pasted trace lead, the best first; `trace` is the strength of each document that
+    `places` are where the frames of a pasted trace lead, the best first; `trace` is the strength of each chunk that
     the question names by a line, in a frame or in prose.
     """
 
@@ -305,15 +307,15 @@ class Mentions:
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
     """Resolve what the query names against the store."""
     values = _path_values(query, store)
-    path = _placed(lexicon.bundle_positions(values), values, len(lexicon.columns.bundle_id))
+    path = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_id))
     values = _symbol_values(query, store)
-    symbol = _placed(lexicon.document_positions(values), values, len(lexicon.columns.document_row))
+    symbol = _placed(lexicon.chunk_positions(values), values, len(lexicon.columns.chunk_row))
     places, mentioned = traced_places(query.trace, store, lexicon)
     trace = np.zeros(len(symbol))
     for place in (*mentioned, *reversed(places)):
-        trace[place.document] = place.strength
-    path[~lexicon.live_bundle] = 0.0
-    symbol[~lexicon.live_document] = 0.0
+        trace[place.chunk] = place.strength
+    path[~lexicon.live_document] = 0.0
+    symbol[~lexicon.live_chunk] = 0.0
     return Mentions(path, symbol, trace, tuple(places))
 
 
@@ -326,29 +328,29 @@ def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> Flo
 
 
 def _path_values(query: Query, store: Store) -> dict[int, float]:
-    """Bundle id -> what the query's paths and module names are worth to it; the best mention counts."""
+    """Document id -> what the query's paths and module names are worth to it; the best mention counts."""
     values: dict[int, float] = defaultdict(float)
     names = {mention.text.rpartition("/")[2] for mention in query.paths}
     stems = {mention.text: mention for mention in query.symbols}
     by_name: dict[str, list[tuple[int, str]]] = defaultdict(list)
     by_stem: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for bundle, path in store.paths_named(sorted(names), sorted(stems)):
+    for document, path in store.paths_named(sorted(names), sorted(stems)):
         name = path.rpartition("/")[2]
-        by_name[name].append((bundle, path))
-        by_stem[name.rpartition(".")[0] or name].append((bundle, path))
+        by_name[name].append((document, path))
+        by_stem[name.rpartition(".")[0] or name].append((document, path))
     for mention in query.paths:
         name = mention.text.rpartition("/")[2]
         matches, worth = _path_matches(mention.text, by_name.get(name, []))
         by_name_only = worth == FILE_NAME_WEIGHT
         if not matches or (by_name_only and (name in BARE_NAMES or is_vendored(mention.text))):
             continue
-        for bundle in matches:
-            values[bundle] = max(values[bundle], worth / len(matches) * _zone_factor(mention))
+        for document in matches:
+            values[document] = max(values[document], worth / len(matches) * _zone_factor(mention))
     for stem, mention in stems.items():
-        matches = [bundle for bundle, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
-        for bundle in matches:
+        matches = [document for document, path in by_stem.get(stem, []) if path.rpartition("/")[2] not in BARE_NAMES]
+        for document in matches:
             worth = STEM_WEIGHTS[mention.form] / len(matches) * _zone_factor(mention)
-            values[bundle] = max(values[bundle], worth)
+            values[document] = max(values[document], worth)
     return values
 
 
@@ -357,10 +359,10 @@ def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[
     pieces = [piece for piece in mention.split("/") if piece not in {"", ".", ".."}]
     for length in range(len(pieces), 1, -1):
         suffix = "/".join(pieces[-length:])
-        matches = [bundle for bundle, path in candidates if path == suffix or path.endswith("/" + suffix)]
+        matches = [document for document, path in candidates if path == suffix or path.endswith("/" + suffix)]
         if matches:
             return matches, PATH_SUFFIX_WEIGHT
-    return [bundle for bundle, _ in candidates], FILE_NAME_WEIGHT
+    return [document for document, _ in candidates], FILE_NAME_WEIGHT
 
 
 def _zone_factor(mention: Mention) -> float:
@@ -370,7 +372,7 @@ def _zone_factor(mention: Mention) -> float:
 
 
 def _symbol_values(query: Query, store: Store) -> dict[int, float]:
-    """Document row -> the best mention of a name that it defines."""
+    """Chunk row -> the best mention of a name that it defines."""
     by_name = defaultdict(list)
     for definition in store.definitions(sorted({mention.text for mention in query.symbols})):
         by_name[definition.name].append(definition)

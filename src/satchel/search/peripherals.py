@@ -25,19 +25,19 @@ _ROLES = tuple(Peripheral)
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """Of each bundle the position of its role, -1 for an ordinary one, and the paths of the peripheral ones."""
+    """Of each document the position of its role, -1 for an ordinary one, and the paths of the peripheral ones."""
 
     role: npt.NDArray[np.int8]
     paths: dict[int, str]
 
 
 def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
-    """The bundles of a kind of files that step back."""
+    """The documents of a kind of files that step back."""
     roles = _roles(store, lexicon, kind)
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
     asked = asked_peripherals(title_of(query))
-    steps_back = (roles.role >= 0) & lexicon.live_bundle
+    steps_back = (roles.role >= 0) & lexicon.live_document
     steps_back &= ~np.isin(roles.role, [_ROLES.index(role) for role in asked])
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
     for position, path in roles.paths.items() if mentioned else ():
@@ -63,9 +63,9 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
         role_of = {
             path: role for path in store.iterate_keys(kind) if (role := peripheral_role(path, is_prose=is_prose))
         }
-        ids = store.bundle_ids(kind, role_of)
-        positions = lexicon.bundle_positions(ids.values()).tolist()
-        roles = np.full(len(lexicon.columns.bundle_id), -1, dtype=np.int8)
+        ids = store.document_ids(kind, role_of)
+        positions = lexicon.document_positions(ids.values()).tolist()
+        roles = np.full(len(lexicon.columns.document_id), -1, dtype=np.int8)
         paths = {position: path for path, position in zip(ids, positions, strict=True) if position >= 0}
         for position, path in paths.items():
             roles[position] = _ROLES.index(role_of[path])
@@ -77,14 +77,16 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
 def _far_better(
     query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
 ) -> BoolArray:
-    """The bundles among those that would step back of which a part matches far better than any other file."""
+    """The documents among those that would step back of which a part matches far better than any other file."""
     best = np.zeros(len(steps_back))
-    np.maximum.at(best, lexicon.columns.document_bundle, scores.document_matched)
-    ordinary = lexicon.live_bundle & ~steps_back & (lexicon.columns.bundle_secondary == 0)
-    bar = float(scores.bundle_matched[ordinary].max(initial=0.0))
+    np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
+    ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)
+    bar = float(scores.document_matched[ordinary].max(initial=0.0))
     better = steps_back & (best > 0) & (best >= FAR_BETTER * bar)
     if kind is not Kind.CODE and better.any():
         code = store.lexicon(Kind.CODE)
-        matched = bm25.score(code, query.terms).bundle_matched[code.live_bundle & (code.columns.bundle_secondary == 0)]
+        matched = bm25.score(code, query.terms).document_matched[
+            code.live_document & (code.columns.document_secondary == 0)
+        ]
         better &= best >= FAR_BETTER * float(matched.max(initial=0.0))
     return better

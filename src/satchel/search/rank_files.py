@@ -1,6 +1,6 @@
-"""Recipe R: ranking files, and valuing windows inside them.
+"""Recipe R: ranking files, and valuing spans inside them.
 
-F, the score of a file, is a sum of signals, each divided by its maximum over the files. The value of a window is a sum
+F, the score of a file, is a sum of signals, each divided by its maximum over the files. The value of a span is a sum
 on the log scale: it is what the packer divides by a power of the cost. The log scale is what matters: an additive score
 per token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 real issues of 14 repositories.
 """
@@ -23,7 +23,7 @@ from satchel.search.query import Query
 from satchel.search.retrievers import FILE_WEIGHTS as FILE_WEIGHTS
 from satchel.search.retrievers import FileWeights as FileWeights
 from satchel.search.retrievers import SearchStrategy
-from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, title_share, windows_share
+from satchel.search.strength import LARGEST_MENTION, RELEVANCE_EXPONENT, Evidence, spans_share, title_share
 from satchel.search.votes import SEEDS, Votes, neighbours
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
@@ -31,8 +31,8 @@ from satchel.store.segments import IntArray
 from satchel.types import Kind
 
 RANKED_FILES = 60
-RANKED_WINDOWS = 1500
-"""All windows of this many files, and this many windows anywhere, get a value; no other was ever shown."""
+RANKED_SPANS = 1500
+"""All spans of this many files, and this many spans anywhere, get a value; no other was ever shown."""
 
 BEST_PARTS = 200
 """Parts that take part in the top-three sum."""
@@ -52,35 +52,35 @@ CLEARLY_NAMED = 2.0
 
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
-VALUE_WINDOW_RANK = 0.27
+VALUE_SPAN_RANK = 0.27
 VALUE_PARTS = 0.2
-VALUE_WINDOW = 1.2
+VALUE_SPAN = 1.2
 VALUE_TITLE = 0.7
 VALUE_CALLS = 0.4
 VALUE_COMMENT = 0.8
 VALUE_MENTION = 0.5
 VALUE_VECTORS = 1.2
 MENTION_CEILING = 4.0
-"""Coefficients of the log value of a window."""
+"""Coefficients of the log value of a span."""
 
 VALUE_TRACE = 12.0
-"""What the window of a frame has above the best of all other windows, times the strength of the frame: one step of
-strength is more than a difference in size takes away when windows are packed."""
+"""What the span of a frame has above the best of all other spans, times the strength of the frame: one step of
+strength is more than a difference in size takes away when spans are packed."""
 
 AROUND_FRAME = 0.15
-"""Of that strength, what the other windows of the function lose: they follow the lines of the next two frames."""
+"""Of that strength, what the other spans of the function lose: they follow the lines of the next two frames."""
 
 WHOLE_FUNCTION_LINES = 60
-"""A framed function of so many lines is wanted as a whole; of a longer one the windows next to the line."""
+"""A framed function of so many lines is wanted as a whole; of a longer one the spans next to the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One value a unit of the lexicon; `value` is of windows, on the log scale, -inf where unranked.
+    """One value a unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    `weights` are those that the signals of files were summed with. Of bundles marked `peripheral` the relevance counts
-    only `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the best
-    window before any was demoted.
+    `weights` are those that the signals of files were summed with. The relevance of documents marked `peripheral` is
+    multiplied by `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the best
+    span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -95,9 +95,9 @@ class Ranking:
     evidence: Evidence
     best: float
 
-    def frame_strength(self, document: int) -> float:
-        """How strongly a frame of a pasted trace leads to a document, 0 where none does."""
-        return next((place.strength for place in self.mentions.places if place.document == document), 0.0)
+    def frame_strength(self, chunk: int) -> float:
+        """How strongly a frame of a pasted trace leads to a chunk, 0 where none does."""
+        return next((place.strength for place in self.mentions.places if place.chunk == chunk), 0.0)
 
 
 def rank(
@@ -110,55 +110,55 @@ def rank(
     similar: FloatArray | None = None,
     weights: FileWeights = (),
 ) -> Ranking:
-    """Score all files and windows of the lexicon of one kind of files; `silent` strategies take no part.
+    """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` says how near each document is to the question in meaning (0 for not at all), on any scale. `weights`
+    `similar` says how near each chunk is to the question in meaning (0 for not at all), on any scale. `weights`
     replace those of the signals that they name.
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
-    voted = votes.by_bundle(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
+    voted = votes.by_document(kind, lexicon) if SearchStrategy.HISTORY not in silent else np.zeros(len(scores.name))
     peripheral = aside(query, store, lexicon, kind, scores)
     primary = _primary(lexicon, peripheral, asks_for_tests=query.asks_for_tests)
     evidence = _evidence(query, lexicon, scores, mentions)
     if silent:
         scores, mentions = _silenced(scores, mentions, silent)
     demoted = primary.demoted
-    signals = _file_signals(lexicon, scores, mentions, voted, primary.bundle, similar)
-    file_score = np.zeros(len(lexicon.columns.bundle_id))
+    signals = _file_signals(lexicon, scores, mentions, voted, primary.document, similar)
+    file_score = np.zeros(len(lexicon.columns.document_id))
     weighted = FILE_WEIGHTS | dict(weights)
     for name, values in signals.items():
         file_score += weighted[name] * values
     file_score[demoted] *= SECONDARY_FACTOR
-    file_score[~lexicon.live_bundle] = 0.0
+    file_score[~lexicon.live_document] = 0.0
     file_score = _by_maximum(file_score)
-    order = np.lexsort((lexicon.columns.bundle_id, -file_score))
+    order = np.lexsort((lexicon.columns.document_id, -file_score))
     file_rank = np.empty(len(order), dtype=np.int64)
     file_rank[order] = np.arange(len(order))
     follows_calls = kind is Kind.CODE and SearchStrategy.GRAPH not in silent
-    support = _calls(store, lexicon, scores.document, file_score) if follows_calls else np.zeros_like(scores.title)
-    windows = _ranked_windows(lexicon, scores.window, file_score, file_rank, similar)
-    value = np.full(len(lexicon.columns.window_document), -np.inf)
-    value[windows] = _window_values(windows, lexicon, scores, file_score, file_rank, support, mentions, primary)
+    support = _calls(store, lexicon, scores.chunk, file_score) if follows_calls else np.zeros_like(scores.title)
+    spans = _ranked_spans(lexicon, scores.span, file_score, file_rank, similar)
+    value = np.full(len(lexicon.columns.span_chunk), -np.inf)
+    value[spans] = _span_values(spans, lexicon, scores, file_score, file_rank, support, mentions, primary)
     if similar is not None:
-        value[windows] += VALUE_VECTORS * _scaled(similar, primary.document, lexicon.columns.window_document[windows])
-    best = float(value[windows].max(initial=-np.inf))
-    named = mentions.symbol[lexicon.columns.window_document[windows]] >= CLEARLY_NAMED
-    stepped_back = demoted[lexicon.window_bundle[windows]] & ~named
-    value[windows] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
+        value[spans] += VALUE_VECTORS * _scaled(similar, primary.chunk, lexicon.columns.span_chunk[spans])
+    best = float(value[spans].max(initial=-np.inf))
+    named = mentions.symbol[lexicon.columns.span_chunk[spans]] >= CLEARLY_NAMED
+    stepped_back = demoted[lexicon.span_document[spans]] & ~named
+    value[spans] += np.where(stepped_back, math.log(SECONDARY_FACTOR), 0.0)
     _lift_frames(value, mentions.places, lexicon)
     return Ranking(
         scores, file_score, signals, file_rank, value, support, mentions, weighted, peripheral, evidence, best
     )
 
 
-def relevance(ranking: Ranking, lexicon: Lexicon, windows: Sequence[int], strength: float) -> FloatArray:
-    """The relevance (0 to 1) of these windows: how well the question is answered, less for those worth less."""
-    listed = np.fromiter(windows, dtype=np.int64)
+def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength: float) -> FloatArray:
+    """The relevance (0 to 1) of these spans: how well the question is answered, less for those worth less."""
+    listed = np.fromiter(spans, dtype=np.int64)
     worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
     # What a peripheral file is worth less is in its value with the exponent; its relevance has the whole factor.
     aside = np.where(
-        ranking.peripheral[lexicon.window_bundle[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
+        ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
     )
     relevant: FloatArray = strength * worth * aside
     return relevant
@@ -169,8 +169,8 @@ def _silenced(
 ) -> tuple[bm25.Scores, Mentions]:
     """Both without what the silent strategies found. What is matched stays: it is what relevance means."""
     if SearchStrategy.LEXICAL in silent:
-        window, document, bundle = map(np.zeros_like, (scores.window, scores.document, scores.bundle))
-        scores = replace(scores, window=window, document=document, bundle=bundle)
+        span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
+        scores = replace(scores, span=span, chunk=chunk, document=document)
     if SearchStrategy.NAMES in silent:
         scores = replace(scores, title=np.zeros_like(scores.title), name=np.zeros_like(scores.name))
         path, symbol, trace = map(np.zeros_like, (mentions.path, mentions.symbol, mentions.trace))
@@ -181,8 +181,8 @@ def _silenced(
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
     """What speaks for the answer. Tests count as well: they say that the project has what is asked about."""
     return Evidence(
-        title_share(scores.title[lexicon.live_document], scores.title_mass),
-        windows_share(scores.window_matched[lexicon.live_window]),
+        title_share(scores.title[lexicon.live_chunk], scores.title_mass),
+        spans_share(scores.span_matched[lexicon.live_span]),
         min(float(mentions.symbol.max(initial=0.0)) / LARGEST_MENTION, 1.0),
         len(query.terms),
     )
@@ -201,44 +201,44 @@ def _file_signals(
     primary: npt.NDArray[np.bool_],
     similar: FloatArray | None,
 ) -> dict[str, FloatArray]:
-    owner = lexicon.columns.document_bundle
-    total = len(lexicon.columns.bundle_id)
+    owner = lexicon.columns.chunk_document
+    total = len(lexicon.columns.document_id)
     symbol, trace = np.zeros(total), np.zeros(total)
     for values, named in ((symbol, mentions.symbol), (trace, mentions.trace)):
         places = np.flatnonzero(named)
         np.maximum.at(values, owner[places], named[places])
     raw = {
-        "best part": _best_of_each(scores.document, lexicon.bundle_first_document, lexicon.bundle_document_count),
-        "top three parts": _top_three(scores.document, owner, total),
+        "best part": _best_of_each(scores.chunk, lexicon.document_first_chunk, lexicon.document_chunk_count),
+        "top three parts": _top_three(scores.chunk, owner, total),
         "history": history_votes,
-        "whole file": scores.bundle,
-        "name": scores.name / np.sqrt(1 + lexicon.bundle_document_count * NAME_DILUTION),
+        "whole file": scores.document,
+        "name": scores.name / np.sqrt(1 + lexicon.document_chunk_count * NAME_DILUTION),
         "path mention": mentions.path,
         "symbol mention": symbol,
         "trace": trace,
     }
     if similar is not None:
-        raw["vectors"] = _best_of_each(similar, lexicon.bundle_first_document, lexicon.bundle_document_count)
-    return {name: _by_primary(np.where(lexicon.live_bundle, values, 0.0), primary) for name, values in raw.items()}
+        raw["vectors"] = _best_of_each(similar, lexicon.document_first_chunk, lexicon.document_chunk_count)
+    return {name: _by_primary(np.where(lexicon.live_document, values, 0.0), primary) for name, values in raw.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Primary:
-    """Which bundles, documents and windows set the scale, and which live bundles are worth less."""
+    """Which documents, chunks and spans set the scale, and which live documents are worth less."""
 
     demoted: npt.NDArray[np.bool_]
-    bundle: npt.NDArray[np.bool_]
     document: npt.NDArray[np.bool_]
-    window: npt.NDArray[np.bool_]
+    chunk: npt.NDArray[np.bool_]
+    span: npt.NDArray[np.bool_]
 
 
 def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_tests: bool) -> _Primary:
-    demoted = ((lexicon.columns.bundle_secondary > 0) & (not asks_for_tests)) | peripheral
-    bundle = lexicon.live_bundle & ~demoted
+    demoted = ((lexicon.columns.document_secondary > 0) & (not asks_for_tests)) | peripheral
+    document = lexicon.live_document & ~demoted
     cached = lexicon.cache.get(_Primary)
     if not isinstance(cached, _Primary) or not np.array_equal(cached.demoted, demoted):
-        document, window = bundle[lexicon.columns.document_bundle], bundle[lexicon.window_bundle]
-        cached = lexicon.cache[_Primary] = _Primary(demoted, bundle, document, window)
+        chunk, span = document[lexicon.columns.chunk_document], document[lexicon.span_document]
+        cached = lexicon.cache[_Primary] = _Primary(demoted, document, chunk, span)
     return cached
 
 
@@ -271,52 +271,52 @@ def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], wanted: IntArray
     return values[wanted] / largest if largest > 0 else values[wanted]
 
 
-def _top_three(document_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
-    """Per bundle: its best parts among the best of all, weighted 1, 1/2, 1/4."""
+def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
+    """Per document: its best parts among the best of all, weighted 1, 1/2, 1/4."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    best = bm25.largest(document_scores, BEST_PARTS)
+    best = bm25.largest(chunk_scores, BEST_PARTS)
     for position in best.tolist():
-        bundle = owner[position]
-        if seen[bundle] < 3:
-            sums[bundle] += document_scores[position] / (1 << int(seen[bundle]))
-            seen[bundle] += 1
+        document = owner[position]
+        if seen[document] < 3:
+            sums[document] += chunk_scores[position] / (1 << int(seen[document]))
+            seen[document] += 1
     return sums
 
 
-def _calls(store: Store, lexicon: Lexicon, document_scores: FloatArray, file_score: FloatArray) -> FloatArray:
-    combined = _by_maximum(document_scores) + file_score[lexicon.columns.document_bundle]
-    combined[~lexicon.live_document] = 0.0
+def _calls(store: Store, lexicon: Lexicon, chunk_scores: FloatArray, file_score: FloatArray) -> FloatArray:
+    combined = _by_maximum(chunk_scores) + file_score[lexicon.columns.chunk_document]
+    combined[~lexicon.live_chunk] = 0.0
     best = bm25.largest(combined, SEEDS)
     seeds = [(int(position), float(combined[position])) for position in best if combined[position] > 0]
-    return _by_maximum(neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(document_scores))
+    return _by_maximum(neighbours(seeds, store, lexicon)) if seeds else np.zeros(len(chunk_scores))
 
 
-def _ranked_windows(
+def _ranked_spans(
     lexicon: Lexicon,
-    window_scores: FloatArray,
+    span_scores: FloatArray,
     file_score: FloatArray,
     file_rank: IntArray,
     similar: FloatArray | None,
 ) -> IntArray:
-    """Live windows that get a value: all of the best files, the best ones anywhere, and those of the nearest parts."""
+    """Live spans that get a value: all of the best files, the best ones anywhere, and those of the nearest parts."""
     least = 0.0
-    if len(window_scores) > RANKED_WINDOWS:
-        least = max(bm25.threshold(window_scores, RANKED_WINDOWS), 1e-9)
-    wanted = window_scores >= least
-    for bundle in np.flatnonzero(file_rank < RANKED_FILES).tolist():
-        first = lexicon.bundle_first_window[bundle]
-        wanted[first : first + lexicon.bundle_window_count[bundle]] = True
+    if len(span_scores) > RANKED_SPANS:
+        least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
+    wanted = span_scores >= least
+    for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
+        first = lexicon.document_first_span[document]
+        wanted[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
-        for document in bm25.largest(similar, SIMILAR_PARTS).tolist():
-            first = lexicon.document_first_window[document]
-            wanted[first : first + lexicon.document_window_count[document]] = True
-    windows = np.flatnonzero(wanted & lexicon.live_window)
-    return windows[file_score[lexicon.window_bundle[windows]] > 0]
+        for chunk in bm25.largest(similar, SIMILAR_PARTS).tolist():
+            first = lexicon.chunk_first_span[chunk]
+            wanted[first : first + lexicon.chunk_span_count[chunk]] = True
+    spans = np.flatnonzero(wanted & lexicon.live_span)
+    return spans[file_score[lexicon.span_document[spans]] > 0]
 
 
-def _window_values(
-    windows: IntArray,
+def _span_values(
+    spans: IntArray,
     lexicon: Lexicon,
     scores: bm25.Scores,
     file_score: FloatArray,
@@ -326,39 +326,39 @@ def _window_values(
     primary: _Primary,
 ) -> FloatArray:
     columns = lexicon.columns
-    document, bundle = columns.window_document[windows], lexicon.window_bundle[windows]
-    mentioned = np.minimum(mentions.symbol[document], MENTION_CEILING) / MENTION_CEILING + mentions.trace[document]
-    comment_share = columns.window_comment_words[windows] / np.maximum(columns.window_words[windows], 1)
+    chunk, document = columns.span_chunk[spans], lexicon.span_document[spans]
+    mentioned = np.minimum(mentions.symbol[chunk], MENTION_CEILING) / MENTION_CEILING + mentions.trace[chunk]
+    comment_share = columns.span_comment_words[spans] / np.maximum(columns.span_words[spans], 1)
     part_value = (
-        VALUE_TITLE * _scaled(scores.title, primary.document, document)
-        + VALUE_CALLS * support[document]
+        VALUE_TITLE * _scaled(scores.title, primary.chunk, chunk)
+        + VALUE_CALLS * support[chunk]
         + VALUE_MENTION * mentioned
     )
     file_value = (
         VALUE_FILE * file_score
         - VALUE_FILE_RANK * np.log1p(file_rank)
-        - VALUE_PARTS * np.log1p(lexicon.bundle_document_count)
+        - VALUE_PARTS * np.log1p(lexicon.document_chunk_count)
     )
     value: FloatArray = (
-        file_value[bundle]
+        file_value[document]
         + part_value
-        + VALUE_WINDOW * _scaled(scores.window, primary.window, windows)
-        - VALUE_WINDOW_RANK * np.log1p(_rank_within(scores.window[windows], bundle))
+        + VALUE_SPAN * _scaled(scores.span, primary.span, spans)
+        - VALUE_SPAN_RANK * np.log1p(_rank_within(scores.span[spans], document))
         - VALUE_COMMENT * comment_share
     )
     return value
 
 
 def _lift_frames(value: FloatArray, places: Sequence[Place], lexicon: Lexicon) -> None:
-    """Put the windows of the frames of a trace before all others, in the order of the frames. Changes `value`."""
+    """Put the spans of the frames of a trace before all others, in the order of the frames. Changes `value`."""
     columns = lexicon.columns
     ceiling = max(float(value.max(initial=-np.inf)), 0.0)
     for place in reversed(places):
-        first = int(lexicon.document_first_window[place.document])
-        last = first + int(lexicon.document_window_count[place.document])
-        at = first + int((columns.window_start[first:last] <= place.line).sum()) - 1
+        first = int(lexicon.chunk_first_span[place.chunk])
+        last = first + int(lexicon.chunk_span_count[place.chunk])
+        at = first + int((columns.span_start[first:last] <= place.line).sum()) - 1
         at = max(at, first)
-        is_small = columns.window_end[last - 1] - columns.window_start[first] < WHOLE_FUNCTION_LINES
+        is_small = columns.span_end[last - 1] - columns.span_start[first] < WHOLE_FUNCTION_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
         value[around] = ceiling + VALUE_TRACE * (place.strength - AROUND_FRAME)
         value[at] = ceiling + VALUE_TRACE * place.strength

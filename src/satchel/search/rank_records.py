@@ -1,6 +1,6 @@
 """Ranking of records: by their words, by their vectors where there are some, and by what is known about them.
 
-A record may have several documents (the axes of an experience): it is found once, through the best of them, unless
+A record may have several chunks (the axes of an experience): it is found once, through the best of them, unless
 the filters ask for one. Conversations are ranked with what stands around each turn (`conversation_neighbours`).
 
 Boosts are signals beside the match: how far a record can be relied on, how much it matters, how new it is. Each is a
@@ -21,8 +21,8 @@ import numpy as np
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.dense import Likeness, similar_documents
-from satchel.search.documents import ALSO, document_of, identity_of
+from satchel.search.chunks import ALSO, chunk_of, identity_of
+from satchel.search.dense import Likeness, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.peripherals import title_of
 from satchel.search.query import Query
@@ -30,9 +30,9 @@ from satchel.search.retrievers import SearchStrategy
 from satchel.sources.roles import asks_for_routine, is_routine_commit
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
+from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray
-from satchel.types import Hit, Kind, Signal, Span
+from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ DAY_SECONDS = 86_400
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
-def adjustments(bundle: Bundle, now: float) -> tuple[Signal, ...]:
+def adjustments(document: Document, now: float) -> tuple[Signal, ...]:
     """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
-    moment = bundle.updated or bundle.created
-    return beside_words(bundle.kind, bundle.fields.get("confidence_tier"), bundle.importance, moment, now)
+    moment = document.updated or document.created
+    return beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
 
 
 def beside_words(kind: Kind, tier: object, importance: float | None, moment: float, now: float) -> tuple[Signal, ...]:
@@ -79,16 +79,18 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
     return tuple(signals)
 
 
-def routine(bundle: Bundle) -> Signal | None:
+def routine(document: Document) -> Signal | None:
     """What speaks against a commit that a bot made, or that only moves versions; None for all other records."""
-    if bundle.kind is not Kind.COMMIT or not is_routine_commit(bundle.title, str(bundle.fields.get("author", ""))):
+    if document.kind is not Kind.COMMIT or not is_routine_commit(
+        document.title, str(document.fields.get("author", ""))
+    ):
         return None
     return Signal("routine", 1.0, round(math.log(ROUTINE_FACTOR), 4))
 
 
-def tier_share(bundle: Bundle) -> float:
+def tier_share(document: Document) -> float:
     """How far an experience can be relied on, 0 to 1."""
-    return _TIERS.get(str(bundle.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
+    return _TIERS.get(str(document.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
 
 
 def recency(moment: float, now: float) -> float:
@@ -104,25 +106,25 @@ VECTOR_WEIGHT = 0.35
 with .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
 SMALLEST_SHARE = 0.05
-"""A window of a note counts for at least this share of its best one: three on the log scale is out of every race."""
+"""A span of a note counts for at least this share of its best one: three on the log scale is out of every race."""
 
 PORTION_GROWTH = 4
-"""Where filters leave too few, the next look is at so many times the documents."""
+"""Where filters leave too few, the next look is at so many times the chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits of one kind, best first, and the query terms that no document of the kind contains.
+    """Hits of one kind, best first, and the query terms that no chunk of the kind contains.
 
     `strength` says how well the kind answers, 0 to 1, and `matched` which share of the question's idf mass its best
     parts contain (`satchel.search.strength`); for records both are the best relevance.
-    `with_vectors` of `documents` took part with a vector; it is None where no vectors were asked for.
+    `with_vectors` of `chunks` took part with a vector; it is None where no vectors were asked for.
     """
 
     hits: tuple[Hit, ...]
     missing_terms: tuple[str, ...] = ()
     with_vectors: int | None = None
-    documents: int = 0
+    chunks: int = 0
     strength: float = 0.0
     matched: float = 0.0
 
@@ -147,8 +149,8 @@ def search_records(
     is_alone = kind is Kind.NOTE
     scores = bm25.score(lexicon, query.terms, files=is_alone)
     around = _around(store, kind, lexicon, query)
-    matched = around.best(scores.document_matched) if around is not None else scores.document_matched
-    words = _weighed(scores.document, around)
+    matched = around.best(scores.chunk_matched) if around is not None else scores.chunk_matched
+    words = _weighed(scores.chunk, around)
     if SearchStrategy.LEXICAL in silent:
         words = np.zeros_like(words)
     if SearchStrategy.DENSE in silent:
@@ -156,24 +158,24 @@ def search_records(
     signals = [_Column("words", words, 1.0)]
     ranked, covered = words, None
     if likeness is not None:
-        similar = similar_documents(lexicon, likeness)
+        similar = similar_chunks(lexicon, likeness)
         covered = similar.count
         matched = np.maximum(matched, similar.relevance)
         vectors = _weighed(np.maximum(similar.contrast, 0.0), around)
         ranked = (1 - VECTOR_WEIGHT) * _share(words) + VECTOR_WEIGHT * _share(vectors)
         signals = [_Column("words", words, 1 - VECTOR_WEIGHT), _Column("vectors", similar.cosine, VECTOR_WEIGHT)]
-    ranked = np.where(lexicon.live_document & (ranked > 0), ranked, -np.inf)
+    ranked = np.where(lexicon.live_chunk & (ranked > 0), ranked, -np.inf)
     several = len(Axis) if kind is Kind.EXPERIENCE and filters.axis is None else 1
-    windows = scores.window if is_alone else None
-    ranking = _Ranking(lexicon, ranked, matched, signals, several, windows, asks_for_routine(title_of(query)))
+    spans = scores.span if is_alone else None
+    ranking = _Ranking(lexicon, ranked, matched, signals, several, spans, asks_for_routine(title_of(query)))
     hits = _hits(store, ranking, candidates, filters, now)
     strength = max((hit.relevance for hit in hits), default=0.0)
-    return SearchResult(tuple(hits), scores.missing, covered, lexicon.document_count, strength, strength)
+    return SearchResult(tuple(hits), scores.missing, covered, lexicon.chunk_count, strength, strength)
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One signal of all documents of a lexicon."""
+    """One signal of all chunks of a lexicon."""
 
     name: str
     values: FloatArray
@@ -182,9 +184,9 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """What is known of all documents of a lexicon: minus infinity in `ranked` is not found.
+    """What is known of all chunks of a lexicon: minus infinity in `ranked` is not found.
 
-    `windows` are the scores of the windows of documents that stand alone (notes); None where a record is shown as one.
+    `spans` are the scores of the spans of chunks that stand alone (notes); None where a record is shown as one.
     With `wants_routine` routine commits count as much as all others.
     """
 
@@ -193,7 +195,7 @@ class _Ranking:
     matched: FloatArray
     signals: Sequence[_Column]
     documents_per_record: int
-    windows: FloatArray | None = None
+    spans: FloatArray | None = None
     wants_routine: bool = False
 
 
@@ -215,7 +217,7 @@ def _share(values: FloatArray) -> FloatArray:
 
 
 def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
-    """The best records that the filters admit; where these leave too few, more and more documents are looked at."""
+    """The best records that the filters admit; where these leave too few, more and more chunks are looked at."""
     finite = np.flatnonzero(np.isfinite(ranking.ranked))
     picked: dict[int, _Picked] = {}
     seen, count = 0, candidates * ranking.documents_per_record
@@ -227,50 +229,50 @@ def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, no
         seen, count = len(best), count * PORTION_GROWTH
     largest = max((ranking.ranked[record.positions[0]] for record in picked.values()), default=1.0)
     hits = [_hit(ranking, record, float(largest), now) for record in picked.values()]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.document.id))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id))
 
 
 @dataclass(slots=True)
 class _Picked:
-    """A record with those of its documents that were found, best first."""
+    """A record with those of its chunks that were found, best first."""
 
-    bundle: Bundle
-    parts: list[StoredPart]
+    document: Document
+    parts: list[StoredChunk]
     positions: list[int]
 
 
 def _pick(
     store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
-    """Add the records of these documents (best first) that are admitted, by bundle, until there are `most` of them.
+    """Add the records of these chunks (best first) that are admitted, by document, until there are `most` of them.
 
-    Documents of a record that was taken are noted with it, however late they come. A document that stands alone, as the
+    Chunks of a record that was taken are noted with it, however late they come. A chunk that stands alone, as the
     section of a note does, is a record of its own, by its row.
     """
     columns = ranking.lexicon.columns
-    owners = columns.bundle_id[columns.document_bundle[positions]].tolist()
-    rows = columns.document_row[positions].tolist()
-    groups = rows if ranking.windows is not None else owners
+    owners = columns.document_id[columns.chunk_document[positions]].tolist()
+    rows = columns.chunk_row[positions].tolist()
+    groups = rows if ranking.spans is not None else owners
     if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
         positions, owners, rows, groups = positions[kept], *([row[n] for n in kept] for row in (owners, rows, groups))
-    parts, bundles = store.parts(rows), store.bundles(set(owners))
+    parts, documents = store.parts(rows), store.documents(set(owners))
     for position, row, owner, group in zip(positions.tolist(), rows, owners, groups, strict=True):
         part = parts[row]
-        if filters.admits(bundles[owner], part.name) and (group in picked or len(picked) < most):
-            record = picked.setdefault(group, _Picked(bundles[owner], [], []))
+        if filters.admits(documents[owner], part.name) and (group in picked or len(picked) < most):
+            record = picked.setdefault(group, _Picked(documents[owner], [], []))
             record.parts.append(part)
             record.positions.append(position)
 
 
 def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     position, part = record.positions[0], record.parts[0]
-    bundle = record.bundle
-    others = [identity_of(bundle, part) for part in record.parts[1:]]
-    document = document_of(bundle, part, {ALSO: others} if others else {})
-    boosts = adjustments(bundle, now)
-    aside = None if ranking.wants_routine else routine(bundle)
+    document = record.document
+    others = [identity_of(document, part) for part in record.parts[1:]]
+    chunk = chunk_of(document, part, {ALSO: others} if others else {})
+    boosts = adjustments(document, now)
+    aside = None if ranking.wants_routine else routine(document)
     boosts = (*boosts, aside) if aside is not None else boosts
     value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
     signals = [
@@ -279,29 +281,29 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
         if column.values[position] > 0
     ]
     return Hit(
-        document=document,
+        chunk=chunk,
         relevance=float(ranking.matched[record.positions].max()) * (ROUTINE_FACTOR if aside is not None else 1.0),
         score=value,
         spans=_spans(ranking, position, value)
-        if document.location is not None
-        else (Span(part.start, part.end, value),),
+        if chunk.location is not None
+        else (ScoredSpan(part.start, part.end, value),),
         signals=(*signals, *boosts),
     )
 
 
-def _spans(ranking: _Ranking, position: int, value: float) -> tuple[Span, ...]:
-    """The windows of a document that match, best first; all have about the value of the document, in their order."""
-    assert ranking.windows is not None
-    columns, first = ranking.lexicon.columns, int(ranking.lexicon.document_first_window[position])
-    windows = range(first, first + int(ranking.lexicon.document_window_count[position]))
-    best = max((float(ranking.windows[window]) for window in windows), default=0.0) or 1.0
-    matching = [window for window in windows if ranking.windows[window] > 0] or list(windows)[:1]
+def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, ...]:
+    """The spans of a chunk that match, best first; all have about the value of the chunk, in their order."""
+    assert ranking.spans is not None
+    columns, first = ranking.lexicon.columns, int(ranking.lexicon.chunk_first_span[position])
+    spans = range(first, first + int(ranking.lexicon.chunk_span_count[position]))
+    best = max((float(ranking.spans[span]) for span in spans), default=0.0) or 1.0
+    matching = [span for span in spans if ranking.spans[span] > 0] or list(spans)[:1]
     rows = [
-        Span(
-            int(columns.window_start[window]),
-            int(columns.window_end[window]),
-            value + math.log(max(float(ranking.windows[window]) / best, SMALLEST_SHARE)),
+        ScoredSpan(
+            int(columns.span_start[span]),
+            int(columns.span_end[span]),
+            value + math.log(max(float(ranking.spans[span]) / best, SMALLEST_SHARE)),
         )
-        for window in matching
+        for span in matching
     ]
-    return tuple(sorted(rows, key=lambda span: (-span.value, span.start)))
+    return tuple(sorted(rows, key=lambda row: (-row.value, row.start)))

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from satchel.search import bm25
-from satchel.search.documents import document_of
+from satchel.search.chunks import chunk_of
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import analyse
 from satchel.search.rank_records import ROUTINE_FACTOR, SearchResult, recency, routine, tier_share
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
-from satchel.types import Hit, Kind, Signal, Span
+from satchel.store.records import Document, StoredChunk
+from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import Axis, OutcomeStatus
 
 PORTION = 64
-"""Records whose documents are read at once in search of those that have the wanted side."""
+"""Records whose chunks are read at once in search of those that have the wanted side."""
 
 LOOKED_AT = 8
 """Commits that are read for each one that is wanted: bots make runs of routine ones."""
@@ -77,40 +77,40 @@ def known_records(
     matches = _matches(lexicon, standing.words) if standing.weights.get("match") else {}
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
-    ranked: list[tuple[float, str, Bundle, dict[str, float]]] = []
+    ranked: list[tuple[float, str, Document, dict[str, float]]] = []
     every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).meant(filters)
-    for position, bundle in enumerate(every):
-        if admitted.admits(bundle, ""):
-            shares = _shares(bundle, standing, matches.get(bundle.id, 0.0), now)
+    for position, document in enumerate(every):
+        if admitted.admits(document, ""):
+            shares = _shares(document, standing, matches.get(document.id, 0.0), now)
             relevance = standing.relevance(shares)
             if standing.last:
                 relevance = max(relevance, LEAST_OF_LAST) * LAST_FADE**position
-            if routine(bundle) is not None:
+            if routine(document) is not None:
                 relevance *= ROUTINE_FACTOR
-            ranked.append((-relevance, bundle.key, bundle, shares))
+            ranked.append((-relevance, document.key, document, shares))
     if not standing.last:
         ranked.sort(key=lambda row: row[:2])
     hits: list[Hit] = []
     for start in range(0, len(ranked), PORTION):
         portion = ranked[start : start + PORTION]
-        whole = store.bundles(bundle.id for _, _, bundle, _ in portion)
-        for (low, _, bundle, shares), part in zip(portion, _sides(store, portion, side or Axis.FULL), strict=True):
+        whole = store.documents(document.id for _, _, document, _ in portion)
+        for (low, _, document, shares), part in zip(portion, _sides(store, portion, side or Axis.FULL), strict=True):
             if part is not None and (side is None or part.name == side) and len(hits) < most:
-                hits.append(_hit(whole[bundle.id], part, -low, standing, shares))
+                hits.append(_hit(whole[document.id], part, -low, standing, shares))
         if len(hits) == most:
             break
-    return SearchResult(tuple(hits), documents=lexicon.document_count)
+    return SearchResult(tuple(hits), chunks=lexicon.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
     """Every visible record of a kind with the fields that rank it, and those of experiences by what is asked most."""
 
-    every: Sequence[Bundle]
-    by_domain: Mapping[str, Sequence[Bundle]]
-    by_strategy: Mapping[str, Sequence[Bundle]]
+    every: Sequence[Document]
+    by_domain: Mapping[str, Sequence[Document]]
+    by_strategy: Mapping[str, Sequence[Document]]
 
-    def meant(self, filters: Filters) -> Sequence[Bundle]:
+    def meant(self, filters: Filters) -> Sequence[Document]:
         """Those that these filters may admit."""
         if filters.domain and self.by_domain:
             return self.by_domain.get(filters.domain, ())
@@ -123,55 +123,55 @@ def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
     """The records of a kind, read once for each state of the store and kept with its words."""
     cached = lexicon.cache.get((_Shelf, kind))
     if cached is None:
-        ids = lexicon.columns.bundle_id[lexicon.live_bundle].tolist()
-        every = [_light(bundle) for bundle in store.bundles(ids).values()]
+        ids = lexicon.columns.document_id[lexicon.live_document].tolist()
+        every = [_light(document) for document in store.documents(ids).values()]
         listed = every if kind is Kind.EXPERIENCE else ()
         cached = lexicon.cache[_Shelf, kind] = _Shelf(every, _grouped(listed, "domain"), _grouped(listed, "strategy"))
     assert isinstance(cached, _Shelf)
     return cached
 
 
-def _newest(store: Store, kind: Kind, most: int) -> list[Bundle]:
+def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
     """The newest records of a kind, newest first."""
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
-    bundles = store.bundles(ids)
-    newest = [bundles[identity] for identity in ids if identity in bundles]
-    return sorted(newest, key=lambda bundle: routine(bundle) is not None)[:most]
+    documents = store.documents(ids)
+    newest = [documents[identity] for identity in ids if identity in documents]
+    return sorted(newest, key=lambda document: routine(document) is not None)[:most]
 
 
-def _grouped(bundles: Sequence[Bundle], name: str) -> dict[str, list[Bundle]]:
-    groups: dict[str, list[Bundle]] = {}
-    for bundle in bundles:
-        groups.setdefault(str(bundle.fields.get(name)), []).append(bundle)
+def _grouped(documents: Sequence[Document], name: str) -> dict[str, list[Document]]:
+    groups: dict[str, list[Document]] = {}
+    for document in documents:
+        groups.setdefault(str(document.fields.get(name)), []).append(document)
     return groups
 
 
-def _light(bundle: Bundle) -> Bundle:
-    return replace(bundle, fields={name: value for name, value in bundle.fields.items() if name in _RANKED_FIELDS})
+def _light(document: Document) -> Document:
+    return replace(document, fields={name: value for name, value in document.fields.items() if name in _RANKED_FIELDS})
 
 
 def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
-    """How well each record matches the words through its best document, by id, in parts of the best of all."""
+    """How well each record matches the words through its best chunk, by id, in parts of the best of all."""
     terms = analyse(words).terms
-    if not terms or not lexicon.document_count:
+    if not terms or not lexicon.chunk_count:
         return {}
-    values = bm25.score(lexicon, terms, files=False).document
-    best = np.zeros(len(lexicon.columns.bundle_id))
-    np.maximum.at(best, lexicon.columns.document_bundle, values)
+    values = bm25.score(lexicon, terms, files=False).chunk
+    best = np.zeros(len(lexicon.columns.document_id))
+    np.maximum.at(best, lexicon.columns.chunk_document, values)
     share = best / max(float(best.max(initial=0.0)), 1e-12)
-    return dict(zip(lexicon.columns.bundle_id.tolist(), share.tolist(), strict=True))
+    return dict(zip(lexicon.columns.document_id.tolist(), share.tolist(), strict=True))
 
 
-def _shares(bundle: Bundle, standing: Standing, match: float, now: float) -> dict[str, float]:
+def _shares(document: Document, standing: Standing, match: float, now: float) -> dict[str, float]:
     """The signals of a record that count here and that its kind has."""
-    fields = bundle.fields
-    signals: dict[str, float] = {"match": match, "recency": recency(bundle.updated or bundle.created, now)}
-    if bundle.kind is Kind.EXPERIENCE:
-        signals["tier"] = tier_share(bundle)
+    fields = document.fields
+    signals: dict[str, float] = {"match": match, "recency": recency(document.updated or document.created, now)}
+    if document.kind is Kind.EXPERIENCE:
+        signals["tier"] = tier_share(document)
         signals["failed"] = float(fields.get("outcome_status") == OutcomeStatus.FALSIFIED)
-    elif bundle.kind is Kind.MEMORY:
-        signals["importance"] = bundle.importance or 0.0
-    elif bundle.kind is Kind.VALUE:
+    elif document.kind is Kind.MEMORY:
+        signals["importance"] = document.importance or 0.0
+    elif document.kind is Kind.VALUE:
         signals["support"] = min(float(fields.get("cluster_size", 0)) / MANY_MEMBERS, 1.0)
         signals["domain"] = _share(fields.get("domains", {}), standing.domain)
         signals["strategy"] = _share(fields.get("strategies", {}), standing.strategy)
@@ -183,21 +183,23 @@ def _share(counts: Mapping[str, Any], name: str) -> float:
     return float(counts.get(name, 0)) / max(total, 1.0)
 
 
-def _sides(store: Store, portion: Sequence[tuple[Any, Any, Bundle, Any]], side: str) -> Iterator[StoredPart | None]:
-    """Of each record the document of this name, else its first one; None where it has none any more."""
-    rows = [row for _, _, bundle, _ in portion for row in range(bundle.first_document, bundle.last_document + 1)]
+def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side: str) -> Iterator[StoredChunk | None]:
+    """Of each record the chunk of this name, else its first one; None where it has none any more."""
+    rows = [row for _, _, document, _ in portion for row in range(document.first_chunk, document.last_chunk + 1)]
     parts = store.parts(rows)
-    for _, _, bundle, _ in portion:
-        own = [parts[row] for row in range(bundle.first_document, bundle.last_document + 1) if row in parts]
+    for _, _, document, _ in portion:
+        own = [parts[row] for row in range(document.first_chunk, document.last_chunk + 1) if row in parts]
         yield next((part for part in own if part.name == side), own[0] if own else None)
 
 
-def _hit(bundle: Bundle, part: StoredPart, relevance: float, standing: Standing, shares: Mapping[str, float]) -> Hit:
+def _hit(
+    document: Document, part: StoredChunk, relevance: float, standing: Standing, shares: Mapping[str, float]
+) -> Hit:
     value = math.log(max(relevance, 1e-6))
     return Hit(
-        document=document_of(bundle, part),
+        chunk=chunk_of(document, part),
         relevance=relevance,
         score=value,
-        spans=(Span(part.start, part.end, value),),
+        spans=(ScoredSpan(part.start, part.end, value),),
         signals=tuple(Signal(name, round(share, 4), standing.weights[name]) for name, share in shares.items()),
     )

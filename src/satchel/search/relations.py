@@ -20,7 +20,7 @@ from satchel.search.resolve.names import Names, is_telling
 from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test, is_secondary
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle
+from satchel.store.records import Document
 from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
 
@@ -62,15 +62,15 @@ def clear(named: Sequence[Definition], most: int) -> list[Definition]:
     return [one for one in shown if each[one.key] is one] if len(each) <= most else []
 
 
-def files_named(store: Store, path: str) -> list[Bundle]:
+def files_named(store: Store, path: str) -> list[Document]:
     """The files of code and documentation at a path, or whose paths end with it."""
     wanted = path.strip().removeprefix("./")
-    exact = [bundle for kind in (Kind.CODE, Kind.DOC) if (bundle := store.bundle(kind, wanted)) is not None]
+    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, wanted)) is not None]
     if exact:
         return exact
     name = wanted.rpartition("/")[2]
     ids = [number for number, key in store.paths_named([name], []) if key.endswith(f"/{wanted}")]
-    return [one for one in store.bundles(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
+    return [one for one in store.documents(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
 
 
 MOST_FILES = 250
@@ -97,7 +97,7 @@ BUILDERS = frozenset({"__init__", "__new__", "constructor", "initialize"})
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """One call: its file and line, the document around it and its name, empty outside any definition.
+    """One call: its file and line, the chunk around it and its name, empty outside any definition.
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
     call names, empty where it names the definition itself. `how` is `CALL`, or what else names the definition.
@@ -125,7 +125,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing that a document calls: the definition, the first line that does, and how sure it is."""
+    """One thing that a chunk calls: the definition, the first line that does, and how sure it is."""
 
     definition: Definition
     line: int
@@ -144,7 +144,7 @@ class Relations:
         self._imports: dict[tuple[str, str], list[tuple[SourceFile, int, str]]] = {}
 
     def definition(self, row: int) -> Definition | None:
-        """What a document defines by its own name; None for a stretch between definitions."""
+        """What a chunk defines by its own name; None for a stretch between definitions."""
         name = self.code.part(row).name
         return next((one for one in self.code.defined(last_of(name)) if one.row == row and one.qualified == name), None)
 
@@ -183,7 +183,7 @@ class Relations:
         self.code.load_files(paths[:most_files])
         by_file: dict[str, list[int]] = defaultdict(list)
         for row in calling:
-            by_file[self.code.bundle_of(row).key].append(row)
+            by_file[self.code.document_of(row).key].append(row)
         sites = [
             site
             for path in paths[:most_files]
@@ -196,7 +196,7 @@ class Relations:
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
     def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
-        """Documents that call one of the names, or what any file imports the target as, with those names."""
+        """Chunks that call one of the names, or what any file imports the target as, with those names."""
         wanted = {*names, *(bound for _, _, bound in self._imports_of(target))}
         rows: dict[int, set[str]] = defaultdict(set)
         for row, _, name in self.code.store.edges_to(sorted(wanted), [EdgeType.CALLS]):
@@ -204,16 +204,18 @@ class Relations:
         return {row: rows[row] for row in self._of_group(rows, target)}
 
     def _of_group(self, rows: Iterable[int], target: Definition) -> list[int]:
-        """Those of these documents that are code which may name the target, in order."""
+        """Those of these chunks that are code which may name the target, in order."""
         listed, group = sorted(rows), group_of(target.language)
         self.code.load(listed)
-        bundles = {row: self.code.bundle_of(row) for row in listed}
-        return [row for row in listed if bundles[row].kind is Kind.CODE and group_of(bundles[row].language) == group]
+        documents = {row: self.code.document_of(row) for row in listed}
+        return [
+            row for row in listed if documents[row].kind is Kind.CODE and group_of(documents[row].language) == group
+        ]
 
     def _nearest(self, rows: Iterable[int], target: Definition) -> list[str]:
-        """The files of these documents: production code first, then what is near the target."""
-        bundles = {bundle.key: bundle for bundle in map(self.code.bundle_of, rows)}
-        return sorted(bundles, key=lambda path: (bundles[path].secondary, far(target.path, path), path))
+        """The files of these chunks: production code first, then what is near the target."""
+        documents = {document.key: document for document in map(self.code.document_of, rows)}
+        return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
     def _imports_of(self, target: Definition) -> list[tuple[SourceFile, int, str]]:
         """(file, line, bound name) wherever a definition is imported from its own file."""
@@ -222,8 +224,8 @@ class Relations:
         return self._imports[target.key]
 
     def _importing(self, target: Definition) -> Iterator[tuple[SourceFile, int, str]]:
-        bundle = self.code.store.bundle(Kind.CODE, target.path)
-        homes = self.code.store.places([bundle.first_document] if bundle is not None else [])
+        document = self.code.store.document(Kind.CODE, target.path)
+        homes = self.code.store.places([document.first_chunk] if document is not None else [])
         rows = [row for _, row in importers(self.code.store, list(homes.values()))]
         self.code.load(rows)
         paths = self._nearest(rows, target)[:MOST_IMPORTERS]
@@ -240,10 +242,10 @@ class Relations:
         """Where a definition is imported, passed on, or stands as a type: what names it without calling it."""
         lexicon = self.code.store.lexicon(Kind.CODE)
         (postings,) = lexicon.postings(terms_of(target.name)[:1])
-        documents = np.unique(lexicon.columns.window_document[postings.body[0]])
-        rows = lexicon.columns.document_row[documents[lexicon.live_document[documents]]].tolist()
-        files = {row: self.code.bundle_of(row) for row in self._of_group(rows, target)}
-        distances = {path: far(target.path, path) for path in {bundle.key for bundle in files.values()}}
+        chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
+        rows = lexicon.columns.chunk_row[chunks[lexicon.live_chunk[chunks]]].tolist()
+        files = {row: self.code.document_of(row) for row in self._of_group(rows, target)}
+        distances = {path: far(target.path, path) for path in {document.key for document in files.values()}}
         order = sorted(files, key=lambda row: (files[row].secondary, distances[files[row].key], row))
         paths = list(dict.fromkeys(files[row].key for row in order))[:most_files]
         self.code.load_files(paths)
@@ -251,7 +253,7 @@ class Relations:
         return tuple(dict.fromkeys(sites))
 
     def _named_in(self, row: int, target: Definition) -> Iterator[CallSite]:
-        part, file = self.code.part(row), self.code.file(self.code.bundle_of(row).key)
+        part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None or file.root is None:
             return
         first, last = file.range(part.start, part.end)
@@ -264,9 +266,9 @@ class Relations:
                 yield self._site(row, node, RESOLVED, how=how)
 
     def _site(self, row: int, node: Node, certainty: float, through: str = "", how: str = CALL) -> CallSite:
-        name, bundle, line = self.code.part(row).name, self.code.bundle_of(row), node.start_point[0] + 1
-        secondary = bundle.secondary or is_inline_test(bundle.key, name)
-        return CallSite(bundle.key, line, row, name, secondary, certainty, through, how, statement_of(node))
+        name, document, line = self.code.part(row).name, self.code.document_of(row), node.start_point[0] + 1
+        secondary = document.secondary or is_inline_test(document.key, name)
+        return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
 
     @staticmethod
     def _means(meant: Iterable[Entity], target: Definition) -> bool:
@@ -275,7 +277,7 @@ class Relations:
     def _sites(
         self, row: int, names: set[str], keys: set[tuple[str, str]], overridden: dict[tuple[str, str], str]
     ) -> Iterator[CallSite]:
-        part, file = self.code.part(row), self.code.file(self.code.bundle_of(row).key)
+        part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
             return
         for node in file.calls(part.start, part.end):
@@ -308,11 +310,11 @@ class Relations:
         classes = [one, *self._all_bases(one)] if one is not None else []
         return any(OUTSIDE in self.names.bases(each) for each in classes)
 
-    # What a document calls
+    # What a chunk calls
 
     def callees(self, row: int) -> list[Call]:
-        """What a document calls, each once, in the order of its lines."""
-        part, file = self.code.part(row), self.code.file(self.code.bundle_of(row).key)
+        """What a chunk calls, each once, in the order of its lines."""
+        part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
             return []
         calls: dict[tuple[str, str], Call] = {}
@@ -355,16 +357,18 @@ class Relations:
                 if heir is not None and is_new and self._means(self.bases(heir), current):
                     heirs[heir.key] = heir
                     pending.append(heir)
-        return sorted(heirs.values(), key=lambda heir: (self.code.bundle_of(heir.row).secondary, heir.path, heir.line))
+        return sorted(
+            heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
+        )
 
     def _class_of(self, row: int) -> Definition | None:
-        """The class that a document is; for an `impl` block of Rust the type itself."""
+        """The class that a chunk is; for an `impl` block of Rust the type itself."""
         own = self.definition(row)
         if own is not None and own.language != "rust":
             return own
         name = self.code.part(row).name
         types = [one for one in self.code.defined(last_of(name)) if one.language == "rust"] if name else []
-        path = self.code.bundle_of(row).key
+        path = self.code.document_of(row).key
         return next((one for one in types if one.path == path), types[0] if types else None)
 
     def overridden(self, target: Definition) -> list[Definition]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from satchel.search import bm25, rank_files
-from satchel.search.dense import Likeness, Similar, similar_documents
-from satchel.search.documents import RECORD_KINDS, document_id, document_of
+from satchel.search.chunks import RECORD_KINDS, chunk_of
+from satchel.search.dense import Likeness, Similar, similar_chunks
 from satchel.search.filters import NO_FILTERS, Filters
 from satchel.search.query import Query
 from satchel.search.rank_records import SearchResult, search_records
@@ -19,15 +19,15 @@ from satchel.search.retrievers import SearchStrategy
 from satchel.search.votes import Votes
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
-from satchel.types import Hit, Kind, Signal, Span
+from satchel.types import Hit, Kind, ScoredSpan, Signal
 
 __all__ = [
-    "CANDIDATE_WINDOWS", "RECORD_KINDS", "WINDOWS_PER_RECORD", "SearchResult", "balanced", "by_file", "document_id",
-    "document_of", "search_kind",
+    "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "by_file",
+    "chunk_of", "search_kind",
 ]  # fmt: skip
 
-CANDIDATE_WINDOWS = 400
-"""Windows that go on to the packer. 94 % of the wanted functions are among the first 400 parts."""
+CANDIDATE_SPANS = 400
+"""Spans that go on to the packer. 94 % of the wanted functions are among the first 400 parts."""
 
 TRACE_SIGNAL = "trace"
 """The signal of a part that a frame of a pasted trace leads to; its file has "traced file"."""
@@ -35,8 +35,8 @@ TRACE_SIGNAL = "trace"
 FRAMED_FILE = 0.9
 """Files of a trace come before all others that were found (at most 1) and after what is pinned (2)."""
 
-WINDOWS_PER_RECORD = 8
-"""A record is one item while a file needs several windows: an eighth of the candidates is 50 records for the twenty
+SPANS_PER_RECORD = 8
+"""A record is one item while a file needs several spans: an eighth of the candidates is 50 records for the twenty
 that are shown, and spares 15 ms of reading hundreds of them."""
 
 
@@ -46,41 +46,41 @@ def search_kind(
     query: Query,
     *,
     votes: Votes | None = None,
-    candidates: int = CANDIDATE_WINDOWS,
+    candidates: int = CANDIDATE_SPANS,
     filters: Filters = NO_FILTERS,
     now: float = 0.0,
     likeness: Likeness | None = None,
     silent: AbstractSet[SearchStrategy] = frozenset(),
     weights: rank_files.FileWeights = (),
 ) -> SearchResult:
-    """Rank the documents of one kind. A question without meaningful terms finds nothing.
+    """Rank the chunks of one kind. A question without meaningful terms finds nothing.
 
     `votes` are those of the commits for this question; give the same object for every kind to compute them once.
-    `candidates` counts windows of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
+    `candidates` counts spans of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
     take no part. `weights` are those of `rank_files.rank`.
     """
     lexicon = store.lexicon(kind)
-    if not lexicon.document_count or not query.terms:
+    if not lexicon.chunk_count or not query.terms:
         return SearchResult(())
     if kind in RECORD_KINDS:
-        most = -(-candidates // WINDOWS_PER_RECORD)
+        most = -(-candidates // SPANS_PER_RECORD)
         return search_records(
             store, kind, query, candidates=most, filters=filters, now=now, likeness=likeness, silent=silent
         )
     similar = None
     if likeness is not None and kind is not Kind.CODE and SearchStrategy.DENSE not in silent:
-        similar = similar_documents(lexicon, likeness)
+        similar = similar_chunks(lexicon, likeness)
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     ranking = rank_files.rank(query, store, lexicon, kind, votes or Votes(query, store), silent, nearness, weights)
     strength = ranking.evidence.strength
     if similar is None:
         hits = tuple(_file_hits(store, lexicon, ranking, candidates, None, strength))
-        return SearchResult(hits, ranking.scores.missing, strength=strength, matched=ranking.evidence.windows)
+        return SearchResult(hits, ranking.scores.missing, strength=strength, matched=ranking.evidence.spans)
     nearest = float(similar.relevance.max(initial=0.0))
-    strength, matched = max(strength, nearest), max(ranking.evidence.windows, nearest)
+    strength, matched = max(strength, nearest), max(ranking.evidence.spans, nearest)
     hits = tuple(_file_hits(store, lexicon, ranking, candidates, similar, strength))
-    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.document_count, strength, matched)
+    return SearchResult(hits, ranking.scores.missing, similar.count, lexicon.chunk_count, strength, matched)
 
 
 def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
@@ -118,35 +118,34 @@ def _file_hits(
     columns = lexicon.columns
     best = _largest(ranking.value, candidates)
     owners, starts, ends, values = (
-        column[best].tolist()
-        for column in (columns.window_document, columns.window_start, columns.window_end, ranking.value)
+        column[best].tolist() for column in (columns.span_chunk, columns.span_start, columns.span_end, ranking.value)
     )
-    documents: dict[int, list[Span]] = {}
+    chunks: dict[int, list[ScoredSpan]] = {}
     for owner, start, end, value in zip(owners, starts, ends, values, strict=True):
-        documents.setdefault(owner, []).append(Span(start, end, value))
-    parts = store.parts(int(columns.document_row[document]) for document in documents)
-    bundles = store.bundles({part.bundle for part in parts.values()})
+        chunks.setdefault(owner, []).append(ScoredSpan(start, end, value))
+    parts = store.parts(int(columns.chunk_row[chunk]) for chunk in chunks)
+    documents = store.documents({part.document for part in parts.values()})
     relevant = rank_files.relevance(ranking, lexicon, best, strength).tolist()
-    relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best window stays
+    relevances = dict(zip(reversed(owners), reversed(relevant), strict=True))  # that of the best span stays
     file_signals: dict[int, tuple[Signal, ...]] = {}
     hits = []
-    for document, spans in documents.items():
-        part = parts[int(columns.document_row[document])]
-        bundle_position = int(columns.document_bundle[document])
-        if bundle_position not in file_signals:
-            file_signals[bundle_position] = _file_signals(ranking, bundle_position)
-        framed = ranking.frame_strength(document)
+    for chunk, spans in chunks.items():
+        part = parts[int(columns.chunk_row[chunk])]
+        document_position = int(columns.chunk_document[chunk])
+        if document_position not in file_signals:
+            file_signals[document_position] = _file_signals(ranking, document_position)
+        framed = ranking.frame_strength(chunk)
         hits.append(
             Hit(
-                document=document_of(bundles[part.bundle], part),
-                relevance=max(relevances[document], framed),
+                chunk=chunk_of(documents[part.document], part),
+                relevance=max(relevances[chunk], framed),
                 score=spans[0].value,
                 spans=tuple(spans),
-                signals=file_signals[bundle_position] + _part_signals(ranking, document, similar),
-                file_score=1.0 + FRAMED_FILE * framed if framed else float(ranking.file_score[bundle_position]),
+                signals=file_signals[document_position] + _part_signals(ranking, chunk, similar),
+                file_score=1.0 + FRAMED_FILE * framed if framed else float(ranking.file_score[document_position]),
             )
         )
-    hits.sort(key=lambda hit: (-hit.score, hit.document.id))
+    hits.sort(key=lambda hit: (-hit.score, hit.chunk.id))
     return hits
 
 
@@ -156,36 +155,36 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
     return [int(position) for position in finite[bm25.largest(values[finite], count)]]
 
 
-def _file_signals(ranking: rank_files.Ranking, bundle: int) -> tuple[Signal, ...]:
+def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
     """What speaks for a file, shared by all of its hits."""
-    found = [(name, float(values[bundle])) for name, values in ranking.file_signals.items()]
+    found = [(name, float(values[document])) for name, values in ranking.file_signals.items()]
     rows = [
         Signal("traced file" if name == TRACE_SIGNAL else name, round(value, 4), ranking.weights[name])
         for name, value in found
         if value > 0
     ]
-    if ranking.peripheral[bundle]:
+    if ranking.peripheral[document]:
         rows.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
-    rows.append(Signal("file score", round(float(ranking.file_score[bundle]), 4), rank_files.VALUE_FILE))
-    rows.append(Signal("file rank", float(ranking.file_rank[bundle] + 1), -rank_files.VALUE_FILE_RANK))
+    rows.append(Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE))
+    rows.append(Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK))
     return tuple(rows)
 
 
-def _part_signals(ranking: rank_files.Ranking, document: int, similar: Similar | None) -> tuple[Signal, ...]:
+def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
     """What speaks for one part beyond its file."""
-    calls = float(ranking.calls[document])
+    calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
-    strength = ranking.frame_strength(document)
+    strength = ranking.frame_strength(chunk)
     if strength > 0:
         rows.append(Signal(TRACE_SIGNAL, round(strength, 4), rank_files.VALUE_TRACE))
-    if similar is not None and similar.cosine[document] > 0:
-        rows.append(Signal("likeness", round(float(similar.cosine[document]), 4), rank_files.VALUE_VECTORS))
+    if similar is not None and similar.cosine[chunk] > 0:
+        rows.append(Signal("likeness", round(float(similar.cosine[chunk]), 4), rank_files.VALUE_VECTORS))
     return tuple(rows)
 
 
 def by_file(hits: Sequence[Hit]) -> list[str]:
     """Paths of the hits, each once, in rank order."""
-    return list(dict.fromkeys(hit.document.location.path for hit in hits if hit.document.location is not None))
+    return list(dict.fromkeys(hit.chunk.location.path for hit in hits if hit.chunk.location is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +214,13 @@ def file_standing(
     `likeness` is as for `search_kind`, `weights` as for `rank_files.rank`.
     """
     lexicon = store.lexicon(kind)
-    bundle = store.bundle(kind, path)
-    if bundle is None or not query.terms or bundle.id not in lexicon.columns.bundle_id:
+    document = store.document(kind, path)
+    if document is None or not query.terms or document.id not in lexicon.columns.document_id:
         return FileStanding(0, 0, 0.0, ())
-    similar = similar_documents(lexicon, likeness) if likeness is not None else None
+    similar = similar_chunks(lexicon, likeness) if likeness is not None else None
     nearness = np.maximum(similar.contrast, 0.0) if similar is not None else None
     ranking = rank_files.rank(query, store, lexicon, kind, votes, similar=nearness, weights=weights)
-    position = int(np.flatnonzero(lexicon.columns.bundle_id == bundle.id)[0])
+    position = int(np.flatnonzero(lexicon.columns.document_id == document.id)[0])
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
@@ -233,9 +232,9 @@ def file_standing(
     strength = ranking.evidence.strength
     if similar is not None:
         strength = max(strength, float(similar.relevance.max(initial=0.0)))
-    first = int(lexicon.bundle_first_window[position])
-    windows = range(first, first + int(lexicon.bundle_window_count[position]))
-    relevance = float(rank_files.relevance(ranking, lexicon, windows, strength).max(initial=0.0))
-    own = lexicon.columns.document_bundle == position
-    relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.document])])
+    first = int(lexicon.document_first_span[position])
+    spans = range(first, first + int(lexicon.document_span_count[position]))
+    relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))
+    own = lexicon.columns.chunk_document == position
+    relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.chunk])])
     return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))

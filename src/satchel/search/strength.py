@@ -20,11 +20,11 @@ WEAK_FLOOR = 0.095
 """Below it the best answer is a weak match: 1 % of the real questions, 71 % of the short questions about other worlds,
 and 31 to 43 % of the issues of other projects, whose words are those of every project."""
 
-TITLE, WINDOWS, NAMED, LENGTH, BIAS = 5.7, 20.0, 2.6, 1.25, -10.6
+TITLE, SPANS, NAMED, LENGTH, BIAS = 5.7, 20.0, 2.6, 1.25, -10.6
 
-BEST_WINDOWS = 5
-WINDOWS_FOR_EACH = 20
-"""What a project is about stands in several windows. A small corpus has fewer: one of each twenty is looked at."""
+BEST_SPANS = 5
+SPANS_FOR_EACH = 20
+"""What a project is about stands in several spans. A small corpus has fewer: one of each twenty is looked at."""
 
 LARGEST_MENTION = 4.0
 
@@ -37,29 +37,27 @@ in place of .71 (the matched share of the file), right parts with .72 in place o
 class Evidence:
     """What speaks for the answer of one kind, each 0 to 1, and the number of search terms.
 
-    `title` is the best match of a part with the first line, as a share of what is possible; `windows` the share of the
-    question's idf mass in its best windows; `named` how plainly the question names a definition.
+    `title` is the best match of a part with the first line, as a share of what is possible; `spans` the share of the
+    question's idf mass in its best spans; `named` how plainly the question names a definition.
     """
 
     title: float
-    windows: float
+    spans: float
     named: float
     terms: int
 
     @property
     def strength(self) -> float:
         """0 to 1; 0 where nothing matches."""
-        if self.windows <= 0 and self.named <= 0:
+        if self.spans <= 0 and self.named <= 0:
             return 0.0
-        log_odds = (
-            TITLE * self.title + WINDOWS * self.windows + NAMED * self.named + LENGTH * math.log1p(self.terms) + BIAS
-        )
+        log_odds = TITLE * self.title + SPANS * self.spans + NAMED * self.named + LENGTH * math.log1p(self.terms) + BIAS
         return 1 / (1 + math.exp(-log_odds))
 
 
-def windows_share(matched: FloatArray) -> float:
-    """The mean matched share of the best windows of a corpus, one value a live window."""
-    count = min(max(len(matched) // WINDOWS_FOR_EACH, 1), BEST_WINDOWS, len(matched))
+def spans_share(matched: FloatArray) -> float:
+    """The mean matched share of the best spans of a corpus, one value a live span."""
+    count = min(max(len(matched) // SPANS_FOR_EACH, 1), BEST_SPANS, len(matched))
     return float(np.partition(matched, -count)[-count:].mean()) if count else 0.0
 
 
@@ -197,7 +195,7 @@ Has = Callable[[Iterable[str]], bool]
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
     """The telling words of a question, as written and in its order, that occur in none of these lexicons."""
-    searched = [lexicon for lexicon in lexicons if lexicon.document_count]
+    searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
     telling = list(_telling(query))
     if not searched or not telling:
         return ()

@@ -42,9 +42,9 @@ class Votes:
         self._guard = threading.Lock()
         self._by_path: dict[str, float] | None = None
 
-    def by_bundle(self, kind: Kind, lexicon: Lexicon) -> FloatArray:
-        """One value a bundle of the lexicon: the summed scores of commits that touched it, each over sqrt(files)."""
-        votes = np.zeros(len(lexicon.columns.bundle_id))
+    def by_document(self, kind: Kind, lexicon: Lexicon) -> FloatArray:
+        """One value a document of the lexicon: the summed scores of commits that touched it, each over sqrt(files)."""
+        votes = np.zeros(len(lexicon.columns.document_id))
         with self._guard:
             if self._by_path is None:
                 self._by_path = _votes_by_path(self._query, self._store)
@@ -52,28 +52,28 @@ class Votes:
         if not by_path:
             return votes
         renames = json.loads(self._store.meta("renames") or "{}")
-        positions = {bundle: index for index, bundle in enumerate(lexicon.columns.bundle_id.tolist())}
+        positions = {document: index for index, document in enumerate(lexicon.columns.document_id.tolist())}
         wanted = [*by_path, *(renames[path] for path in by_path if path in renames)]
-        ids = self._store.bundle_ids(kind, wanted)
+        ids = self._store.document_ids(kind, wanted)
         for path, value in by_path.items():
-            bundle = ids.get(path, ids.get(renames.get(path, "")))
-            if bundle in positions:
-                votes[positions[bundle]] += value
-        votes[~lexicon.live_bundle] = 0.0
+            document = ids.get(path, ids.get(renames.get(path, "")))
+            if document in positions:
+                votes[positions[document]] += value
+        votes[~lexicon.live_document] = 0.0
         return votes
 
 
 def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     commits = store.lexicon(Kind.COMMIT)
-    if not commits.document_count or not query.terms:
+    if not commits.chunk_count or not query.terms:
         return {}
-    scores = score(commits, query.terms, files=False).document
-    scores[~commits.live_document] = 0.0
+    scores = score(commits, query.terms, files=False).chunk
+    scores[~commits.live_chunk] = 0.0
     best = np.argsort(-scores, kind="stable")[:BEST_COMMITS]
     best = best[scores[best] > 0]
     if not len(best):
         return {}
-    rows = commits.columns.document_row[best].tolist()
+    rows = commits.columns.chunk_row[best].tolist()
     times = _times(store, commits, best.tolist())
     newest = max(times.values())
     touched: dict[int, list[str]] = defaultdict(list)
@@ -91,12 +91,12 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
     return dict(by_path)
 
 
-def _times(store: Store, commits: Lexicon, documents: list[int]) -> dict[int, float]:
-    """Document row -> commit time."""
+def _times(store: Store, commits: Lexicon, chunks: list[int]) -> dict[int, float]:
+    """Chunk row -> commit time."""
     columns = commits.columns
-    ids = {position: int(columns.bundle_id[columns.document_bundle[position]]) for position in documents}
-    bundles = store.bundles(ids.values())
-    return {int(columns.document_row[position]): bundles[bundle].created for position, bundle in ids.items()}
+    ids = {position: int(columns.document_id[columns.chunk_document[position]]) for position in chunks}
+    documents = store.documents(ids.values())
+    return {int(columns.chunk_row[position]): documents[document].created for position, document in ids.items()}
 
 
 SEEDS = 20
@@ -108,9 +108,9 @@ MOST_DEFINITIONS = 4
 
 
 def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexicon) -> FloatArray:
-    """One value a document: weighted support from `seeds` (document positions with their scores, best first)."""
-    support = np.zeros(len(lexicon.columns.document_row))
-    rows = lexicon.columns.document_row
+    """One value a chunk: weighted support from `seeds` (chunk positions with their scores, best first)."""
+    support = np.zeros(len(lexicon.columns.chunk_row))
+    rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}
     parts = store.parts(score_of)
     called: dict[int, list[str]] = defaultdict(list)
@@ -131,14 +131,14 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
         if name in clear:
             share = CALLER_WEIGHT / len(clear[name])
             _spread(gained, row, value, dict.fromkeys(callers[name], share))
-    places = lexicon.document_positions(gained)
+    places = lexicon.chunk_positions(gained)
     support[places[places >= 0]] = np.array(list(gained.values()))[places >= 0]
-    support[~lexicon.live_document] = 0.0
+    support[~lexicon.live_chunk] = 0.0
     return support
 
 
 def _spread(gained: dict[int, float], source: int, value: float, reached: dict[int, float]) -> None:
-    """Give each reached document its part of the source's value, shared over the square root of how many there are."""
+    """Give each reached chunk its part of the source's value, shared over the square root of how many there are."""
     degree = len(reached)
     for row, weight in reached.items():
         if row != source:

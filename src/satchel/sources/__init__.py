@@ -1,1 +1,1 @@
-"""What turns files, histories and exports into documents. A source knows nothing of search, store or budget."""
+"""What turns files, histories and exports into chunks. A source knows nothing of search, store or budget."""

@@ -1,4 +1,4 @@
-"""Chunks of a document, and what their readers share."""
+"""Chunks of a chunk, and what their readers share."""
 
 from __future__ import annotations
 

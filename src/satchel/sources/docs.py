@@ -1,4 +1,4 @@
-"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc documents."""
+"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATH_SEPARATOR = " > "
 """Between the titles of a heading path: `Guide > Install > Linux`."""
 
 
-def outline_document(text: str, language: str) -> Outline:
+def outline_chunk(text: str, language: str) -> Outline:
     """Sections where the language has headings we know, chunks of at most 40 lines elsewhere.
 
     A section runs from its heading to the next one of any level; its name is the path of titles down to it. `text`

@@ -22,10 +22,10 @@ def outline_file(path: str, text: str) -> tuple[Kind, Outline]:
         lines = text.split("\n")
         name = language or ""
         return kind, Outline(name, chunks(lines, Role.GAP), comment_lines=comment_lines(lines, name))
-    from satchel.sources.docs import outline_document
+    from satchel.sources.docs import outline_chunk
 
-    return kind, outline_document(text, language or "text")
+    return kind, outline_chunk(text, language or "text")
 
 
 _SECTIONED_CODE = frozenset({"dockerfile", "make"})
-"""Code that reads like a document: its targets and stages are sections."""
+"""Code that reads like a chunk: its targets and stages are sections."""

@@ -1,1 +1,1 @@
-"""Documents, relations and words on disk: one protocol, several databases."""
+"""Chunks, relations and words on disk: one protocol, several databases."""

@@ -1,4 +1,4 @@
-"""Turn documents into rows, postings and spans."""
+"""Turn chunks into rows, postings and spans."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from satchel import text as words
 from satchel.store.protocol import Store
-from satchel.store.records import WINDOW_COLUMNS, Extraction, Postings
+from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
 
-WINDOW_LINES = 24
-"""Longest window. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
+SPAN_LINES = 24
+"""Longest span. Measured with 14, 24 and 40 lines: 24 keeps whole functions readable (docs/decisions/0002)."""
 
 SHORTEST_CUT = 10
-"""A cut is never made before this many lines, so that windows stay worth their header."""
+"""A cut is never made before this many lines, so that spans stay worth their header."""
 
 BLANK_LINE_COLUMNS = 6
 """A blank line before the cut counts as this many columns of indentation less."""
@@ -30,23 +30,23 @@ _TAB_COLUMNS = 4
 _NEVER = 10_000
 
 
-def cut_windows(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Windows of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
+def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
+    """Spans of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
 
     A stretch longer than `WINDOW_LINES` is cut where the next line is indented least, as late as possible.
     """
-    windows: list[tuple[int, int]] = []
-    while end - start + 1 > WINDOW_LINES:
+    spans: list[tuple[int, int]] = []
+    while end - start + 1 > SPAN_LINES:
         cut = _best_cut(lines, start, end)
-        windows.append((start, cut))
+        spans.append((start, cut))
         start = cut + 1
-    windows.append((start, end))
-    return windows
+    spans.append((start, end))
+    return spans
 
 
 def _best_cut(lines: Sequence[str], start: int, end: int) -> int:
-    best, best_columns = start + WINDOW_LINES - 1, _NEVER
-    for last in range(start + SHORTEST_CUT - 1, min(start + WINDOW_LINES, end)):
+    best, best_columns = start + SPAN_LINES - 1, _NEVER
+    for last in range(start + SHORTEST_CUT - 1, min(start + SPAN_LINES, end)):
         columns = _indentation(lines[last])
         if not lines[last - 1].strip():
             columns -= BLANK_LINE_COLUMNS
@@ -171,31 +171,31 @@ CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentText:
-    """A document by its row number, and its text."""
+class ChunkText:
+    """A chunk by its row number, and its text."""
 
     row: int
     text: str
 
 
-def document_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[DocumentText]:
+def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[ChunkText]:
     """The name of a section and its lines, or the lines of a record; rows that are gone are left out.
 
     A change of this rule changes vectors: `satchel.embed.protocol.TEXT_RECIPE` has to change with it.
     """
     parts = store.parts(rows)
-    bundles = store.bundles({part.bundle for part in parts.values()})
-    lines = {identity: store.text(identity).split("\n") for identity in bundles}
+    documents = store.documents({part.document for part in parts.values()})
+    lines = {identity: store.text(identity).split("\n") for identity in documents}
     texts = []
     for row in rows:
         part = parts.get(row)
-        if part is None or part.bundle not in lines:
+        if part is None or part.document not in lines:
             continue
-        body = "\n".join(lines[part.bundle][part.start - 1 : part.end])
+        body = "\n".join(lines[part.document][part.start - 1 : part.end])
         # The name of a record's part is ours ("full", "strategy"); that of a section is a heading of the author's.
         named = part.name if part.role != Role.RECORD and part.name not in body else ""
         text = f"{named}\n{body}".strip()[: max_tokens * CHARACTERS_A_TOKEN]
-        texts.append(DocumentText(row, text or bundles[part.bundle].title))
+        texts.append(ChunkText(row, text or documents[part.document].title))
     return texts
 
 
@@ -204,36 +204,36 @@ _MARSHAL_VERSION = 4
 
 
 def extract(text: str, outline: Outline) -> Extraction:
-    """Cut the parts of a file into windows and count their terms. `outline` must tile `text`."""
+    """Cut the parts of a file into spans and count their terms. `outline` must tile `text`."""
     lines = text.split("\n")
     starts = _line_starts(lines)
-    spans = [
+    rows = [
         (number, start, end)
         for number, part in enumerate(outline.parts)
-        for start, end in cut_windows(lines, part.start, part.end)
+        for start, end in cut_spans(lines, part.start, part.end)
     ]
-    window_count, part_count = len(spans), len(outline.parts)
-    windows = [text[starts[start - 1] : starts[end]] for _, start, end in spans]
-    commented = _comments(text, starts, outline, spans)
+    span_count, part_count = len(rows), len(outline.parts)
+    texts = [text[starts[start - 1] : starts[end]] for _, start, end in rows]
+    commented = _comments(text, starts, outline, rows)
     counted = count(
-        [*windows, *(part.name for part in outline.parts), *(part.signature for part in outline.parts)],
+        [*texts, *(part.name for part in outline.parts), *(part.signature for part in outline.parts)],
         list(commented.values()),
     )
-    columns = np.zeros((WINDOW_COLUMNS, window_count), dtype=np.uint32)
-    columns[:3] = np.array(spans, dtype=np.uint32).reshape(-1, 3).T
-    columns[3] = [starts[end] - starts[start - 1] for _, start, end in spans]
-    columns[4] = counted.term_totals[:window_count]
-    columns[5] = counted.word_totals[:window_count]
-    columns[6, list(commented)] = counted.word_totals[window_count + 2 * part_count :]
-    body, names, signatures = _fields(counted, [0, window_count, window_count + part_count])
+    columns = np.zeros((SPAN_COLUMNS, span_count), dtype=np.uint32)
+    columns[:3] = np.array(rows, dtype=np.uint32).reshape(-1, 3).T
+    columns[3] = [starts[end] - starts[start - 1] for _, start, end in rows]
+    columns[4] = counted.term_totals[:span_count]
+    columns[5] = counted.word_totals[:span_count]
+    columns[6, list(commented)] = counted.word_totals[span_count + 2 * part_count :]
+    body, names, signatures = _fields(counted, [0, span_count, span_count + part_count])
     return Extraction(
         language=outline.language,
         line_count=len(lines),
         parsed=outline.parsed,
         parts=outline.parts,
         imports=outline.imports,
-        window_count=window_count,
-        window_columns=columns.tobytes(),
+        span_count=span_count,
+        span_columns=columns.tobytes(),
         vocabulary=counted.vocabulary,
         body=body,
         names=names,
@@ -250,7 +250,7 @@ def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
     """`extract_record` for many texts, in a fifth of the time: they share one vocabulary, and are counted at once."""
     line_counts = [text.count("\n") + 1 for text in texts]
     outlines = [Outline(language, (Part(Role.RECORD, "", 1, count),)) for count in line_counts]
-    short = [number for number, line_count in enumerate(line_counts) if line_count <= WINDOW_LINES]
+    short = [number for number, line_count in enumerate(line_counts) if line_count <= SPAN_LINES]
     counted = count([texts[number] for number in short])
     ends = np.searchsorted(counted.pieces, np.arange(len(short)), side="right").tolist()
     terms, tallies = counted.terms.astype(np.uint32).tobytes(), counted.counts.tobytes()
@@ -266,8 +266,8 @@ def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
             parsed=True,
             parts=outlines[number].parts,
             imports=(),
-            window_count=1,
-            window_columns=array("I", (0, 1, line_count, len(text) + 1, term_total, word_total, 0)).tobytes(),
+            span_count=1,
+            span_columns=array("I", (0, 1, line_count, len(text) + 1, term_total, word_total, 0)).tobytes(),
             vocabulary=counted.vocabulary,
             body=Postings(terms[4 * begin : 4 * end], bytes(4 * (end - begin)), tallies[begin:end]),
             names=_NO_POSTINGS,
@@ -315,7 +315,7 @@ def _comment_flags(outline: Outline, line_count: int) -> bytearray:
 def _comments(
     text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
 ) -> dict[int, str]:
-    """The lines of comment and doc string of each window that has any."""
+    """The lines of comment and doc string of each span that has any."""
     flags = _comment_flags(outline, len(starts) - 1)
     found: dict[int, str] = {}
     for number, (_, start, end) in enumerate(spans):

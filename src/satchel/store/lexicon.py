@@ -1,7 +1,7 @@
 """Reading the lexical index of one kind: the columns of all its segments as one, and postings by term.
 
-Windows, documents and bundles are numbered across the segments of the lexicon. Windows of a document are
-neighbours, and so are the documents of a bundle. Bundles that were deleted or are out of sight (a commit that HEAD no
+Spans, chunks and documents are numbered across the segments of the lexicon. Spans of a chunk are
+neighbours, and so are the chunks of a document. Documents that were deleted or are out of sight (a commit that HEAD no
 longer reaches) stay in their segment until it is merged; here they are marked dead and their postings left out.
 """
 
@@ -26,7 +26,7 @@ _EMPTY: Field = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One stored segment: its columns and the positions of its dead bundles."""
+    """One stored segment: its columns and the positions of its dead documents."""
 
     id: int
     columns: Columns
@@ -35,7 +35,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """Where one term occurs, as (units, counts): body in windows, name and signature in documents, path in bundles."""
+    """Where one term occurs, as (units, counts): body in spans, name and signature in chunks, path in documents."""
 
     body: Field
     name: Field
@@ -53,38 +53,38 @@ class Lexicon:
         self._offsets: dict[int, tuple[int, int, int]] = {}
         parts: list[list[Any]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []
-        window_base = document_base = bundle_base = 0
+        span_base = chunk_base = document_base = 0
         for segment in segments:
             columns = segment.columns
-            self._offsets[segment.id] = (window_base, document_base, bundle_base)
+            self._offsets[segment.id] = (span_base, chunk_base, document_base)
             for store, name in zip(parts, Columns.__slots__, strict=True):
                 store.append(getattr(columns, name))
-            parts[0][-1] = columns.window_document + document_base
-            parts[8][-1] = columns.document_bundle + bundle_base
-            dead.append(segment.dead + bundle_base)
-            window_base += len(columns.window_document)
-            document_base += len(columns.document_row)
-            bundle_base += len(columns.bundle_id)
+            parts[0][-1] = columns.span_chunk + chunk_base
+            parts[8][-1] = columns.chunk_document + document_base
+            dead.append(segment.dead + document_base)
+            span_base += len(columns.span_chunk)
+            chunk_base += len(columns.chunk_row)
+            document_base += len(columns.document_id)
         joined = Columns(*(np.concatenate(part) if part else _EMPTY[0] for part in parts))
         self.columns = joined
-        self.live_bundle = np.ones(bundle_base, dtype=bool)
+        self.live_document = np.ones(document_base, dtype=bool)
         if dead:
-            self.live_bundle[np.concatenate(dead)] = False
-        self.live_document = self.live_bundle[joined.document_bundle]
-        self.live_window = self.live_document[joined.window_document]
-        self._any_dead = not self.live_bundle.all()
-        self.document_first_window, self.document_window_count = _ranges(joined.window_document, document_base)
-        self.bundle_first_document, self.bundle_document_count = _ranges(joined.document_bundle, bundle_base)
-        self.window_bundle = joined.document_bundle[joined.window_document]
-        self.bundle_first_window, self.bundle_window_count = _ranges(self.window_bundle, bundle_base)
-        self.window_length = joined.window_terms.astype(np.float64)
-        self.document_length = _sums(joined.window_document, self.window_length, document_base)
-        self.bundle_length = _sums(self.window_bundle, self.window_length, bundle_base)
-        self._document_order = _order(joined.document_row)
-        self._bundle_order = _order(joined.bundle_id)
-        self.window_count = int(self.live_window.sum())
+            self.live_document[np.concatenate(dead)] = False
+        self.live_chunk = self.live_document[joined.chunk_document]
+        self.live_span = self.live_chunk[joined.span_chunk]
+        self._any_dead = not self.live_document.all()
+        self.chunk_first_span, self.chunk_span_count = _ranges(joined.span_chunk, chunk_base)
+        self.document_first_chunk, self.document_chunk_count = _ranges(joined.chunk_document, document_base)
+        self.span_document = joined.chunk_document[joined.span_chunk]
+        self.document_first_span, self.document_span_count = _ranges(self.span_document, document_base)
+        self.span_length = joined.span_terms.astype(np.float64)
+        self.chunk_length = _sums(joined.span_chunk, self.span_length, chunk_base)
+        self.document_length = _sums(self.span_document, self.span_length, document_base)
+        self._chunk_order = _order(joined.chunk_row)
+        self._document_order = _order(joined.document_id)
+        self.span_count = int(self.live_span.sum())
+        self.chunk_count = int(self.live_chunk.sum())
         self.document_count = int(self.live_document.sum())
-        self.bundle_count = int(self.live_bundle.sum())
 
     def over(self, fetch: FetchPostings) -> Lexicon:
         """The same words with their postings from elsewhere: the same file over another connection."""
@@ -92,13 +92,13 @@ class Lexicon:
         twin._fetch = fetch
         return twin
 
-    def document_positions(self, rows: Iterable[int]) -> IntArray:
-        """Where the documents of these rows of the store are, dead ones included; -1 for a row of another kind."""
-        return _positions(self.columns.document_row, self._document_order, rows)
+    def chunk_positions(self, rows: Iterable[int]) -> IntArray:
+        """Where the chunks of these rows of the store are, dead ones included; -1 for a row of another kind."""
+        return _positions(self.columns.chunk_row, self._chunk_order, rows)
 
-    def bundle_positions(self, bundles: Iterable[int]) -> IntArray:
-        """Where the bundles of these ids are, dead ones included; -1 for a bundle of another kind."""
-        return _positions(self.columns.bundle_id, self._bundle_order, bundles)
+    def document_positions(self, documents: Iterable[int]) -> IntArray:
+        """Where the documents of these ids are, dead ones included; -1 for a document of another kind."""
+        return _positions(self.columns.document_id, self._document_order, documents)
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
         """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""
@@ -126,7 +126,7 @@ class Lexicon:
             units = np.concatenate([field[0] + base for field, base in pieces])
             counts = np.concatenate([field[1] for field, _ in pieces])
         if self._any_dead:
-            keep = (self.live_window, self.live_document, self.live_bundle)[level][units]
+            keep = (self.live_span, self.live_chunk, self.live_document)[level][units]
             units, counts = units[keep], counts[keep]
         return units, counts
 

@@ -12,7 +12,7 @@ from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.lexicon import Lexicon
-    from satchel.store.records import Bundle, DefinitionRow, NewBundle, Place, SkippedFile, Stamp, StoredPart
+    from satchel.store.records import DefinitionRow, Document, NewDocument, Place, SkippedFile, Stamp, StoredChunk
     from satchel.store.vectors import VectorTable
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
@@ -21,19 +21,19 @@ EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 
 @dataclass(frozen=True, slots=True)
 class StoreStatistics:
-    """Counts of what search can see, most first. `hidden` are bundles of a kind that are kept but out of sight.
+    """Counts of what search can see, most first. `hidden` are documents of a kind that are kept but out of sight.
 
-    `documents` are parts of files, and records; `bundles` are files and records; `languages` counts files. `windows`
+    `chunks` are parts of files, and records; `documents` are files and records; `languages` counts files. `spans`
     are the units that words are counted in. `redacted` secrets and `cleaned` characters are those that were replaced or
     removed before files and commits were stored.
     """
 
+    chunks: Mapping[Kind, int]
     documents: Mapping[Kind, int]
-    bundles: Mapping[Kind, int]
     hidden: Mapping[Kind, int]
     languages: Mapping[str, int]
     edges: Mapping[EdgeType, int]
-    windows: Mapping[Kind, int]
+    spans: Mapping[Kind, int]
     definitions: int
     text_bytes: int
     redacted: int = 0
@@ -43,20 +43,20 @@ class StoreStatistics:
 class Writer(Protocol):
     """One transaction: all of it is published at once when the block ends, nothing when it raises."""
 
-    def put(self, bundles: Sequence[NewBundle]) -> None:
-        """Add these bundles, replacing those of the same kind and key with everything that hangs on them."""
+    def put(self, documents: Sequence[NewDocument]) -> None:
+        """Add these documents, replacing those of the same kind and key with everything that hangs on them."""
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
+        """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
-        """Replace all edges that leave these documents (by row number) with these (type, target)."""
+        """Replace all edges that leave these chunks (by row number) with these (type, target)."""
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
         """Note new file stamps for unchanged content."""
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Make exactly these bundles of a kind invisible to search; all others of the kind become visible."""
+        """Make exactly these documents of a kind invisible to search; all others of the kind become visible."""
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
         """Remember files that were opened and not indexed, so that they are not opened again until they change."""
@@ -68,7 +68,7 @@ class Writer(Protocol):
         """Remember one named value."""
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add vectors (`satchel.store.vectors`) of documents by row number; older ones of the same fingerprint go."""
+        """Add vectors (`satchel.store.vectors`) of chunks by row number; older ones of the same fingerprint go."""
 
     def keep_vectors(self, fingerprint: str) -> None:
         """Delete the vectors of every other fingerprint."""
@@ -78,7 +78,7 @@ class Writer(Protocol):
 
 
 class Store(Protocol):
-    """Documents, relations and words of one root. Reads see the last published state."""
+    """Chunks, relations and words of one root. Reads see the last published state."""
 
     @property
     def revision(self) -> str:
@@ -94,7 +94,7 @@ class Store(Protocol):
         """A value noted by `set_meta`."""
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """The stamp of every bundle of a kind, by key."""
+        """The stamp of every document of a kind, by key."""
 
     def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
         """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
@@ -103,49 +103,49 @@ class Store(Protocol):
         """How many files are remembered as skipped, by reason."""
 
     def keys(self, kind: Kind) -> set[str]:
-        """Keys of all bundles of a kind, hidden ones too, of every workspace."""
+        """Keys of all documents of a kind, hidden ones too, of every workspace."""
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Keys of the bundles of a kind that are kept out of sight, of every workspace."""
+        """Keys of the documents of a kind that are kept out of sight, of every workspace."""
 
-    def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
-        """Bundles by id; unknown ids are left out."""
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Documents by id; unknown ids are left out."""
 
-    def bundle(self, kind: Kind, key: str) -> Bundle | None:
-        """The bundle with this key."""
+    def document(self, kind: Kind, key: str) -> Document | None:
+        """The document with this key."""
 
     def newest(self, kind: Kind, most: int) -> list[int]:
-        """Ids of the visible bundles of a kind that were made last, at most so many, the newest first; ties by key."""
+        """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
 
-    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Ids of the bundles with these keys; unknown keys are left out."""
+    def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Ids of the documents with these keys; unknown keys are left out."""
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Row numbers of the first documents of the bundles with these keys; unknown keys are left out."""
+        """Row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """What a walk needs to know of these documents; unknown and hidden ones are left out."""
+        """What a walk needs to know of these chunks; unknown and hidden ones are left out."""
 
-    def text(self, bundle: int) -> str:
-        """The redacted text of a bundle."""
+    def text(self, document: int) -> str:
+        """The redacted text of a document."""
 
-    def texts(self, bundles: Iterable[int]) -> dict[int, str]:
-        """The redacted texts of these bundles; unknown ids are left out."""
+    def texts(self, documents: Iterable[int]) -> dict[int, str]:
+        """The redacted texts of these documents; unknown ids are left out."""
 
-    def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
-        """Documents by row number; unknown rows are left out."""
+    def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
+        """Chunks by row number; unknown rows are left out."""
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Where any of these names is defined (case-sensitive, unqualified).
 
-        With `most`, names that more documents than this define are left out, without being read.
+        With `most`, names that more chunks than this define are left out, without being read.
         """
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
-        """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
+        """(document id, path) of files with one of these file names, or stems (name without its last suffix)."""
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges that leave these documents."""
+        """(source row, type, target) of the edges that leave these chunks."""
 
     def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
         """(source row, type, target) of the edges whose target is one of these names or paths."""
@@ -154,16 +154,16 @@ class Store(Protocol):
         """The words of one kind at this revision."""
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
-        """The vectors of the visible documents of a kind that have one of this fingerprint, by row number."""
+        """The vectors of the visible chunks of a kind that have one of this fingerprint, by row number."""
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
-        """Row numbers of the visible documents of these kinds without a vector of this fingerprint, newest first."""
+        """Row numbers of the visible chunks of these kinds without a vector of this fingerprint, newest first."""
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
-        """For each of these kinds that has visible documents: how many have a vector of this fingerprint, of all."""
+        """For each of these kinds that has visible chunks: how many have a vector of this fingerprint, of all."""
 
     def kinds(self) -> Mapping[Kind, int]:
-        """How many visible documents there are of each kind that has any."""
+        """How many visible chunks there are of each kind that has any."""
 
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted."""
@@ -172,4 +172,4 @@ class Store(Protocol):
         """Release the store. Using it afterwards is an error."""
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Keys of visible bundles in order."""
+        """Keys of visible documents in order."""

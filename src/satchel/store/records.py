@@ -1,7 +1,7 @@
-"""What goes into a store and what comes out: bundles of documents, with their search terms beside them.
+"""What goes into a store and what comes out: documents of chunks, with their search terms beside them.
 
-A *bundle* is what is written and deleted as one: a file with its parts, or a record (commit, memory) with its single
-part. Every part is a document.
+A *document* is what is written and deleted as one: a file with its parts, or a record (commit, memory) with its single
+part. Every part is a chunk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from satchel.types import Import, Kind, Part, Reference
 
 @dataclass(slots=True)
 class Postings:
-    """Parallel columns: term (index into the vocabulary, 32 bits), unit (window or part, 32 bits), count (8 bits)."""
+    """Parallel columns: term (index into the vocabulary, 32 bits), unit (span or part, 32 bits), count (8 bits)."""
 
     terms: bytes
     units: bytes
@@ -26,7 +26,7 @@ class Postings:
 class Extraction:
     """One text, cut and counted. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
 
-    `window_columns` holds, per window: part index, first line, last line, characters, terms, words, comment words
+    `window_columns` holds, per span: part index, first line, last line, characters, terms, words, comment words
     (`WINDOW_COLUMNS` columns of 32 bits, one after the other). Texts that were counted together share one vocabulary,
     which then holds more than the terms of each.
     """
@@ -36,25 +36,25 @@ class Extraction:
     parsed: bool
     parts: tuple[Part, ...]
     imports: tuple[Import, ...]
-    window_count: int
-    window_columns: bytes
+    span_count: int
+    span_columns: bytes
     vocabulary: list[str]
     body: Postings
     names: Postings
     signatures: Postings
 
 
-WINDOW_COLUMNS = 7
+SPAN_COLUMNS = 7
 
 
 @dataclass(slots=True)
-class NewBundle:
-    """A bundle to be written. `key` is unique within its kind: a path, a commit id, a memory id.
+class NewDocument:
+    """A document to be written. `key` is unique within its kind: a path, a commit id, a memory id.
 
     `text` is redacted and cleaned; whoever has it compressed by zlib already gives it as `packed` instead, and leaves
     `text` empty. `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
     `changed_ns` are the file's stamp, 0 for a record. `path_terms` are the terms of the key that every part inherits.
-    `secondary` marks tests, docs and examples inside code. `references` are relations of the bundle as a whole.
+    `secondary` marks tests, docs and examples inside code. `references` are relations of the document as a whole.
     `workspace` is the identity of the repository that a memory belongs to, empty for what belongs to all of them.
     """
 
@@ -81,8 +81,8 @@ class NewBundle:
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
-    """A stored bundle without its text. `first_document`..`last_document` are its documents' row numbers."""
+class Document:
+    """A stored document without its text. `first_document`..`last_document` are its chunks' row numbers."""
 
     id: int
     kind: Kind
@@ -101,8 +101,8 @@ class Bundle:
     updated: float
     importance: float | None
     origin: str
-    first_document: int
-    last_document: int
+    first_chunk: int
+    last_chunk: int
     workspace: str = ""
 
 
@@ -110,7 +110,7 @@ class Bundle:
 class Stamp:
     """What is compared to see whether a file changed."""
 
-    bundle: int
+    document: int
     content_hash: str
     size: int
     mtime_ns: int
@@ -129,11 +129,11 @@ class SkippedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPart:
-    """A stored document: its row number, its bundle, and where it stands in it. `twin` counts equal names from 1."""
+class StoredChunk:
+    """A stored chunk: its row number, its document, and where it stands in it. `twin` counts equal names from 1."""
 
     row: int
-    bundle: int
+    document: int
     role: str
     name: str
     twin: int
@@ -145,7 +145,7 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRow:
-    """Where a name is defined: the document's row and the line in its file."""
+    """Where a name is defined: the chunk's row and the line in its file."""
 
     name: str
     owner: str
@@ -155,13 +155,13 @@ class DefinitionRow:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A visible document as a walk over relations needs it: what it is called, what it is tagged with, how old it is.
+    """A visible chunk as a walk over relations needs it: what it is called, what it is tagged with, how old it is.
 
-    `is_first` marks the first document of its bundle, which stands for the bundle as a whole.
+    `is_first` marks the first chunk of its document, which stands for the document as a whole.
     """
 
     row: int
-    bundle: int
+    document: int
     kind: Kind
     key: str
     name: str
@@ -173,7 +173,7 @@ class Place:
 
     @property
     def natural_key(self) -> str:
-        """What relations between notes call it: the key of its bundle, and its name if it has one (`~2`: a twin)."""
+        """What relations between notes call it: the key of its document, and its name if it has one (`~2`: a twin)."""
         if not self.name:
             return self.key
         return f"{self.key}::{self.name}" + (f"~{self.twin}" if self.twin > 1 else "")

@@ -1,11 +1,11 @@
 """The byte format of the lexical index: append-only segments of columns and postings.
 
-A *segment* holds the windows of the bundles written in one transaction. Its columns are one blob; its postings are
-one blob a term, so that a query reads only its own terms. One posting list serves three levels: window counts add up
-to part counts and part counts to bundle counts; the fields that windows inherit (name, signature, path) are posted
+A *segment* holds the spans of the documents written in one transaction. Its columns are one blob; its postings are
+one blob a term, so that a query reads only its own terms. One posting list serves three levels: span counts add up
+to part counts and part counts to document counts; the fields that spans inherit (name, signature, path) are posted
 once, at the level where they stand.
 
-Columns blob: `<4sIII` (magic, windows, documents, bundles), then native little-endian arrays in the order of
+Columns blob: `<4sIII` (magic, spans, chunks, documents), then native little-endian arrays in the order of
 `Columns`. Postings blob of one term: for each of the fields body, name, signature, path one byte with the width of a
 delta (0: the field is absent, else 1, 2 or 4), and where present a 32-bit count, that many deltas of unit numbers
 (the first from 0), and that many 8-bit counts. Each blob ends with the CRC-32 of what is before: SQLite notices a
@@ -23,12 +23,12 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from satchel.store.records import WINDOW_COLUMNS, Extraction, NewBundle, Postings
+from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
 
 IntArray = npt.NDArray[np.int64]
 ByteArray = npt.NDArray[np.uint8]
 NumberArray = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
-"""Numbers as they are made, or as they are stored: at a million windows the difference is 24 MB."""
+"""Numbers as they are made, or as they are stored: at a million spans the difference is 24 MB."""
 
 FIELDS = ("body", "name", "signature", "path")
 MAGIC = b"SSG2"
@@ -47,30 +47,30 @@ class DamagedWordsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of one segment. Windows point at documents, documents at bundles, by position in the segment."""
+    """The columns of one segment. Spans point at chunks, chunks at documents, by position in the segment."""
 
-    window_document: IntArray
-    window_start: NumberArray
-    window_end: NumberArray
-    window_characters: NumberArray
-    window_terms: NumberArray
-    window_words: NumberArray
-    window_comment_words: NumberArray
-    document_row: IntArray
-    document_bundle: IntArray
-    bundle_id: IntArray
-    bundle_secondary: IntArray
+    span_chunk: IntArray
+    span_start: NumberArray
+    span_end: NumberArray
+    span_characters: NumberArray
+    span_terms: NumberArray
+    span_words: NumberArray
+    span_comment_words: NumberArray
+    chunk_row: IntArray
+    chunk_document: IntArray
+    document_id: IntArray
+    document_secondary: IntArray
 
 
 _COLUMN_TYPES = ("<u4",) * 7 + ("<i8", "<u4", "<i8", "<u1")
-_WINDOW_LEVEL, _DOCUMENT_LEVEL = 7, 9
+_SPAN_LEVEL, _CHUNK_LEVEL = 7, 9
 _PLAIN = range(1, 7)  # columns that no other is looked up by
 
 
 def encode_columns(columns: Columns) -> bytes:
     """The columns of a segment as one blob."""
     arrays = [getattr(columns, name) for name in Columns.__slots__]
-    head = _HEADER.pack(MAGIC, len(columns.window_document), len(columns.document_row), len(columns.bundle_id))
+    head = _HEADER.pack(MAGIC, len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
     body = b"".join(array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
     return _sealed(head + body)
 
@@ -94,36 +94,36 @@ NO_POSTINGS = _sealed(_ABSENT * len(FIELDS))
 def decode_columns(blob: bytes) -> Columns:
     """The opposite of `encode_columns`. Raises ValueError for a blob of another format, or a damaged one."""
     content = _checked(blob)
-    magic, windows, documents, bundles = _HEADER.unpack_from(content)
+    magic, spans, chunks, documents = _HEADER.unpack_from(content)
     if magic != MAGIC:
         raise DamagedWordsError(f"not a segment of this format: it starts with {magic!r}")
     arrays = []
     offset = _HEADER.size
     for index, kind in enumerate(_COLUMN_TYPES):
-        count = windows if index < _WINDOW_LEVEL else documents if index < _DOCUMENT_LEVEL else bundles
+        count = spans if index < _SPAN_LEVEL else chunks if index < _CHUNK_LEVEL else documents
         array = np.frombuffer(content, dtype=kind, count=count, offset=offset)
         arrays.append(array if index in _PLAIN else array.astype(np.int64))
         offset += count * np.dtype(kind).itemsize
     return Columns(*arrays)
 
 
-def bundle_count(head: bytes) -> int:
-    """How many bundles a segment was written with, from the first `HEADER_BYTES` of its columns."""
+def document_count(head: bytes) -> int:
+    """How many documents a segment was written with, from the first `HEADER_BYTES` of its columns."""
     return int(_HEADER.unpack(head)[3])
 
 
 @dataclass(slots=True)
-class SegmentBundle:
-    """A new bundle with the row numbers that the store gave it."""
+class SegmentDocument:
+    """A new document with the row numbers that the store gave it."""
 
-    bundle: NewBundle
-    bundle_id: int
-    first_document: int
+    document: NewDocument
+    document_id: int
+    first_chunk: int
 
 
-def build_segment(bundles: Sequence[SegmentBundle]) -> tuple[Columns, Iterator[tuple[str, bytes]]]:
-    """Columns and (term, postings blob) pairs of these bundles."""
-    extractions = [entry.bundle.extraction for entry in bundles]
+def build_segment(documents: Sequence[SegmentDocument]) -> tuple[Columns, Iterator[tuple[str, bytes]]]:
+    """Columns and (term, postings blob) pairs of these documents."""
+    extractions = [entry.document.extraction for entry in documents]
     vocabulary: dict[str, int] = {}
     numbers: list[int] = []
     number_base = []
@@ -133,41 +133,41 @@ def build_segment(bundles: Sequence[SegmentBundle]) -> tuple[Columns, Iterator[t
         number_base.append(base)
         if base == len(numbers):
             numbers += [vocabulary.setdefault(term, len(vocabulary)) for term in extraction.vocabulary]
-    paths = _path_postings(bundles, vocabulary)
+    paths = _path_postings(documents, vocabulary)
     numbering = _Numbering(np.array(numbers, dtype=np.int64), np.array(number_base, dtype=np.int64))
-    window_counts = _integers(extraction.window_count for extraction in extractions)
+    span_counts = _integers(extraction.span_count for extraction in extractions)
     part_counts = _integers(len(extraction.parts) for extraction in extractions)
     posted = [
-        numbering.joined([extraction.body for extraction in extractions], _before(window_counts)),
+        numbering.joined([extraction.body for extraction in extractions], _before(span_counts)),
         numbering.joined([extraction.names for extraction in extractions], _before(part_counts)),
         numbering.joined([extraction.signatures for extraction in extractions], _before(part_counts)),
         paths,
     ]
-    table = _window_table(extractions)
-    table[0] += np.repeat(_before(part_counts), window_counts)
-    first_documents = _integers(entry.first_document for entry in bundles)
+    table = _span_table(extractions)
+    table[0] += np.repeat(_before(part_counts), span_counts)
+    first_chunks = _integers(entry.first_chunk for entry in documents)
     arrays = [
         *table,
-        np.arange(part_counts.sum()) + np.repeat(first_documents - _before(part_counts), part_counts),
-        np.repeat(np.arange(len(bundles)), part_counts),
-        _integers(entry.bundle_id for entry in bundles),
-        _integers(entry.bundle.secondary for entry in bundles),
+        np.arange(part_counts.sum()) + np.repeat(first_chunks - _before(part_counts), part_counts),
+        np.repeat(np.arange(len(documents)), part_counts),
+        _integers(entry.document_id for entry in documents),
+        _integers(entry.document.secondary for entry in documents),
     ]
     return Columns(*arrays), encode_postings(list(vocabulary), posted)
 
 
 @dataclass(frozen=True, slots=True)
 class _Numbering:
-    """The number in the segment of every term of every bundle; `base` is where the terms of a bundle start.
+    """The number in the segment of every term of every document; `base` is where the terms of a document start.
 
-    One array for all bundles: thousands of commits of twenty words each would spend their time on small arrays.
+    One array for all documents: thousands of commits of twenty words each would spend their time on small arrays.
     """
 
     numbers: IntArray
     base: IntArray
 
     def joined(self, postings: Sequence[Postings], unit_base: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """One field of all bundles: terms as numbers of the segment, units counted through, and counts."""
+        """One field of all documents: terms as numbers of the segment, units counted through, and counts."""
         sizes = _integers(len(item.counts) for item in postings)
         terms = np.frombuffer(b"".join([item.terms for item in postings]), dtype=np.uint32).astype(np.int64)
         units = np.frombuffer(b"".join([item.units for item in postings]), dtype=np.uint32).astype(np.int64)
@@ -186,26 +186,28 @@ def _before(counts: IntArray) -> IntArray:
     return np.cumsum(counts) - counts
 
 
-def _window_table(extractions: Sequence[Extraction]) -> IntArray:
-    """The window columns of all bundles, one row a column."""
+def _span_table(extractions: Sequence[Extraction]) -> IntArray:
+    """The span columns of all documents, one row a column."""
     tables = [
-        np.frombuffer(extraction.window_columns, dtype=np.uint32).reshape(WINDOW_COLUMNS, -1)
+        np.frombuffer(extraction.span_columns, dtype=np.uint32).reshape(SPAN_COLUMNS, -1)
         for extraction in extractions
-        if extraction.window_count
+        if extraction.span_count
     ]
-    return np.concatenate([np.zeros((WINDOW_COLUMNS, 0), dtype=np.int64), *tables], axis=1)
+    return np.concatenate([np.zeros((SPAN_COLUMNS, 0), dtype=np.int64), *tables], axis=1)
 
 
-def _path_postings(bundles: Sequence[SegmentBundle], vocabulary: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
+def _path_postings(
+    documents: Sequence[SegmentDocument], vocabulary: dict[str, int]
+) -> tuple[IntArray, IntArray, IntArray]:
     terms: list[int] = []
     counts: list[int] = []
     sizes = []
-    for entry in bundles:
-        found = entry.bundle.path_terms
+    for entry in documents:
+        found = entry.document.path_terms
         terms += [vocabulary.setdefault(term, len(vocabulary)) for term in found]
         counts += found.values()
         sizes.append(len(found))
-    return _integers(terms), np.repeat(np.arange(len(bundles)), _integers(sizes)), _integers(counts)
+    return _integers(terms), np.repeat(np.arange(len(documents)), _integers(sizes)), _integers(counts)
 
 
 def encode_postings(

@@ -27,7 +27,7 @@ _STEPS = 127
 
 @dataclass(frozen=True, slots=True)
 class VectorTable:
-    """Row numbers of documents, rising, and the vector of each: 32-bit numbers, or whole steps times a scale a row.
+    """Row numbers of chunks, rising, and the vector of each: 32-bit numbers, or whole steps times a scale a row.
 
     In 8 bits the cosine of two vectors is off by 0.0003 on average and by 0.002 at most: of the first ten
     hits of a real question 9.95 stay (benchmarks/results/vectors.json).

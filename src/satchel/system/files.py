@@ -4,7 +4,7 @@ Nothing else in satchel opens a file of a workspace. A path is walked one folder
 refusing symbolic links, so no byte from outside the root is ever read, not even when somebody swaps a folder for a
 link between two steps. Only regular files are read, without blocking, and never more than `limit` + 1 bytes.
 
-Where the system lacks the needed calls (Windows), the same promise is kept as well as resolving and checking allows:
+Where the system lacks the needed calls (Spans), the same promise is kept as well as resolving and checking allows:
 a swap exactly between the check and the open is then not noticed.
 
 This is a leaf: it imports nothing of satchel.

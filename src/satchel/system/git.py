@@ -261,7 +261,7 @@ def _environment() -> dict[str, str]:
 def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
     """The next chunk, empty at the end, None where somebody wants to stop.
 
-    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
+    Raises GitError after `timeout` seconds of silence (not on Spans, where a silent git is not stopped either).
     """
     if os.name == "posix":
         import select

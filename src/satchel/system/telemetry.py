@@ -40,7 +40,7 @@ DATA_SOURCE = "gen_ai.data_source.id"
 TOP_K = "gen_ai.request.top_k"
 MODEL = "gen_ai.request.model"
 QUERY = "gen_ai.retrieval.query.text"
-DOCUMENTS = "gen_ai.retrieval.documents"
+CHUNKS = "gen_ai.retrieval.documents"
 ERROR = "error.type"
 
 RETRIEVAL = "retrieval"
@@ -54,7 +54,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class Span(Protocol):
+class ScoredSpan(Protocol):
     """A span of OpenTelemetry, as far as satchel uses it."""
 
     def set_attribute(self, key: str, value: Any) -> None:
@@ -72,7 +72,7 @@ _NO_SPAN = _NoSpan()
 
 
 @contextmanager
-def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[Span]:
+def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[ScoredSpan]:
     """A span around an operation, named `operation target`; an error adds its type and never its message."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
@@ -117,7 +117,7 @@ def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterat
         yield lambda context: _describe(current, context, content=content)
 
 
-def _describe(current: Span, context: Context, *, content: bool) -> None:
+def _describe(current: ScoredSpan, context: Context, *, content: bool) -> None:
     """Add tokens and items of an answer, and with `content` also the question and what was found."""
     if isinstance(current, _NoSpan):
         return
@@ -128,6 +128,6 @@ def _describe(current: Span, context: Context, *, content: bool) -> None:
     if content:
         import json
 
-        documents = [{"id": item.id, "score": item.relevance} for item in context.items]
+        chunks = [{"id": item.id, "score": item.relevance} for item in context.items]
         current.set_attribute(QUERY, context.query)
-        current.set_attribute(DOCUMENTS, json.dumps(documents, ensure_ascii=False, separators=(",", ":")))
+        current.set_attribute(CHUNKS, json.dumps(chunks, ensure_ascii=False, separators=(",", ":")))

@@ -5,7 +5,7 @@
 
 What is not in the text does not come back: JSON has no section titles unless grouped (they follow from the kinds),
 lines that were not shown are empty, and in Markdown and plain text pieces that touch come back as one where they had
-one label, and a nameless window has no detail, because there is no whole that it could be a part of. A record whose
+one label, and a nameless span has no detail, because there is no whole that it could be a part of. A record whose
 text begins with its title has none. In a view, neighbouring entities of one file and one nonce are one item again.
 """
 
@@ -34,7 +34,7 @@ _LABEL = re.compile(
     r"(?: (of|signature|line)(?= |\Z)(?: of(?= |\Z))?)?(?: (.+))?",
     re.ASCII | re.DOTALL,
 )
-_DETAILS = {None: Detail.FULL, "of": Detail.WINDOW, "signature": Detail.SIGNATURE, "line": Detail.LINE}
+_DETAILS = {None: Detail.FULL, "of": Detail.SPAN, "signature": Detail.SIGNATURE, "line": Detail.LINE}
 _MARKED_RANGES = re.compile(r"([\d,=-]+)(?: \(([a-z, ]+)\))?")
 
 _RECORD = re.compile(r"\*\*(\w+)\*\*(?: (.*))?", re.DOTALL)
@@ -167,7 +167,7 @@ def _lines(written: str) -> _Lines:
 
 
 def _read_marks(written: str | None) -> tuple[Detail, Freshness | None]:
-    """`window, moved` as values. Raises ValueError for a word that is not a mark."""
+    """`span, moved` as values. Raises ValueError for a word that is not a mark."""
     detail, freshness = Detail.FULL, None
     for word in filter(None, (written or "").split(", ")):
         if word in set(Detail):
@@ -251,7 +251,7 @@ def _markdown_entity(lines: Sequence[str], position: int, section: str, view: Vi
 
 
 def _split(place: str, name: str, body: Sequence[str]) -> Iterator[Piece]:
-    """The pieces at `15-18 (window); 19-37=1,40 (line)`, whose texts are these lines, with one more at every gap."""
+    """The pieces at `15-18 (span); 19-37=1,40 (line)`, whose texts are these lines, with one more at every gap."""
     position, previous = 0, None
     for part in place.split("; "):
         match = _MARKED_RANGES.fullmatch(part)

@@ -48,8 +48,8 @@ CAPTURE = file_item(
         piece(10, "class CaptureManager:\n    def suspend(self):\n        self._state = 1", "CaptureManager"),
         piece(40, "    def read(self):\n        return self.out", "CaptureManager.read"),
         piece(42, "\n    def close(self):\n        ...", "CaptureManager.close"),
-        piece(70, "        for name in names:", "CaptureManager.dump", Detail.WINDOW),
-        piece(90, "        return None", "CaptureManager.dump", Detail.WINDOW),
+        piece(70, "        for name in names:", "CaptureManager.dump", Detail.SPAN),
+        piece(90, "        return None", "CaptureManager.dump", Detail.SPAN),
         piece(120, "def main():", "main", Detail.SIGNATURE),
         piece(130, "handler = build()", "handler", Detail.LINE),
     ),
@@ -101,7 +101,7 @@ def _expected_pieces(pieces: Sequence[Piece], format: Format, *, show_code: bool
         pieces = joined_pieces(pieces)
     if format in (Format.MARKDOWN, Format.PLAIN):
         pieces = [
-            replace(piece, detail=Detail.FULL) if piece.detail is Detail.WINDOW and not piece.name else piece
+            replace(piece, detail=Detail.FULL) if piece.detail is Detail.SPAN and not piece.name else piece
             for piece in pieces
         ]
     return [piece if show_code else replace(piece, text="") for piece in pieces]

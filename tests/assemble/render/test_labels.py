@@ -19,7 +19,7 @@ HEADER = piece(10, "class Reader:\n    size = 1\n", "Reader")
 READ = piece(13, "    def read(self):\n        ...", "Reader.read")
 CLOSE = piece(15, "    def close(self):\n        ...", "Reader.close")
 MAIN = piece(17, "def main():\n    ...", "main")
-GAP = piece(8, "import os\n", detail=Detail.WINDOW)
+GAP = piece(8, "import os\n", detail=Detail.SPAN)
 
 
 def _labels(*pieces: Piece) -> list[str]:
@@ -28,7 +28,7 @@ def _labels(*pieces: Piece) -> list[str]:
 
 def test_a_whole_unit_has_its_name_and_lines_of_one_say_so() -> None:
     assert _labels(READ) == ["@@13-14 Reader.read"]
-    assert _labels(replace(READ, detail=Detail.WINDOW)) == ["@@13-14 of Reader.read"]
+    assert _labels(replace(READ, detail=Detail.SPAN)) == ["@@13-14 of Reader.read"]
     assert _labels(piece(3, "def f():", "f", Detail.SIGNATURE)) == ["@@3 signature of f"]
     assert _labels(piece(3, "does it", "f", Detail.LINE)) == ["@@3 line of f"]
 
@@ -50,9 +50,9 @@ def test_lines_without_a_name_belong_to_the_unit_that_they_touch() -> None:
 
 
 def test_a_gap_is_followed_by_a_label() -> None:
-    window = piece(40, "x = 1", "Reader.read", Detail.WINDOW)
-    later = piece(50, "x = 2", "Reader.read", Detail.WINDOW)
-    assert _labels(window, later) == ["@@40 of Reader.read", "@@50 of Reader.read"]
+    span = piece(40, "x = 1", "Reader.read", Detail.SPAN)
+    later = piece(50, "x = 2", "Reader.read", Detail.SPAN)
+    assert _labels(span, later) == ["@@40 of Reader.read", "@@50 of Reader.read"]
 
 
 def test_a_declaration_that_stands_for_more_keeps_its_own_label() -> None:
@@ -97,7 +97,7 @@ def test_joining_keeps_every_line_in_its_place(item: ContextItem) -> None:
 
 def test_a_piece_that_is_not_as_it_was_indexed_says_so_before_its_name() -> None:
     moved = replace(piece(10, "    def read(self):", "Reader.read"), freshness=Freshness.MOVED)
-    stale = replace(piece(30, "x = 1", "Reader", Detail.WINDOW), freshness=Freshness.STALE)
+    stale = replace(piece(30, "x = 1", "Reader", Detail.SPAN), freshness=Freshness.STALE)
     assert _labels(moved, stale) == ["@@10 moved Reader.read", "@@30 stale of Reader"]
 
 

@@ -22,8 +22,8 @@ def file(number: int, *signals: str) -> ContextItem:
         f"src/module_{number}/reader.py",
         (
             piece(1, "import sys"),
-            piece(9, "    def read(self):", "Reader.read", Detail.WINDOW),
-            piece(12, "        a = 1\n        return a", "Reader.read", Detail.WINDOW),
+            piece(9, "    def read(self):", "Reader.read", Detail.SPAN),
+            piece(12, "        a = 1\n        return a", "Reader.read", Detail.SPAN),
         ),
         metadata={"names": ["Reader.read", "Reader"]},
         signals=tuple(Signal(name, 1.0, 1.0) for name in signals),

@@ -112,7 +112,7 @@ def test_a_file_below_full_detail_says_so_in_its_header_and_a_record_in_its_titl
         file_item("a.py", (Piece(12, 13, "Reader.read", "reads\nit", Detail.SIGNATURE),)),
         Format.MARKDOWN,
     )
-    cut = replace(COMMIT, detail=Detail.WINDOW)
+    cut = replace(COMMIT, detail=Detail.SPAN)
     assert render_item(cut, Format.MARKDOWN).startswith("**Commit** `1a2b3c4` by Ada on 2024-05-01 (window)\n```")
 
 
@@ -200,7 +200,7 @@ def test_the_footer_counts_items_and_kinds(items: tuple[ContextItem, ...], line:
 
 
 def test_the_sources_footer_points_to_the_entity_and_not_to_its_imports() -> None:
-    pieces = (piece(1, "import sys"), piece(40, "    x = 1", "Reader.read", Detail.WINDOW))
+    pieces = (piece(1, "import sys"), piece(40, "    x = 1", "Reader.read", Detail.SPAN))
     row = {"qualified_name": "Reader.read", "start_line": 31}
     request = RenderRequest(show_sources=True)
     assert "Sources: a.py:40" in render_tail(request, (file_item("a.py", pieces),), Format.PLAIN)

@@ -173,8 +173,8 @@ def test_no_items_are_no_sections() -> None:
 
 
 IMPORTS = piece(1, "import sys\nimport os")
-MAIN = piece(9, "# runs\n", detail=Detail.WINDOW), piece(11, "def main():\n    ...", "main")
-REST = piece(20, "main()", detail=Detail.WINDOW)
+MAIN = piece(9, "# runs\n", detail=Detail.SPAN), piece(11, "def main():\n    ...", "main")
+REST = piece(20, "main()", detail=Detail.SPAN)
 SCRIPT = file_item("src/run.py", (IMPORTS, *MAIN, REST))
 
 

@@ -111,11 +111,11 @@ def test_programming_languages_are_code(language: str) -> None:
 @pytest.mark.parametrize(
     "language", ["markdown", "rst", "text", "toml", "yaml", "json", "ini", "xml", "csv", "notebook"]
 )
-def test_prose_configuration_and_data_are_documents(language: str) -> None:
+def test_prose_configuration_and_data_are_chunks(language: str) -> None:
     assert kind_of("x", language) is Kind.DOC
 
 
-def test_what_is_unknown_is_a_document() -> None:
+def test_what_is_unknown_is_a_chunk() -> None:
     assert kind_of("what.unknown", None) is Kind.DOC
     assert kind_of("a.py", None) is Kind.CODE
 

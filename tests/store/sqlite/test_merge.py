@@ -13,19 +13,19 @@ from satchel.store.sqlite import writer as merge
 from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
-from tests.contracts.bundles import file_bundle, record_bundle
+from tests.contracts.documents import file_document, record_document
 from tests.soundness import contents, faults
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    """A store of many segments of two kinds, with bundles that are gone, hidden, and gone with their whole segment."""
+    """A store of many segments of two kinds: documents are gone, hidden, or gone with their segment."""
     opened = SqliteStore(tmp_path / "index.db")
     for number in range(merge.MOST_SEGMENTS + 4):
         with opened.write() as writer:
             words = " ".join(f"word{number * 7 + step}" for step in range(20))
-            writer.put([record_bundle(f"c{number}", f"alpha {words}"), record_bundle(f"d{number}", "alpha beta")])
-            writer.put([file_bundle(f"src/file{number}.py")])
+            writer.put([record_document(f"c{number}", f"alpha {words}"), record_document(f"d{number}", "alpha beta")])
+            writer.put([file_document(f"src/file{number}.py")])
     with opened.write() as writer:
         writer.remove(Kind.COMMIT, ["c2", "d2", "d5"])
         writer.hide(Kind.COMMIT, ["c7"])

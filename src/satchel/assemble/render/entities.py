@@ -142,7 +142,7 @@ def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) 
 
 
 def place(pieces: Sequence[Piece], *, shown: bool) -> str:
-    """The ranges with their marks: `15-18 (window); 19-37=1 (line)`."""
+    """The ranges with their marks: `15-18 (span); 19-37=1 (line)`."""
     write = shown_range if shown else line_range
     return "; ".join(
         f"{','.join(map(write, group))}{f' ({marks})' if marks else ''}"
@@ -151,7 +151,7 @@ def place(pieces: Sequence[Piece], *, shown: bool) -> str:
 
 
 def marks_of(piece: Piece) -> str:
-    """How a piece differs from the whole, fresh text of what it names: `window, moved`; empty if it does not."""
+    """How a piece differs from the whole, fresh text of what it names: `span, moved`; empty if it does not."""
     marks = [] if piece.detail is Detail.FULL else [piece.detail.value]
     return ", ".join([*marks, *([piece.freshness.value] if piece.freshness is not None else [])])
 

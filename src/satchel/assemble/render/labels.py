@@ -34,7 +34,7 @@ MARK = "@@"
 `L10-24` costs the same and looks like code."""
 
 SECTION_SEPARATOR = " > "
-"""Between the headings that lead to a section of a document."""
+"""Between the headings that lead to a section of a chunk."""
 
 FILES_SHOWN = 5
 """Files named below a commit; most commits touch no more, and a list of hundreds would be all that is seen of it."""
@@ -51,8 +51,8 @@ _MISREADABLE = re.compile(
     r"|\A(?:\Z|[\"`\s]|(?:of|signature|line|moved|changed|stale)(?: |\Z))"  # a quote, a code span, a word of ours
     r"|(?:\s|\ #+|\ ?\((?:window|signature|line)\))\Z"  # a closing heading mark, a detail mark
 )
-_RELATIONS = {Detail.FULL: "", Detail.WINDOW: "of", Detail.SIGNATURE: "signature of", Detail.LINE: "line of"}
-_LONG = frozenset({Detail.FULL, Detail.WINDOW})
+_RELATIONS = {Detail.FULL: "", Detail.SPAN: "of", Detail.SIGNATURE: "signature of", Detail.LINE: "line of"}
+_LONG = frozenset({Detail.FULL, Detail.SPAN})
 
 
 def quote(text: str) -> str:
@@ -132,11 +132,11 @@ def _joined(run: Sequence[Piece]) -> Piece:
     first, last = run[0], run[-1]
     named = [piece for piece in run if piece.name]
     name, detail = (named[0].name, named[0].detail) if named else ("", Detail.FULL)
-    if any(piece.detail is Detail.WINDOW for piece in named):
-        detail = Detail.WINDOW
+    if any(piece.detail is Detail.SPAN for piece in named):
+        detail = Detail.SPAN
     if any(piece.name != name for piece in named):
         container = _container([piece.name for piece in named])
-        detail = Detail.WINDOW if container else detail
+        detail = Detail.SPAN if container else detail
         name = container or f"{name} … {named[-1].name}"
     text = "\n".join(piece.text for piece in run)
     return Piece(first.start, last.end, name, text, detail, first.freshness)

@@ -16,7 +16,7 @@ from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import Findings
 from satchel.store.protocol import Store
-from satchel.store.records import Bundle, StoredPart
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 _INDENTED_IMPORT = re.compile(rb"^[ \t]+(?:from|import|use)\b.*$", re.MULTILINE)
 
 MOST_DEFINED = 1_000
-"""A name that more documents define (`String`, `Reset` of generated code) is resolved by its own file alone."""
+"""A name that more chunks define (`String`, `Reset` of generated code) is resolved by its own file alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A name that a file defines. `row` is the document that holds it, `owner` the qualified name around it."""
+    """A name that a file defines. `row` is the chunk that holds it, `owner` the qualified name around it."""
 
     path: str
     owner: str
@@ -75,8 +75,8 @@ Entities = tuple[Entity, ...]
 class SourceFile:
     """One file as a syntax tree. Lines count from 1; `imports` are those of the index."""
 
-    def __init__(self, bundle: Bundle, text: str) -> None:
-        self.bundle, self.path, self.language = bundle, bundle.key, bundle.language
+    def __init__(self, document: Document, text: str) -> None:
+        self.document, self.path, self.language = document, document.key, document.language
         self.source = text.encode("utf-8", "replace")
         self._occurrences: dict[str, list[Node]] = {}
 
@@ -91,7 +91,7 @@ class SourceFile:
     @cached_property
     def imports(self) -> list[Import]:
         """The imports at the top, as the index knows them, then those inside functions."""
-        rows = self.bundle.fields.get("imports", ())
+        rows = self.document.fields.get("imports", ())
         indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
         lines = {one.start for one in indexed}
         return indexed + [one for one in self._inner_imports() if one.start not in lines]
@@ -182,8 +182,8 @@ class Code:
         self.store = store
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._files: dict[str, SourceFile | None] = {}
-        self._parts: dict[int, StoredPart] = {}
-        self._bundles: dict[int, Bundle] = {}
+        self._parts: dict[int, StoredChunk] = {}
+        self._documents: dict[int, Document] = {}
         self._gone: dict[str, list[Definition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
@@ -193,21 +193,21 @@ class Code:
         self._gone_paths[gone.path] = gone.language
 
     def load(self, rows: Iterable[int]) -> None:
-        """Read these documents at once."""
+        """Read these chunks at once."""
         parts = self.store.parts({row for row in rows if row not in self._parts})
         self._parts |= parts
-        wanted = {part.bundle for part in parts.values()} - self._bundles.keys()
-        self._bundles |= self.store.bundles(wanted)
+        wanted = {part.document for part in parts.values()} - self._documents.keys()
+        self._documents |= self.store.documents(wanted)
 
-    def part(self, row: int) -> StoredPart:
-        """A document of the store."""
+    def part(self, row: int) -> StoredChunk:
+        """A chunk of the store."""
         if row not in self._parts:
             self.load([row])
         return self._parts[row]
 
-    def bundle_of(self, row: int) -> Bundle:
-        """The file of a document."""
-        return self._bundles[self.part(row).bundle]
+    def document_of(self, row: int) -> Document:
+        """The file of a chunk."""
+        return self._documents[self.part(row).document]
 
     def defined(self, name: str) -> tuple[Definition, ...]:
         """Everything of this unqualified name, by path and line."""
@@ -216,20 +216,22 @@ class Code:
             self.load(row.row for row in rows)
             definitions = list(self._gone[name])
             for row in rows:
-                bundle = self._bundles[self._parts[row.row].bundle]
-                if bundle.kind is Kind.CODE:
-                    definitions.append(Definition(bundle.key, row.owner, row.name, row.line, row.row, bundle.language))
+                document = self._documents[self._parts[row.row].document]
+                if document.kind is Kind.CODE:
+                    definitions.append(
+                        Definition(document.key, row.owner, row.name, row.line, row.row, document.language)
+                    )
             self._defined[name] = tuple(sorted(definitions, key=lambda one: (one.path, one.line, one.owner)))
         return self._defined[name]
 
     def load_files(self, paths: Iterable[str]) -> None:
         """Read these files at once."""
         missing = [path for path in dict.fromkeys(paths) if path not in self._files]
-        ids = self.store.bundle_ids(Kind.CODE, missing)
-        bundles, texts = self.store.bundles(ids.values()), self.store.texts(ids.values())
+        ids = self.store.document_ids(Kind.CODE, missing)
+        documents, texts = self.store.documents(ids.values()), self.store.texts(ids.values())
         for path in missing:
             number = ids.get(path)
-            self._files[path] = SourceFile(bundles[number], texts[number]) if number in bundles else None
+            self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
 
     def file(self, path: str) -> SourceFile | None:
         """The file at a path; None where no code is indexed there."""

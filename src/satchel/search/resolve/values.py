@@ -239,7 +239,7 @@ class Values(ABC):
             rows |= {one.row for one in self.code.defined(owner.name) if one.language == "rust"}
             rows |= self._implementations(owner)
         for row, _, name in self.code.store.edges_from(sorted(rows), [EdgeType.INHERITS]):
-            part, file = self.code.part(row), self.code.file(self.code.bundle_of(row).key)
+            part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
             if file is None or (is_rust and part.name.rpartition(".")[2] != owner.name):
                 continue
             first, last = file.range(part.start, part.end)
@@ -249,9 +249,9 @@ class Values(ABC):
                     break
 
     def _implementations(self, owner: Definition) -> set[int]:
-        """The documents of a file of Rust that are `impl` blocks of a type."""
-        bundle = self.code.bundle_of(owner.row)
-        rows = range(bundle.first_document, bundle.last_document + 1)
+        """The chunks of a file of Rust that are `impl` blocks of a type."""
+        document = self.code.document_of(owner.row)
+        rows = range(document.first_chunk, document.last_chunk + 1)
         self.code.load(rows)
         return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
 

@@ -252,7 +252,7 @@ def _day(done: float | bool) -> str:
 
 
 class Workspace:
-    """The nodes of one export, and what each of them is. Build it once; `notes` gives the documents."""
+    """The nodes of one export, and what each of them is. Build it once; `notes` gives the chunks."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes

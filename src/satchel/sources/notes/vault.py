@@ -44,7 +44,7 @@ class RawLink:
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of a file beside its text, as it is kept in the fields of its bundle.
+    """What is known of a file beside its text, as it is kept in the fields of its document.
 
     `fields` are those of the user: lists of values by name, a link as `{"name": ..., "target": ...}`. `blocks` are the
     parts that named blocks stand in.
@@ -68,7 +68,7 @@ class Facts:
 
 
 def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """Title, tags and the fields of a bundle from dumped facts."""
+    """Title, tags and the fields of a document from dumped facts."""
     title, tags, inherited, aliases, fields, links, blocks, problem = json.loads(data)
     found = {
         "fields": fields, "inherited_tags": inherited, "aliases": aliases, "links": links, "blocks": blocks,
@@ -78,7 +78,7 @@ def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
 
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
-    """The links of a bundle, from its fields."""
+    """The links of a document, from its fields."""
     return [RawLink(part, EdgeType(kind), target, is_path) for part, kind, target, is_path in fields.get("links", ())]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from satchel.store.lexicon import Field, Lexicon, Segment
 from satchel.store.protocol import StoreStatistics
-from satchel.store.records import Bundle, DefinitionRow, Place, Stamp, StoredPart
+from satchel.store.records import DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.store.segments import decode_columns, decode_postings
 from satchel.store.sqlite.connection import DamagedStoreError
 from satchel.types import EdgeType, Kind
@@ -28,24 +28,24 @@ Rows = Callable[[str], Sequence[tuple[Any, ...]]]
 """Runs a query and gives all its rows."""
 
 
-def count(rows: Rows, windows: Mapping[Kind, int]) -> StoreStatistics:
-    """Statistics of the store that `rows` asks; `windows` are counted by its lexicons."""
-    documents = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
+def count(rows: Rows, spans: Mapping[Kind, int]) -> StoreStatistics:
+    """Statistics of the store that `rows` asks; `spans` are counted by its lexicons."""
+    chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
     languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
-    bundles = "SELECT kind, count(*) FROM bundles WHERE"
-    # Only commits are hidden, and a commit is one document.
+    documents = "SELECT kind, count(*) FROM bundles WHERE"
+    # Only commits are hidden, and a commit is one chunk.
     edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
     ((definitions,),) = rows("SELECT count(*) FROM definitions")
     ((text_bytes,),) = rows("SELECT coalesce(sum(length(body)), 0) FROM texts")
     removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
     ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
     return StoreStatistics(
-        documents=_kinds(rows(_by(documents))),
-        bundles=_kinds(rows(_by(f"{bundles} NOT hidden"))),
-        hidden=_kinds(rows(_by(f"{bundles} hidden"))),
+        chunks=_kinds(rows(_by(chunks))),
+        documents=_kinds(rows(_by(f"{documents} NOT hidden"))),
+        hidden=_kinds(rows(_by(f"{documents} hidden"))),
         languages=dict(rows(_by(languages))),
         edges={EdgeType(name): number for name, number in rows(_by(edges))},
-        windows=windows,
+        spans=spans,
         definitions=definitions,
         text_bytes=text_bytes,
         redacted=redacted,
@@ -62,7 +62,7 @@ def _by(select: str) -> str:
     return f"{select} GROUP BY 1 ORDER BY 2 DESC, 1"
 
 
-_BUNDLE_COLUMNS = (
+_DOCUMENT_COLUMNS = (
     "id, kind, key, language, content_hash, size, mtime_ns, changed_ns, line_count, secondary, title, tags, fields, "
     "created, updated, importance, origin, first_document, last_document, workspace"
 )
@@ -123,7 +123,7 @@ class SqliteReader(ABC):
         return str(rows[0][0]) if rows else None
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """The stamp of every bundle of a kind, by key."""
+        """The stamp of every document of a kind, by key."""
         rows = self._rows(
             "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
         )
@@ -138,21 +138,21 @@ class SqliteReader(ABC):
         return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
 
     def keys(self, kind: Kind) -> set[str]:
-        """Keys of all bundles of a kind, hidden ones too, of every workspace."""
+        """Keys of all documents of a kind, hidden ones too, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Keys of the bundles of a kind that are kept out of sight, of every workspace."""
+        """Keys of the documents of a kind that are kept out of sight, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ? AND hidden", (kind,))}
 
     def _in_sight(self) -> tuple[str, tuple[str, ...]]:
-        """A condition on bundles for what is searched, counted and listed, and what it is given."""
+        """A condition on documents for what is searched, counted and listed, and what it is given."""
         if self.workspaces is None:
             return "NOT hidden", ()
         return "NOT hidden AND workspace IN (SELECT value FROM json_each(?))", (json.dumps(self.workspaces),)
 
     def _out_of_sight(self, kind: Kind) -> dict[int, list[int]]:
-        """Positions of the bundles of other workspaces, by segment."""
+        """Positions of the documents of other workspaces, by segment."""
         if self.workspaces is None:
             return {}
         found: dict[int, list[int]] = {}
@@ -164,41 +164,41 @@ class SqliteReader(ABC):
         return found
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Keys of visible bundles in order."""
+        """Keys of visible documents in order."""
         seen, given = self._in_sight()
         rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {seen} ORDER BY key", (kind, *given))
         return (row[0] for row in rows)
 
-    def bundles(self, ids: Iterable[int]) -> dict[int, Bundle]:
-        """Bundles by id; unknown ids are left out."""
-        sql = f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Documents by id; unknown ids are left out."""
+        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
         with self._decoding():
-            return {row[0]: _bundle(row) for row in self._rows_in(sql, ids)}
+            return {row[0]: _document(row) for row in self._rows_in(sql, ids)}
 
-    def bundle(self, kind: Kind, key: str) -> Bundle | None:
-        """The bundle with this key."""
-        rows = self._rows(f"SELECT {_BUNDLE_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
+    def document(self, kind: Kind, key: str) -> Document | None:
+        """The document with this key."""
+        rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
         with self._decoding():
-            return _bundle(rows[0]) if rows else None
+            return _document(rows[0]) if rows else None
 
     def newest(self, kind: Kind, most: int) -> list[int]:
-        """Ids of the visible bundles of a kind that were made last, at most so many, the newest first; ties by key."""
+        """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
         seen, given = self._in_sight()
         sql = f"SELECT id FROM bundles WHERE kind = ? AND {seen} ORDER BY created DESC, key LIMIT ?"
         return [row[0] for row in self._rows(sql, (kind, *given, most))]
 
-    def bundle_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Ids of the bundles with these keys; unknown keys are left out."""
+    def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
+        """Ids of the documents with these keys; unknown keys are left out."""
         sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Row numbers of the first documents of the bundles with these keys; unknown keys are left out."""
+        """Row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
         sql = "SELECT key, first_document FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """What a walk needs to know of these documents; unknown and hidden ones are left out."""
+        """What a walk needs to know of these chunks; unknown and hidden ones are left out."""
         seen, given = self._in_sight()
         sql = (
             "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
@@ -208,25 +208,25 @@ class SqliteReader(ABC):
         with self._decoding():
             return {row[0]: _place(row) for row in self._rows_in(sql, rows, given)}
 
-    def text(self, bundle: int) -> str:
-        """The redacted text of a bundle."""
-        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (bundle,))
+    def text(self, document: int) -> str:
+        """The redacted text of a document."""
+        rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (document,))
         with self._decoding():
             return zlib.decompress(rows[0][0]).decode() if rows else ""
 
-    def texts(self, bundles: Iterable[int]) -> dict[int, str]:
-        """The redacted texts of these bundles; unknown ids are left out."""
+    def texts(self, documents: Iterable[int]) -> dict[int, str]:
+        """The redacted texts of these documents; unknown ids are left out."""
         sql = "SELECT bundle, body FROM texts WHERE bundle IN (SELECT value FROM json_each(?))"
         with self._decoding():
-            return {bundle: zlib.decompress(body).decode() for bundle, body in self._rows_in(sql, bundles)}
+            return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
-    def parts(self, rows: Iterable[int]) -> dict[int, StoredPart]:
-        """Documents by row number; unknown rows are left out."""
+    def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
+        """Chunks by row number; unknown rows are left out."""
         sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
-        return {row[0]: StoredPart(*row) for row in self._rows_in(sql, rows)}
+        return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Where any of these names is defined; with `most`, only names that so many documents define at most."""
+        """Where any of these names is defined; with `most`, only names that so many chunks define at most."""
         few = (
             " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
         )
@@ -238,13 +238,13 @@ class SqliteReader(ABC):
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
-        """(bundle id, path) of files with one of these file names, or stems (name without its last suffix)."""
+        """(document id, path) of files with one of these file names, or stems (name without its last suffix)."""
         select = "SELECT id, key FROM bundles WHERE {} IN (SELECT value FROM json_each(?))"
         rows = self._rows_in(select.format("name"), names) + self._rows_in(select.format("stem"), stems)
         return sorted(set(rows))
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges that leave these documents."""
+        """(source row, type, target) of the edges that leave these chunks."""
         sql = (
             "SELECT source, type, target FROM edges WHERE source IN (SELECT value FROM json_each(?)) "
             "AND type IN (SELECT value FROM json_each(?)) ORDER BY source, type, target"
@@ -303,7 +303,7 @@ class SqliteReader(ABC):
         return known[2]
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
-        """Row numbers of the visible documents of these kinds without a vector of this fingerprint, newest first."""
+        """Row numbers of the visible chunks of these kinds without a vector of this fingerprint, newest first."""
         seen, given = self._in_sight()
         sql = (
             "SELECT d.row FROM bundles b JOIN documents d ON d.row BETWEEN b.first_document AND b.last_document "
@@ -313,7 +313,7 @@ class SqliteReader(ABC):
         return [row[0] for row in self._rows_in(sql, kinds, (*given, fingerprint))]
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
-        """For each of these kinds that has visible documents: how many have a vector of this fingerprint, of all."""
+        """For each of these kinds that has visible chunks: how many have a vector of this fingerprint, of all."""
         seen, given = self._in_sight()
         sql = (
             "SELECT b.kind, count(*) FROM bundles b JOIN vectors v ON v.document BETWEEN b.first_document AND "
@@ -324,7 +324,7 @@ class SqliteReader(ABC):
         return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
 
     def kinds(self) -> Mapping[Kind, int]:
-        """How many visible documents there are of each kind that has any; kept until the store changes."""
+        """How many visible chunks there are of each kind that has any; kept until the store changes."""
         revision = self.revision
         known = self._derived.kinds
         if known[0] != revision:
@@ -337,7 +337,7 @@ class SqliteReader(ABC):
     def statistics(self) -> StoreStatistics:
         """What the store holds, counted. Takes some milliseconds: every table is looked at."""
         with self._decoding():
-            return count(self._rows, {kind: self.lexicon(kind).window_count for kind in self.kinds()})
+            return count(self._rows, {kind: self.lexicon(kind).span_count for kind in self.kinds()})
 
 
 def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
@@ -346,19 +346,19 @@ def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
     return Segment(row[0], decode_columns(row[1]), np.union1d(dead, np.array(others, dtype="<i8")) if others else dead)
 
 
-def _bundle(row: Sequence[Any]) -> Bundle:
+def _document(row: Sequence[Any]) -> Document:
     values = list(row)
     values[1] = Kind(values[1])
     values[9] = bool(values[9])
     values[11] = tuple(json.loads(values[11]))
     values[12] = json.loads(values[12])
-    return Bundle(*values)
+    return Document(*values)
 
 
 def _place(row: Sequence[Any]) -> Place:
-    number, bundle, kind, key, name, twin, tags, updated, secondary, is_first = row
+    number, document, kind, key, name, twin, tags, updated, secondary, is_first = row
     listed = () if tags == "[]" else tuple(json.loads(tags))
-    return Place(number, bundle, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
+    return Place(number, document, Kind(kind), key, name, twin, listed, updated, bool(secondary), bool(is_first))
 
 
 def _nothing(_: Sequence[str]) -> Iterable[tuple[str, int, list[Field | None]]]:

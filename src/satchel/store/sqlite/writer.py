@@ -12,17 +12,17 @@ from typing import Any
 import apsw
 import numpy as np
 
-from satchel.store.records import NewBundle, SkippedFile, Stamp
+from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.store.segments import (
     HEADER_BYTES,
     NO_POSTINGS,
     Columns,
     IntArray,
-    SegmentBundle,
+    SegmentDocument,
     build_segment,
-    bundle_count,
     decode_columns,
     decode_many,
+    document_count,
     encode_columns,
     encode_postings,
 )
@@ -33,7 +33,7 @@ MOST_SEGMENTS = 8
 """More segments of one kind than this are merged: each costs a posting look-up and a decode for every query term."""
 
 LARGEST_GONE_SHARE = 0.5
-"""A segment of which more bundles than this are gone is rewritten."""
+"""A segment of which more documents than this are gone is rewritten."""
 
 _FIELD_LEVEL = (0, 1, 1, 2)
 _IN = "IN (SELECT value FROM json_each(?))"
@@ -81,9 +81,9 @@ def _due(connection: apsw.Connection, kind: str) -> list[int]:
 
 
 def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> bool:
-    """Whether most bundles of a segment were deleted. Hidden ones are not: rewriting would keep them."""
+    """Whether most documents of a segment were deleted. Hidden ones are not: rewriting would keep them."""
     ((left,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
-    return bundle_count(head) - int(left) > LARGEST_GONE_SHARE * bundle_count(head)
+    return document_count(head) - int(left) > LARGEST_GONE_SHARE * document_count(head)
 
 
 def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
@@ -93,7 +93,7 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
     for segment in ids:
         ((blob,),) = rows(connection, "SELECT columns FROM segments WHERE id = ?", (segment,))
         kept, numbers, bases = _living(connection, segment, decode_columns(blob), bases)
-        if len(kept.bundle_id):
+        if len(kept.document_id):
             renumber[segment] = numbers
         for store, name in zip(parts, Columns.__slots__, strict=True):
             store.append(getattr(kept, name))
@@ -104,46 +104,46 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
     marks = ", ".join("?" * len(ids))
     connection.execute(f"DELETE FROM postings WHERE segment IN ({marks})", tuple(ids))
     connection.execute(f"DELETE FROM segments WHERE id IN ({marks})", tuple(ids))
-    if not len(merged.bundle_id):
+    if not len(merged.document_id):
         return
     hidden = rows(connection, f"SELECT id FROM bundles WHERE hidden AND segment IN ({marks})", tuple(ids))
-    dead_positions = np.flatnonzero(np.isin(merged.bundle_id, [row[0] for row in hidden]))
+    dead_positions = np.flatnonzero(np.isin(merged.document_id, [row[0] for row in hidden]))
     connection.execute(
         "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
-        (target, kind, len(merged.window_document), encode_columns(merged), dead_positions.astype("<i8").tobytes()),
+        (target, kind, len(merged.span_chunk), encode_columns(merged), dead_positions.astype("<i8").tobytes()),
     )
     connection.executemany(
         "UPDATE bundles SET segment = ?, position = ? WHERE id = ?",
-        ((target, position, bundle) for position, bundle in enumerate(merged.bundle_id.tolist())),
+        ((target, position, document) for position, document in enumerate(merged.document_id.tolist())),
     )
 
 
 def _living(
     connection: apsw.Connection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
-    """The columns without bundles that no longer exist; hidden ones stay.
+    """The columns without documents that no longer exist; hidden ones stay.
 
-    Also the new number of every old window, document and bundle (-1 for the gone), and the next free numbers.
+    Also the new number of every old span, chunk and document (-1 for the gone), and the next free numbers.
     """
     alive = rows(connection, "SELECT position FROM bundles WHERE segment = ?", (segment,))
-    bundle_kept = np.zeros(len(columns.bundle_id), dtype=bool)
-    bundle_kept[[row[0] for row in alive]] = True
-    document_kept = bundle_kept[columns.document_bundle]
-    window_kept = document_kept[columns.window_document]
-    windows, documents, bundles = (
+    document_kept = np.zeros(len(columns.document_id), dtype=bool)
+    document_kept[[row[0] for row in alive]] = True
+    chunk_kept = document_kept[columns.chunk_document]
+    span_kept = chunk_kept[columns.span_chunk]
+    spans, chunks, documents = (
         np.where(kept, np.cumsum(kept) - 1 + base, -1)
-        for kept, base in zip((window_kept, document_kept, bundle_kept), bases, strict=True)
+        for kept, base in zip((span_kept, chunk_kept, document_kept), bases, strict=True)
     )
-    arrays = {name: getattr(columns, name)[window_kept] for name in Columns.__slots__[:7]}
-    arrays["window_document"] = documents[arrays["window_document"]]
-    arrays["document_row"] = columns.document_row[document_kept]
-    arrays["document_bundle"] = bundles[columns.document_bundle[document_kept]]
-    arrays["bundle_id"] = columns.bundle_id[bundle_kept]
-    arrays["bundle_secondary"] = columns.bundle_secondary[bundle_kept]
+    arrays = {name: getattr(columns, name)[span_kept] for name in Columns.__slots__[:7]}
+    arrays["window_document"] = chunks[arrays["window_document"]]
+    arrays["document_row"] = columns.chunk_row[chunk_kept]
+    arrays["document_bundle"] = documents[columns.chunk_document[chunk_kept]]
+    arrays["bundle_id"] = columns.document_id[document_kept]
+    arrays["bundle_secondary"] = columns.document_secondary[document_kept]
     following = (
-        bases[0] + int(window_kept.sum()), bases[1] + int(document_kept.sum()), bases[2] + int(bundle_kept.sum())
+        bases[0] + int(span_kept.sum()), bases[1] + int(chunk_kept.sum()), bases[2] + int(document_kept.sum())
     )  # fmt: skip
-    return Columns(**arrays), (windows, documents, bundles), following
+    return Columns(**arrays), (spans, chunks, documents), following
 
 
 def _merge_postings(
@@ -201,17 +201,17 @@ _TEXT_COMPRESSION = 1
 
 @dataclass(slots=True)
 class _NewSegment:
-    """The segment of one kind that this transaction fills: its id, its bundles, and those of them that died since."""
+    """The segment of one kind that this transaction fills: its id, its documents, and those of them that died since."""
 
     id: int
-    entries: list[SegmentBundle] = field(default_factory=list)
+    entries: list[SegmentDocument] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)
 
 
 class SqliteWriter:
     """Collects the changes of one transaction. `finish` is called by the store before it commits.
 
-    Rows are written as they come; the words of all bundles of a kind become one segment at the end.
+    Rows are written as they come; the words of all documents of a kind become one segment at the end.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -219,35 +219,33 @@ class SqliteWriter:
         self._segments: dict[Kind, _NewSegment] = {}
         self._changes = connection.total_changes()
 
-    def put(self, bundles: Sequence[NewBundle]) -> None:
-        """Add these bundles, replacing those of the same kind and key with everything that hangs on them."""
-        by_kind: dict[Kind, list[NewBundle]] = {}
-        for bundle in bundles:
-            by_kind.setdefault(bundle.kind, []).append(bundle)
+    def put(self, documents: Sequence[NewDocument]) -> None:
+        """Add these documents, replacing those of the same kind and key with everything that hangs on them."""
+        by_kind: dict[Kind, list[NewDocument]] = {}
+        for document in documents:
+            by_kind.setdefault(document.kind, []).append(document)
         for kind, group in by_kind.items():
-            self.remove(kind, [bundle.key for bundle in group])
+            self.remove(kind, [document.key for document in group])
             self._add(kind, group)
 
-    def _add(self, kind: Kind, bundles: Sequence[NewBundle]) -> None:
+    def _add(self, kind: Kind, documents: Sequence[NewDocument]) -> None:
         segment = self._segments.get(kind)
         if segment is None:
             segment = self._segments[kind] = _NewSegment(self._next_segment())
         connection = self._connection
-        next_bundle = self._next("bundles", "id")
+        next_document = self._next("bundles", "id")
         next_row = self._next("documents", "row")
-        entries: list[SegmentBundle] = []
-        for bundle in bundles:
-            entries.append(SegmentBundle(bundle, next_bundle, next_row))
-            next_bundle += 1
-            next_row += len(bundle.extraction.parts)
+        entries: list[SegmentDocument] = []
+        for document in documents:
+            entries.append(SegmentDocument(document, next_document, next_row))
+            next_document += 1
+            next_row += len(document.extraction.parts)
         connection.executemany(
             f"INSERT INTO bundles VALUES ({', '.join('?' * 25)})",
-            (_bundle_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
+            (_document_row(entry, segment.id, place) for place, entry in enumerate(entries, len(segment.entries))),
         )
         connection.executemany("INSERT INTO texts VALUES (?, ?)", map(_text_row, entries))
-        connection.executemany(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _document_rows)
-        )
+        connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _each(entries, _chunk_rows))
         connection.executemany("INSERT INTO definitions VALUES (?, ?, ?, ?)", _each(entries, _definition_rows))
         connection.executemany("INSERT OR IGNORE INTO edges VALUES (?, ?, ?, ?)", _each(entries, _edge_rows))
         segment.entries += entries
@@ -266,7 +264,7 @@ class SqliteWriter:
             dead = np.array(sorted(segment.dead), dtype="<i8").tobytes()
             self._connection.execute(
                 "INSERT INTO segments VALUES (?, ?, ?, ?, ?)",
-                (segment.id, kind, len(columns.window_document), encode_columns(columns), dead),
+                (segment.id, kind, len(columns.span_chunk), encode_columns(columns), dead),
             )
             self._connection.executemany(
                 "INSERT INTO postings VALUES (?, ?, ?)", sorted((term, segment.id, blob) for term, blob in postings)
@@ -274,7 +272,7 @@ class SqliteWriter:
         self._segments.clear()
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Delete bundles with their documents, definitions, edges, text and words; unknown keys are ignored."""
+        """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
         found = rows(
             connection,
@@ -312,7 +310,7 @@ class SqliteWriter:
         self._connection.execute("UPDATE segments SET dead = ? WHERE id = ?", (blob, segment))
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
-        """Replace all edges that leave these documents (by row number) with these (type, target)."""
+        """Replace all edges that leave these chunks (by row number) with these (type, target)."""
         self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
         self._connection.executemany(
             "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, 1.0)",
@@ -323,11 +321,11 @@ class SqliteWriter:
         """Note new file stamps for unchanged content."""
         self._connection.executemany(
             "UPDATE bundles SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
-            ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.bundle) for stamp in stamps),
+            ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Make exactly these bundles of a kind invisible to search; all others of the kind become visible."""
+        """Make exactly these documents of a kind invisible to search; all others of the kind become visible."""
         self._write_segments()
         connection = self._connection
         wanted = json.dumps(list(keys))
@@ -340,7 +338,7 @@ class SqliteWriter:
             visible.setdefault(segment, []).append(position)
         heads = f"SELECT id, substr(columns, 1, {HEADER_BYTES}), dead FROM segments WHERE kind = ?"
         for segment, head, known in rows(connection, heads, (kind,)):
-            dead = np.setdiff1d(np.arange(bundle_count(head)), np.array(visible.get(segment, []), dtype=np.int64))
+            dead = np.setdiff1d(np.arange(document_count(head)), np.array(visible.get(segment, []), dtype=np.int64))
             if not np.array_equal(dead, np.frombuffer(known, dtype="<i8")):
                 self._set_dead(segment, dead)
 
@@ -359,7 +357,7 @@ class SqliteWriter:
         )
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add vectors of documents by row number; older ones of the same fingerprint go."""
+        """Add vectors of chunks by row number; older ones of the same fingerprint go."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
         )
@@ -383,51 +381,50 @@ class SqliteWriter:
 
 
 def _each(
-    entries: Sequence[SegmentBundle], rows: Callable[[SegmentBundle], Iterator[tuple[Any, ...]]]
+    entries: Sequence[SegmentDocument], rows: Callable[[SegmentDocument], Iterator[tuple[Any, ...]]]
 ) -> Iterator[tuple[Any, ...]]:
     for entry in entries:
         yield from rows(entry)
 
 
-def _bundle_row(entry: SegmentBundle, segment: int, position: int) -> tuple[Any, ...]:
-    bundle = entry.bundle
-    name = bundle.key.rpartition("/")[2]
+def _document_row(entry: SegmentDocument, segment: int, position: int) -> tuple[Any, ...]:
+    new, extraction = entry.document, entry.document.extraction
+    name = new.key.rpartition("/")[2]
     stem = name.rpartition(".")[0] or name
     return (
-        entry.bundle_id, bundle.kind, bundle.key, name, stem, bundle.extraction.language, bundle.content_hash,
-        bundle.size, bundle.mtime_ns, bundle.changed_ns, bundle.extraction.line_count, bundle.secondary, bundle.title,
-        json.dumps(bundle.tags), json.dumps(dict(bundle.fields)), bundle.created, bundle.updated, bundle.importance,
-        bundle.origin, entry.first_document, entry.first_document + len(bundle.extraction.parts) - 1, 0, segment,
-        position, bundle.workspace,
+        entry.document_id, new.kind, new.key, name, stem, extraction.language, new.content_hash, new.size, new.mtime_ns,
+        new.changed_ns, extraction.line_count, new.secondary, new.title, json.dumps(new.tags),
+        json.dumps(dict(new.fields)), new.created, new.updated, new.importance, new.origin, entry.first_chunk,
+        entry.first_chunk + len(extraction.parts) - 1, 0, segment, position, new.workspace,
     )  # fmt: skip
 
 
-def _text_row(entry: SegmentBundle) -> tuple[int, bytes]:
-    bundle = entry.bundle
-    return entry.bundle_id, bundle.packed or zlib.compress(bundle.text.encode(), _TEXT_COMPRESSION)
+def _text_row(entry: SegmentDocument) -> tuple[int, bytes]:
+    document = entry.document
+    return entry.document_id, document.packed or zlib.compress(document.text.encode(), _TEXT_COMPRESSION)
 
 
-def _document_rows(entry: SegmentBundle) -> Iterator[tuple[Any, ...]]:
+def _chunk_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
     seen: dict[str, int] = {}
-    for row, part in enumerate(entry.bundle.extraction.parts, entry.first_document):
+    for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
         twin = seen[part.name] = seen.get(part.name, 0) + 1
-        yield (row, entry.bundle_id, part.role, part.name, twin, part.start, part.end, part.signature, part.summary)
+        yield (row, entry.document_id, part.role, part.name, twin, part.start, part.end, part.signature, part.summary)
 
 
-def _definition_rows(entry: SegmentBundle) -> Iterator[tuple[Any, ...]]:
-    for row, part in enumerate(entry.bundle.extraction.parts, entry.first_document):
+def _definition_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
+    for row, part in enumerate(entry.document.extraction.parts, entry.first_chunk):
         for definition in part.definitions:
             yield (row, definition.name, definition.owner, definition.line)
 
 
-def _edge_rows(entry: SegmentBundle) -> Iterator[tuple[Any, ...]]:
-    """Edges of each part, and those of the bundle as a whole from its first document."""
-    first = entry.first_document
-    for item in entry.bundle.extraction.imports:
+def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
+    """Edges of each part, and those of the document as a whole from its first chunk."""
+    first = entry.first_chunk
+    for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)
-    for reference in entry.bundle.references:
+    for reference in entry.document.references:
         yield (first, reference.type, reference.target, 1.0)
-    for row, part in enumerate(entry.bundle.extraction.parts, first):
+    for row, part in enumerate(entry.document.extraction.parts, first):
         for reference in part.references:
             yield (row, reference.type, reference.target, 1.0)
         owner = part.name.rpartition(".")[0]

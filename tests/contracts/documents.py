@@ -1,10 +1,10 @@
-"""Bundles for store tests, made by the real extraction from real text."""
+"""Documents for store tests, made by the real extraction from real text."""
 
 from __future__ import annotations
 
 from satchel import text as words
 from satchel.store.extract import extract
-from satchel.store.records import NewBundle
+from satchel.store.records import NewDocument
 from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
 
 SOURCE = """import os
@@ -19,7 +19,7 @@ def parse(text):
 """
 
 
-def file_bundle(path: str, text: str = SOURCE, *, content_hash: str = "h1") -> NewBundle:
+def file_document(path: str, text: str = SOURCE, *, content_hash: str = "h1") -> NewDocument:
     """A file of two functions behind an import, or other text as one gap."""
     count = text.count("\n") + 1
     parts: tuple[Part, ...] = (Part(Role.GAP, "", 1, count),)
@@ -35,7 +35,7 @@ def file_bundle(path: str, text: str = SOURCE, *, content_hash: str = "h1") -> N
         )  # fmt: skip
         imports = (Import("os", ("os",), 1, 1),)
     outline = Outline("python", parts, imports)
-    return NewBundle(
+    return NewDocument(
         kind=Kind.CODE,
         key=path,
         text=text,
@@ -49,10 +49,10 @@ def file_bundle(path: str, text: str = SOURCE, *, content_hash: str = "h1") -> N
     )
 
 
-def record_bundle(key: str, text: str, *, kind: Kind = Kind.COMMIT, files: tuple[str, ...] = ()) -> NewBundle:
+def record_document(key: str, text: str, *, kind: Kind = Kind.COMMIT, files: tuple[str, ...] = ()) -> NewDocument:
     """A record of one part."""
     outline = Outline("", (Part(Role.RECORD, "", 1, text.count("\n") + 1),))
-    return NewBundle(
+    return NewDocument(
         kind=kind,
         key=key,
         text=text,

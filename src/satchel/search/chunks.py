@@ -1,0 +1,69 @@
+"""Stored parts as chunks, and how chunks are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
+from satchel.types import Chunk, Kind, Location, Role
+
+RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
+"""Kinds whose chunks are whole records, or sides of one, rather than parts of files. Notes may be either."""
+
+FILE_ORIGIN = "file"
+"""The origin of what was read from a file of the root."""
+
+ALSO = "also"
+"""The field of a hit that holds the ids of the other chunks of its record that were found."""
+
+
+def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | None = None) -> Chunk:
+    """The chunk that a stored part is, with `more` fields; its body is read later, from the file or the store.
+
+    The title of a record is that of the record; the side of it that the part is stands in the id.
+    """
+    is_record = document.kind in RECORD_KINDS and not (document.kind is Kind.NOTE and document.origin == FILE_ORIGIN)
+    location = None if is_record else Location(document.key, part.start, part.end, document.content_hash)
+    return Chunk(
+        id=identity_of(document, part),
+        kind=document.kind,
+        title=document.title if is_record else part.name or document.title,
+        body="",
+        location=location,
+        role=Role(part.role),
+        signature=part.signature,
+        tags=document.tags,
+        fields={
+            **document.fields,
+            "language": document.language,
+            "bundle": document.id,
+            "summary": part.summary,
+            **(more or {}),
+        },
+        created=document.created,
+        updated=document.updated,
+        importance=document.importance,
+        origin=document.origin,
+    )
+
+
+def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
+    """Stored parts by row, each with its chunk, in the order of the rows."""
+    listed = list(rows)
+    parts = store.parts(listed)
+    documents = store.documents({part.document for part in parts.values()})
+    return {row: (parts[row], chunk_of(documents[parts[row].document], parts[row])) for row in listed if row in parts}
+
+
+def identity_of(document: Document, part: StoredChunk) -> str:
+    """The id of a stored part as a chunk."""
+    return chunk_id(document.kind, document.key, part.name, part.twin, part.start, part.end)
+
+
+def chunk_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -> str:
+    """`kind:key`, with `::name` for a named part, `~2` for its twins, and `#La-b` for an unnamed part of a file."""
+    if not name:
+        return f"{kind}:{key}" if kind in RECORD_KINDS else f"{kind}:{key}#L{start}-{end}"
+    return f"{kind}:{key}::{name}" + (f"~{twin}" if twin > 1 else "")
