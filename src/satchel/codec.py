@@ -90,7 +90,7 @@ def identifier(limit: int, *, required: bool = False) -> Codec:
 
 
 def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Codec:
-    """One value of an enumeration; `label` stands for the name of the field in messages."""
+    """Return one value of an enumeration; `label` stands for the name of the field in messages."""
     plain_text = text(CHOICE_CHARACTERS)
 
     def load(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
@@ -101,7 +101,7 @@ def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Co
 
 
 def share() -> Codec:
-    """A number from 0 to 1."""
+    """Return a number from 0 to 1."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -112,7 +112,7 @@ def share() -> Codec:
 
 
 def count(least: int, meaning: str) -> Codec:
-    """A whole number from `least`; `meaning` ends the message about another value."""
+    """Return a whole number from `least`; `meaning` ends the message about another value."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -134,7 +134,7 @@ def flag() -> Codec:
 
 
 def moment(key: str) -> Codec:
-    """Seconds since the epoch, in JSON an ISO time in UTC."""
+    """Return seconds since the epoch, in JSON an ISO time in UTC."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> float:
         try:
@@ -202,7 +202,7 @@ def _table(kind: Hashable) -> tuple[tuple[str, str, Codec, bool], ...]:
 
 
 def dump(record: Any) -> dict[str, Any]:
-    """A dataclass as plain JSON values, in the order of its fields."""
+    """Return a dataclass as plain JSON values, in the order of its fields."""
     return {key: codec.dump(getattr(record, name)) for name, key, codec, _ in _table(cast("Hashable", type(record)))}
 
 
@@ -232,7 +232,7 @@ def plain(value: Any) -> Any:
 
 
 def json_line(data: Data) -> str:
-    """A JSON object on one line, without blanks; letters as they are."""
+    """Return a JSON object on one line, without blanks; letters as they are."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -250,7 +250,7 @@ def json_object(line: bytes, most_bytes: int) -> dict[str, Any]:
 
 
 def iso_time(seconds: float) -> str:
-    """Seconds since the epoch as ISO 8601 in UTC, cut to milliseconds: `2026-05-01T10:30:00.250Z`."""
+    """Return seconds since the epoch as ISO 8601 in UTC, cut to milliseconds: `2026-05-01T10:30:00.250Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -93,7 +93,7 @@ class LoadedSettings:
 
 
 def user_file(folders: Folders) -> Path:
-    """The settings file of the user, which may be missing."""
+    """Return the settings file of the user, which may be missing."""
     return folders.config / "satchel.toml"
 
 
@@ -211,7 +211,7 @@ def _user_table(path: Path) -> Mapping[str, Any]:
 
 
 def _project_table(root: Path) -> Mapping[str, Any]:
-    """The table of a repository's file. Raises ValueError saying why there is none."""
+    """Return the table of a repository's file. Raises ValueError saying why there is none."""
     try:
         raw = read_bytes(root, PROJECT_FILE, limit=PROJECT_FILE_BYTES).raw
     except Skipped as skipped:
@@ -243,7 +243,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _from_text(setting: Setting, text: str) -> object:
-    """What an environment variable means; a text that means nothing is left to the check.
+    """Return what an environment variable means; a text that means nothing is left to the check.
 
     A list is separated by commas, or written as in TOML where an entry holds a comma.
     """
@@ -265,7 +265,7 @@ def _from_text(setting: Setting, text: str) -> object:
 
 
 def _meant(key: str, known: Mapping[str, object] = SETTINGS) -> str:
-    """A hint at the nearest known name, empty where none is near."""
+    """Return a hint at the nearest known name, empty where none is near."""
     from difflib import get_close_matches  # here, because nearly no run has a mistake
 
     near = get_close_matches(key[:100], known, n=1)

@@ -61,7 +61,7 @@ class _From(Generic[Attribute]):
 
 
 def _twin(method: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[Any, Any, Result]]:
-    """A method as a coroutine, which runs it in a thread."""
+    """Return a method as a coroutine, which runs it in a thread."""
 
     @wraps(method)
     async def twin(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
@@ -281,7 +281,7 @@ class Satchel:
         should_stop: ShouldStop = never,
         **options: Any,
     ) -> Context:
-        """A packed context for a question.
+        """Return a packed context for a question.
 
         Options: `types` (context types, default all), `max_tokens`, `limit` (most items), `format`, `tokenizer`,
         `purpose` ("find" or "edit"), `min_score`, `stale` ("mark" or "withhold"), `related`, `show_sources`, `session`,
@@ -292,7 +292,7 @@ class Satchel:
         return self.answer(request, self.refresh(progress=progress, should_stop=should_stop) if refresh else ())
 
     def context_query(self, query: str, *, refresh: bool = True, **options: Any) -> QueryResult:
-        """The results of `query` as a formatted context with a row for each; options as in `query_options`."""
+        """Return the results of `query` as a formatted context with a row for each; options as in `query_options`."""
         from satchel.assemble.shapes import query_options, query_result
 
         request = self.request(query, **query_options(**options))
@@ -313,7 +313,7 @@ class Satchel:
         return self.answer(self.premortem_request(domain, strategy, **options))
 
     def brief_request(self, after_failure: str | None = None, **options: Any) -> AssembleRequest:
-        """The checked request of `brief`. Raises UsageError for an empty failure."""
+        """Return the checked request of `brief`. Raises UsageError for an empty failure."""
         from satchel.assemble.plans import brief_request
 
         return brief_request(self.settings, after_failure, **options)
@@ -343,7 +343,7 @@ class Satchel:
         return Replay(request, context, differences(saved, context))
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
-        """Whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
+        """Return whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
         from satchel.receipts.replay import is_of_the_tree
 
         return is_of_the_tree(saved)

@@ -38,7 +38,7 @@ class UsageError(SatchelError):
         self.arguments = arguments
 
     def spelled(self, spelling: Callable[[str], str]) -> str:
-        """The message with each argument that it names as `spelling` writes it."""
+        """Return the message with each argument that it names as `spelling` writes it."""
         done, rest = "", str(self)
         for name in self.arguments:
             before, written, after = rest.partition(name)

@@ -44,7 +44,7 @@ Answer = TypeVar("Answer")
 
 
 def never() -> bool:
-    """The `should_stop` of a caller who waits for the end."""
+    """Return the `should_stop` of a caller who waits for the end."""
     return False
 
 
@@ -122,11 +122,11 @@ class OpenRoot:
         return self._memory_store
 
     def store_of(self, kind: Kind) -> Store:
-        """The store that keeps a kind: memories and experiences have a file of their own."""
+        """Return the store that keeps a kind: memories and experiences have a file of their own."""
         return self.memory_store if kind in MEMORY_KINDS else self.store
 
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
-        """The memory in its present state, None while nothing is remembered; reading never creates the file."""
+        """Return the memory in its present state, None while nothing is remembered; reading never creates the file."""
         exists = self._memory_store is not None or self.places.memory.exists()
         return self.memory_store.snapshot() if exists else nullcontext()
 
@@ -260,7 +260,7 @@ class OpenRoot:
         return list(report.notes)
 
     def _is_published(self) -> bool:
-        """Whether there is an index to answer from: neither a damaged nor a removed one counts."""
+        """Return whether there is an index to answer from: neither a damaged nor a removed one counts."""
         try:
             self.store.settle()
             return self.store.revision != "0"
@@ -280,7 +280,7 @@ class OpenRoot:
         return changed_files(store, self.places.root, self._build_options().walk)
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
-        """What is indexed, its size, and how far the tree has moved on since. Nothing is read or changed."""
+        """Return what is indexed, its size, and how far the tree has moved on since. Nothing is read or changed."""
         from satchel.index.status import look
 
         places = self.places
@@ -290,7 +290,7 @@ class OpenRoot:
         return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
 
     def _open_executor(self) -> ThreadPoolExecutor:
-        """The threads that ask sections, started at the first question that has several."""
+        """Return the threads that ask sections, started at the first question that has several."""
         from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
 
         with self._executor_guard:

@@ -87,14 +87,14 @@ class Setting:
 
 
 def setting(key: str, default: Value, meaning: str, reason: str, **bounds: Any) -> Value:
-    """A field with its row. The type is that of the default; a setting without one is an optional number."""
+    """Return a field with its row. The type is that of the default; a setting without one is an optional number."""
     kind = float if default is None else type(default)
     row = Setting(key, kind, default, meaning, reason, optional=default is None, **bounds)
     return field(default=default, metadata={"row": row})
 
 
 def kind_weight(kind: Kind, default: float) -> float:
-    """The row of a kind's share of the budget."""
+    """Return the row of a kind's share of the budget."""
     return setting(
         f"context.weights.{kind.plural}",
         default,
@@ -105,7 +105,7 @@ def kind_weight(kind: Kind, default: float) -> float:
 
 
 def signal_weight(name: str, default: float) -> float:
-    """The row of what one signal counts when files are ranked."""
+    """Return the row of what one signal counts when files are ranked."""
     meaning = f'weight of the signal "{name}" when files are ranked'
     reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
     return setting(
@@ -466,12 +466,12 @@ class Settings:
         return {name.removeprefix(_SIGNALS).replace("_", " "): getattr(self, name) for name in names}
 
     def value(self, key: str) -> Any:
-        """The value of a dotted key. Raises KeyError for an unknown one."""
+        """Return the value of a dotted key. Raises KeyError for an unknown one."""
         return getattr(self, attribute(SETTINGS[key].key))
 
 
 def attribute(key: str) -> str:
-    """The field of `Settings` that holds a dotted key."""
+    """Return the field of `Settings` that holds a dotted key."""
     return key.replace(".", "_")
 
 

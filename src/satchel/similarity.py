@@ -18,7 +18,7 @@ _SAMPLE_FLOOR = 0.2
 
 
 def shingles(text: str) -> frozenset[str]:
-    """All runs of 5 characters of a text, white space folded, case ignored."""
+    """Return all runs of 5 characters of a text, white space folded, case ignored."""
     folded = " ".join(text.lower().split())[:_LONGEST_COMPARED]
     return frozenset(folded[i : i + SHINGLE_CHARACTERS] for i in range(max(len(folded) - SHINGLE_CHARACTERS + 1, 1)))
 
@@ -31,11 +31,11 @@ def similarity(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def sampled(marks: frozenset[str]) -> frozenset[str]:
-    """A seventh or so of the shingles of a text, the same ones in every text that has them."""
+    """Return a seventh or so of the shingles of a text, the same ones in every text that has them."""
     return frozenset(shingle for shingle in marks if shingle[0] in _SAMPLED)
 
 
 def may_be_same(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two texts of which these are the samples may say the same; only what is far from it is not."""
+    """Return whether two texts of which these are the samples may say the same; only what is far from it is not."""
     fewest = min(len(first), len(second))
     return fewest < _ENOUGH_SAMPLED or similarity(first, second) >= _SAMPLE_FLOOR

@@ -50,7 +50,7 @@ def _cjk() -> re.Pattern[str]:
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """The light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`."""
+    """Return the light stem of a lower-case word: `caches`, `cached` and `caching` meet in `cach`."""
     if len(word) < 4 or not word.isalpha():
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -101,12 +101,12 @@ def _analyse(word: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> list[str]:
-    """Words of a text in order, as written."""
+    """Return words of a text in order, as written."""
     return WORD.findall(text)
 
 
 def runs(text: str) -> list[str]:
-    """The text cut where no word goes on: the words of all runs are those of the text.
+    """Return the text cut where no word goes on: the words of all runs are those of the text.
 
     A run holds several words (`3px`) or none (`$`). A plain text is cut in a third of the time that `words` takes.
     """
@@ -114,7 +114,7 @@ def runs(text: str) -> list[str]:
 
 
 def count_terms(found: Iterable[str]) -> dict[str, int]:
-    """How often each term occurs among these words."""
+    """Return how often each term occurs among these words."""
     counts: dict[str, int] = {}
     known = _memo
     for word in found:
@@ -124,13 +124,13 @@ def count_terms(found: Iterable[str]) -> dict[str, int]:
 
 
 def is_meaningful(word: str) -> bool:
-    """Whether a query word says anything: stop words and single letters do not, a single digit does."""
+    """Return whether a query word says anything: stop words and single letters do not, a single digit does."""
     if len(word) > 1 or word.isdigit():
         return word.lower() not in STOP_WORDS
     return not word.isascii() and bool(_cjk().match(word))
 
 
 def is_compound(word: str) -> bool:
-    """Whether a word is written like code: camelCase, snake_case, or with digits."""
+    """Return whether a word is written like code: camelCase, snake_case, or with digits."""
     found = terms_of(word)
     return bool(found) and found[0].startswith(EXACT_MARK)

@@ -38,7 +38,7 @@ class TokenCounter(Protocol):
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
+        """Return tokens of `text`, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
         ...
 
 
@@ -50,7 +50,7 @@ class _RankTable(Protocol):
 
 @cache
 def _rank_table(name: str) -> _RankTable:
-    """The rank table of an exact tokenizer; the first call of a process takes 20 to 70 ms."""
+    """Return the rank table of an exact tokenizer; the first call of a process takes 20 to 70 ms."""
     # The submodule, not the package: the package prints to standard error instead of raising when it is broken.
     from rs_bpe.bpe import openai
 
@@ -74,7 +74,7 @@ class RankTableCounter:
     exact: bool = True
 
     def count(self, text: str) -> int:
-        """Tokens of `text`."""
+        """Return tokens of `text`."""
         table = _rank_table(self.name)
         try:
             return table.count(text)
@@ -93,7 +93,7 @@ class ClaudeEstimate:
     exact: bool = False
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, estimated upwards."""
+        """Return tokens of `text`, estimated upwards."""
         numerator, denominator = CLAUDE_FACTOR
         return -(-RankTableCounter("o200k_base").count(text) * numerator // denominator)
 
@@ -111,7 +111,7 @@ class CharacterEstimate:
     exact: bool = False
 
     def count(self, text: str) -> int:
-        """Bytes of `text` in UTF-8."""
+        """Return bytes of `text` in UTF-8."""
         return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 

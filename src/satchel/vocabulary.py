@@ -109,7 +109,7 @@ MISSING_TIER_WEIGHT = 0.5
 
 
 def tier_weight(tier: object) -> float:
-    """How much an experience of this tier counts, 0 to 1; an empty or unknown tier counts as a poor one."""
+    """Return how much an experience of this tier counts, 0 to 1; an empty or unknown tier counts as a poor one."""
     return {str(name): weight for name, weight in TIER_WEIGHTS.items()}.get(str(tier), MISSING_TIER_WEIGHT)
 
 
@@ -170,7 +170,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choices(kind: type[StrEnum] | Iterable[str]) -> list[str]:
-    """The values of a choice in their order, as plain text: for command lines and schemas."""
+    """Return the values of a choice in their order, as plain text: for command lines and schemas."""
     return [str(member) for member in kind]
 
 

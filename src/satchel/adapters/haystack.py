@@ -38,7 +38,7 @@ class SatchelRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """The documents that answer a query, at most `top_k`."""
+        """Return the documents that answer a query, at most `top_k`."""
         items = self._packer.ask(query, self.top_k if top_k is None else top_k)
         return {"documents": [_document(item) for item in items]}
 
@@ -53,7 +53,7 @@ class SatchelRetriever:
         self._packer.close()
 
     def to_dict(self) -> dict[str, Any]:
-        """The component as plain values."""
+        """Return the component as plain values."""
         written: dict[str, Any] = default_to_dict(
             self, root=self.root, max_tokens=self.max_tokens, top_k=self.top_k, options=self.options
         )
@@ -61,7 +61,7 @@ class SatchelRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> SatchelRetriever:
-        """The component that `to_dict` wrote."""
+        """Return the component that `to_dict` wrote."""
         retriever: SatchelRetriever = default_from_dict(cls, data)
         return retriever
 

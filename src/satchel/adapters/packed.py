@@ -36,7 +36,7 @@ class Packer:
         self._options = {**(options or {}), "max_tokens": max_tokens}
 
     def ask(self, query: str, top_k: int | None = None) -> list[PackedItem]:
-        """The items that answer a query, most relevant first: as many as fit into the budget, at most `top_k`.
+        """Return the items that answer a query, most relevant first: as many as fit into the budget, at most `top_k`.
 
         Raises UsageError for an empty query or impossible options.
         """
@@ -66,7 +66,7 @@ class Packer:
 
 
 def _packed_items(context: Context) -> list[PackedItem]:
-    """The items of a context by their relevance, which all kinds measure alike; equal ones keep their order."""
+    """Return the items of a context by their relevance, which all kinds measure alike; equal ones keep their order."""
     return [_packed_item(item) for item in sorted(context.items, key=lambda item: -item.relevance)]
 
 
@@ -86,5 +86,5 @@ def _packed_item(item: ContextItem) -> PackedItem:
 
 
 def missing(extra: str, package: str) -> MissingExtraError:
-    """The error for a framework that is not installed."""
+    """Return the error for a framework that is not installed."""
     return MissingExtraError(f"the adapter needs {package}: pip install 'satchel[{extra}]'")

@@ -21,7 +21,7 @@ Listed = Mapping[str, Any]
 
 
 def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
-    """A line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
+    """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
 
     Definitions share the room; what has none is a number: `and 7 more in 3 files`.
     """
@@ -35,7 +35,7 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
 
 
 def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
-    """The lines of one definition that have room; none where not even the counts have."""
+    """Return the lines of one definition that have room; none where not even the counts have."""
     files: Sequence[Listed] = target["files"]
     lines = [_counts(target)]
     room -= _size(lines[0], counter)

@@ -225,7 +225,7 @@ def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
 def _cut_line(
     rows: Sequence[str], gains: Sequence[int], start: int, asked: AbstractSet[str], characters: float
 ) -> list[Step]:
-    """The best sentences of the best of these lines, as a remark in its place."""
+    """Return the best sentences of the best of these lines, as a remark in its place."""
     best = max(range(len(rows)), key=lambda index: (gains[index], -index))
     passage = excerpt(rows[best], asked, characters)
     place = start + best
@@ -233,7 +233,7 @@ def _cut_line(
 
 
 def licence_end(lines: Lines) -> int:
-    """The last line of the comment above everything that says who owns the file, 0 where there is none."""
+    """Return the last line of the comment above everything that says who owns the file, 0 where there is none."""
     end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
     return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
 
@@ -248,13 +248,13 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: Abstr
 
 
 def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
-    """The ways to show these lines that a truncation strategy offers, from most to least detail."""
+    """Return the ways to show these lines that a truncation strategy offers, from most to least detail."""
     made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
 def _span_maker(hit: Hit, lines: Lines, shown: Range) -> Callable[[], list[Step]]:
-    """A span with the declaration of its definition above it."""
+    """Return a span with the declaration of its definition above it."""
 
     def make() -> list[Step]:
         signature = signature_range(hit.chunk, lines)
@@ -270,7 +270,7 @@ def lines_size(lines: Lines, start: int, end: int) -> float:
 
 
 def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
-    """The declaration of a chunk with the first line of its doc comment; none for what declares nothing."""
+    """Return the declaration of a chunk with the first line of its doc comment; none for what declares nothing."""
     signature = signature_range(chunk, lines)
     if signature is None:
         return []
@@ -279,7 +279,7 @@ def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
 
 
 def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
-    """The line near a declaration that says what its doc comment begins with."""
+    """Return the line near a declaration that says what its doc comment begins with."""
     summary = str(chunk.fields.get("summary", ""))[:DOC_CHARACTERS]
     location = chunk.location
     if not summary or location is None:
@@ -292,7 +292,7 @@ def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
 
 
 def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
-    """The lines of a chunk that declare it, None for what declares nothing."""
+    """Return the lines of a chunk that declare it, None for what declares nothing."""
     location = chunk.location
     if chunk.role not in _DECLARED or not chunk.signature or location is None:
         return None
@@ -312,7 +312,7 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
 def record_candidate(
     hit: Hit, body: str, cap: float, asked: AbstractSet[str] = frozenset(), shorter: str = ""
 ) -> Candidate:
-    """A record (commit, memory): its full body if that is short, else its best passage.
+    """Return a record (commit, memory): its full body if that is short, else its best passage.
 
     A passage ends with a note that says where the full record is. `shorter` says most of it in less space. The first
     line is the last resort. The trailers of a commit are not shown; they stay searchable.
@@ -340,7 +340,7 @@ def record_candidate(
 
 
 def cut_note(chunk: Chunk) -> str:
-    """Where all of a record is that is shown in part: `(truncated, full memory ID: mem_...)`."""
+    """Return where all of a record is that is shown in part: `(truncated, full memory ID: mem_...)`."""
     identity = chunk.id.partition("::")[0].partition(":")[2]
     return f"… (truncated, full {chunk.kind} ID: {identity})"
 

@@ -76,7 +76,7 @@ def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> b
 
 
 def _home(outline: Outline, one: Import) -> Range | None:
-    """The lines of the function that an import stands in, None for one that the whole file sees."""
+    """Return the lines of the function that an import stands in, None for one that the whole file sees."""
     for part in outline.parts:
         if part.start <= one.start <= part.end:
             inside = part.role in _INNER and one.start > part.start
@@ -85,7 +85,7 @@ def _home(outline: Outline, one: Import) -> Range | None:
 
 
 def _words(lines: Sequence[str], ranges: Iterable[Range]) -> set[str]:
-    """The identifiers on these lines; `$` before a name is not part of it."""
+    """Return the identifiers on these lines; `$` before a name is not part of it."""
     return {word for start, end in ranges for line in lines[start - 1 : end] for word in _WORD.findall(line)}
 
 
@@ -158,7 +158,7 @@ def indexed_imports(chunk: Chunk, lines: Lines) -> Outline | None:
 
 
 def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
-    """The lines of the candidate's definition that are not shown yet: all, or the gaps between shown ones."""
+    """Return the lines of the candidate's definition that are not shown yet: all, or the gaps between shown ones."""
     location, lines = candidate.chunk.location, group.lines
     if location is None or lines is None or step.detail is not Detail.SPAN or step.remarks:
         return []
@@ -177,7 +177,7 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
 
 
 def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) -> list[Candidate]:
-    """A longer passage of a record of which a passage is shown."""
+    """Return a longer passage of a record of which a passage is shown."""
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
     if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
@@ -199,7 +199,7 @@ Follow = Callable[[Candidate, Step, Group], Sequence[Candidate]]
 
 
 def followers(imports: Imports | None, asked: AbstractSet[str]) -> Follow:
-    """Everything that may be shown beside a step: imports, the rest of its function, more of its record."""
+    """Return everything that may be shown beside a step: imports, the rest of its function, more of its record."""
 
     def follow(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         if group.lines is None:
@@ -218,7 +218,7 @@ SIGNATURE_CHARACTERS = 80
 
 
 def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
-    """The candidates; those that the change touches as one signature a definition, without one not at all."""
+    """Return the candidates; those that the change touches as one signature a definition, without one not at all."""
     from satchel.search.change_impact import is_changed  # here, because few questions are about a change
 
     kept: list[Candidate] = []

@@ -36,12 +36,12 @@ ListChanged = Callable[[], Iterable[tuple[str, int]]]
 
 
 def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
-    """How a chunk differs from what was indexed, by its fields."""
+    """Return how a chunk differs from what was indexed, by its fields."""
     return fields.get("freshness")
 
 
 def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
-    """The one that says most: stale, then changed, then moved."""
+    """Return the one that says most: stale, then changed, then moved."""
     marks = set(every)
     return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in marks), None)
 
@@ -57,7 +57,7 @@ class CurrentHit:
     def candidates(
         self, whole_item_tokens: int, asked: AbstractSet[str], shortener: Strategy | None = None
     ) -> list[Candidate]:
-        """What could be shown of it.
+        """Return what could be shown of it.
 
         A changed definition is shown in full or by its declaration, never by a span: nobody knows which of its new
         lines answer.
@@ -121,7 +121,7 @@ class Freshener:
     _changed_files: list[tuple[str, int]] | None = None
 
     def current(self, hit: Hit) -> CurrentHit | None:
-        """The hit as it can be shown now, None where it is withheld."""
+        """Return the hit as it can be shown now, None where it is withheld."""
         location = hit.chunk.location
         assert location is not None
         file = self._files.get(location.path)
@@ -198,7 +198,7 @@ class Freshener:
         return None
 
     def _stored(self, location: Location, document: int) -> Lines:
-        """The text as it was indexed."""
+        """Return the text as it was indexed."""
         cached = self.lines.cached(location.path, location.content_hash)
         return cached or self.lines.keep(location.path, location.content_hash, self.store.text(document))
 
@@ -249,7 +249,7 @@ def _renamed(hit: Hit, lines: Lines) -> CurrentHit:
 
 
 def _moved(hit: Hit, location: Location, part: PartNow, lines: Lines) -> Hit:
-    """The hit on the lines that it has now. Spans move with their part; those of another text are forgotten.
+    """Return the hit on the lines that it has now. Spans move with their part; those of another text are forgotten.
 
     Spans are cut to the part; a span of blank lines at its end is its last line.
     """
@@ -273,7 +273,7 @@ def _marked(hit: Hit, location: Location, freshness: Freshness | None) -> Hit:
 def relocate(
     old_parts: Sequence[StoredChunk], old_lines: Sequence[str], new_parts: Sequence[Part], new_lines: Sequence[str]
 ) -> dict[int, PartNow]:
-    """The present lines of these parts by row number, without the parts that are gone.
+    """Return the present lines of these parts by row number, without the parts that are gone.
 
     `old_parts` are all parts of the file, in order, or twins could be taken for each other. Lines are 0-based.
     """
@@ -311,7 +311,7 @@ class _Side:
 
 
 def _by_name(sides: Iterable[_Side]) -> dict[str, list[_Side]]:
-    """The parts that have a name, those of one name together in order."""
+    """Return the parts that have a name, those of one name together in order."""
     named: dict[str, list[_Side]] = defaultdict(list)
     for side in sides:
         if side.name:
@@ -353,7 +353,7 @@ def _paired(old: _Side, new: _Side) -> PartNow:
 
 
 def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
-    """A search for whole lines in a text: `find(body, near)`.
+    """Return a search for whole lines in a text: `find(body, near)`.
 
     It gives the line at which exactly these lines begin, the nearest to `near`; 0 where they are nowhere, or all blank.
     """

@@ -75,11 +75,11 @@ class Workbench:
     account: Account | None = None
 
     def store_of(self, kind: Kind) -> Store:
-        """The store of a kind: what cannot be derived again is in the memory file."""
+        """Return the store of a kind: what cannot be derived again is in the memory file."""
         return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
 
     def kinds(self) -> dict[Kind, int]:
-        """How many chunks there are of each kind."""
+        """Return how many chunks there are of each kind."""
         counts = dict(self.store.kinds())
         if self.memory is not None:
             counts |= {kind: count for kind, count in self.memory.kinds().items() if kind in MEMORY_KINDS}
@@ -91,7 +91,7 @@ class Workbench:
         return self.store.revision if self.memory is None else f"{self.store.revision}+{self.memory.revision}"
 
     def meaning(self, question: str) -> Meaning | None:
-        """The question as a vector, worked out when first needed; None without an embedder."""
+        """Return the question as a vector, worked out when first needed; None without an embedder."""
         return Meaning(self.embedder, question) if self.embedder is not None else None
 
 
@@ -132,7 +132,7 @@ class Findings:
         }
 
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
-        """The telling words of the question that occur nowhere in what was searched for it."""
+        """Return the telling words of the question that occur nowhere in what was searched for it."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         if len(kinds) > 1:  # what only a commit message mentions is not here
             kinds.pop(Kind.COMMIT, None)
@@ -191,7 +191,7 @@ def _section_search(
 def _with_related(
     result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
 ) -> SearchResult:
-    """The result with what depends on the change or the definition that is asked about, or with the callers."""
+    """Return the result with what depends on the change or the definition that is asked about, or with the callers."""
     if impact is None:
         if not request.callers or kind is not Kind.CODE:
             return result
@@ -222,7 +222,7 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 
 def candidate_count(max_tokens: int) -> int:
-    """How many spans are looked at for a budget."""
+    """Return how many spans are looked at for a budget."""
     few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
     return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_SPANS)
 
@@ -254,7 +254,7 @@ def gather(
 
 
 def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
-    """The sections with each record in one of them.
+    """Return the sections with each record in one of them.
 
     The sections choose in turn, in their order, each the best that is left of its result: so every section gets its
     best, and a record alone goes to the first section that it fits. Files stay where they are.
@@ -280,7 +280,7 @@ def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
 
 
 def balance(rows: Sequence[Gathered]) -> list[Gathered]:
-    """The rows with code and prose on one scale, where both were searched for the question itself."""
+    """Return the rows with code and prose on one scale, where both were searched for the question itself."""
     searched = {row.section.kind: row.result for row in rows if row.section.is_searched}
     results = balanced(searched)
     return [
@@ -292,5 +292,5 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
 
 
 def strength_of(rows: Sequence[Gathered]) -> float:
-    """How well the question is answered by all that was searched for it."""
+    """Return how well the question is answered by all that was searched for it."""
     return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})

@@ -20,7 +20,7 @@ _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 
 
 def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
-    """Items of all sections, section by section, best first within each."""
+    """Return items of all sections, section by section, best first within each."""
     items = []
     for section in sections:
         groups = sorted(section.groups.values(), key=_rank)
@@ -29,13 +29,13 @@ def build_items(sections: Sequence[Section], key: bytes) -> list[ContextItem]:
 
 
 def build_item(group: Group, key: bytes) -> ContextItem:
-    """The item of one group."""
+    """Return the item of one group."""
     made = _file_item(group, key) if group.lines is not None else _record_item(group, key)
     return replace(made, section=group.title) if group.title else made
 
 
 def _rank(group: Group) -> tuple[float, float, str]:
-    """Files by their file score, records by their value; ties by id."""
+    """Return files by their file score, records by their value; ties by id."""
     best = max(candidate.value for candidate, _ in group.picks)
     return (-max(candidate.hit.file_score for candidate, _ in group.picks), -best, group.key)
 
@@ -76,13 +76,13 @@ def _language(candidate: Candidate) -> str:
 
 
 def _origins(group: Group) -> tuple[str, ...]:
-    """The ids of what is shown, and behind them those of what says the same."""
+    """Return the ids of what is shown, and behind them those of what says the same."""
     own = [candidate.chunk.id for candidate, _ in group.picks]
     return tuple(dict.fromkeys([*own, *(twin.chunk.id for candidate, _ in group.picks for twin in candidate.twins)]))
 
 
 def _pieces(group: Group) -> tuple[Piece, ...]:
-    """The shown ranges, cut where one chunk ends and the next begins."""
+    """Return the shown ranges, cut where one chunk ends and the next begins."""
     assert group.lines is not None
     pieces: list[Piece] = []
     for (start, end), shown in _by_range(group.ranges, _chunks(group)):
@@ -113,7 +113,7 @@ def _by_range(ranges: Sequence[Range], chunks: Sequence[_Shown]) -> Iterator[tup
 
 
 def _remarks(group: Group) -> list[Piece]:
-    """The remarks of truncation strategies that are still true: nothing of what they stand for is shown."""
+    """Return the remarks of truncation strategies that are still true: nothing of what they stand for is shown."""
     remarks: dict[tuple[int, int], Piece] = {}
     for candidate, step in group.picks:
         for remark in step.remarks:
@@ -125,7 +125,7 @@ def _remarks(group: Group) -> list[Piece]:
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
-    """The chunks that are shown in part, each with the handle that gives all of it."""
+    """Return the chunks that are shown in part, each with the handle that gives all of it."""
     chunks = {candidate.chunk.id: candidate.chunk for candidate, _ in group.picks}
     cuts = []
     for identity, chunk in chunks.items():
@@ -148,14 +148,14 @@ class _Shown:
     freshness: Freshness | None
 
     def detail(self, first: int, last: int) -> Detail:
-        """How a piece of it is labelled: whole, lines of it, or its declaration alone."""
+        """Return how a piece of it is labelled: whole, lines of it, or its declaration alone."""
         if first <= self.start and last >= self.end:
             return Detail.FULL
         return Detail.SPAN if self.best is Detail.FULL else self.best
 
 
 def _is_nested(inner: _Shown, shown: Sequence[_Shown]) -> bool:
-    """Whether another chunk goes on behind this one, as a class does behind its method."""
+    """Return whether another chunk goes on behind this one, as a class does behind its method."""
     return any(outer.start <= inner.start and inner.end < outer.end for outer in shown if outer is not inner)
 
 
@@ -174,7 +174,7 @@ def _chunks(group: Group) -> list[_Shown]:
 
 
 def _own_lines(group: Group, location: Location) -> tuple[int, int]:
-    """The lines of a chunk without blank ones at its ends, which are not shown."""
+    """Return the lines of a chunk without blank ones at its ends, which are not shown."""
     assert group.lines is not None
     return without_blank_ends(group.lines.lines, location.start_line, location.end_line)
 
@@ -199,7 +199,7 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
 
 
 def entity_row(candidate: Candidate) -> dict[str, Any]:
-    """What views say of one shown chunk: who it is, where it stands, how relevant it is."""
+    """Return what views say of one shown chunk: who it is, where it stands, how relevant it is."""
     chunk = candidate.chunk
     location = chunk.location
     is_declared = chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
@@ -241,7 +241,7 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
 
 
 def record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
-    """What a record tells of itself beside its text, named as the answers name it."""
+    """Return what a record tells of itself beside its text, named as the answers name it."""
     hidden = {"bundle", "summary", "language", ALSO}
     shown = {name: value for name, value in fields.items() if name not in hidden}
     if identity.startswith("experience:"):
@@ -255,7 +255,7 @@ _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
 def shortened(items: Sequence[ContextItem]) -> int:
-    """How many items are not shown in full."""
+    """Return how many items are not shown in full."""
     return sum(bool(item.cuts) or (not item.spans and item.detail is not Detail.FULL) for item in items)
 
 
@@ -277,7 +277,7 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
 
 
 def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """The other places of code that is shown: whole definitions of several lines.
+    """Return the other places of code that is shown: whole definitions of several lines.
 
     An equal import line says nothing, and neither does `ordinal: n => n`. `of_line` is the first line, in the shown
     file, of what stands there as well.
@@ -299,13 +299,13 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
 
 
 def merged_with(candidate: Candidate) -> list[dict[str, str]]:
-    """The records that a shown record stands for, because their bodies are equal."""
+    """Return the records that a shown record stands for, because their bodies are equal."""
     records = [twin.chunk for twin in candidate.twins if twin.chunk.location is None]
     return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.chunk.id]
 
 
 def own_id(identity: str) -> str:
-    """The id of a record without its kind and without the side that matched."""
+    """Return the id of a record without its kind and without the side that matched."""
     return identity.partition("::")[0].partition(":")[2]
 
 
@@ -328,7 +328,7 @@ def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tupl
 
 
 def counted_hits(hits: Sequence[Hit], count: CountLines) -> tuple[list[Hit], list[Failure]]:
-    """The hits, commits with `insertions` and `deletions` among their fields, and what could not be counted."""
+    """Return the hits, commits with `insertions` and `deletions` among their fields, and what could not be counted."""
     counted = _counted((hit.chunk.id for hit in hits), count)
     changed = []
     for hit in hits:

@@ -74,7 +74,7 @@ def pack(
     sent: Sequence[ShownBefore] = (),
     policy: FillPolicy = FILL,
 ) -> Context:
-    """The context of these sections. `sent` is what the session has already and is only named."""
+    """Return the context of these sections. `sent` is what the session has already and is only named."""
     fitted = fit(request, marking, sections, failures, sent=sent, policy=policy)
     return answer(request, sections, fitted, failures, meta, sent)
 
@@ -133,7 +133,7 @@ def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: Token
 
 
 def _why_stopped(sections: Sequence[Section]) -> str:
-    """Why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
+    """Return why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
     reasons = {reason for section in sections for reason in section.left.values()}
     return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
 
@@ -146,7 +146,7 @@ def _frame(
     plan: Plan,
     policy: FillPolicy,
 ) -> RenderRequest:
-    """What the text says besides its items."""
+    """Return what the text says besides its items."""
     return RenderRequest(
         not_found=policy.not_found,
         weak=policy.is_weak,
@@ -190,7 +190,7 @@ def answer(
     meta: Mapping[str, Any],
     sent: Sequence[ShownBefore] = (),
 ) -> Context:
-    """The context of what was fitted, with what was left out, what the session has already, and what failed."""
+    """Return the context of what was fitted, with what was left out, what the session has already, and what failed."""
     tokens = counter(request.tokenizer)
     redacted = marks(fitted.text)
     return Context(
@@ -208,19 +208,19 @@ def answer(
 
 
 def footer_name(tokens: TokenCounter) -> str:
-    """What counted the tokens, and whether that is exact."""
+    """Return what counted the tokens, and whether that is exact."""
     return f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}"
 
 
 def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
-    """The frame with the numbers of this answer in it."""
+    """Return the frame with the numbers of this answer in it."""
     short, left = shortened(items), left_out(sections)
     parts = [_numbered(short, "item", "shortened"), _numbered(left, "candidate", "left out")]
     return replace(frame, truncated=bool(short or left), summary=", ".join(filter(None, parts)))
 
 
 def left_out(sections: Sequence[Section]) -> int:
-    """How many chunks of these sections are not shown at all."""
+    """Return how many chunks of these sections are not shown at all."""
     shown = {candidate.chunk.id for section in sections for candidate in section.shown}
     return len({c.chunk.id for section in sections for c in section.remaining()} - shown)
 
@@ -230,7 +230,7 @@ def _numbered(number: int, noun: str, what: str) -> str:
 
 
 def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
-    """The best candidates that are not shown, section by section, best first.
+    """Return the best candidates that are not shown, section by section, best first.
 
     `budget` is an estimate: what is used now, and what this candidate and everything tried before it would add. It is
     0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.

@@ -143,7 +143,7 @@ class Packer:
         return any(reason == BUDGET for section in self._sections for reason in section.left.values())
 
     def fit(self, room: int, limit: int, write: Callable[[], Fitted]) -> Fitted:
-        """The text of at most `limit` tokens that `write` makes; `room` is what its items may take by estimate.
+        """Return the text of at most `limit` tokens that `write` makes; `room` is what its items may take by estimate.
 
         Candidates are chosen by estimates in one pass. The written text is counted; what room is left is filled again,
         and while the text is over the limit the last admissions are taken back.
@@ -213,7 +213,7 @@ class Packer:
         return _Entry(key, section, candidate)
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
-        """One pass over what waits; with `allotments` (in tokens) the rest waits for the next pass."""
+        """Return one pass over what waits; with `allotments` (in tokens) the rest waits for the next pass."""
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
         left = dict(allotments) if allotments is not None else None
@@ -244,11 +244,11 @@ class Packer:
         return used
 
     def _chunk_cap(self, section: Section, allotment: int) -> int:
-        """How many tokens one chunk of a section may take of its allotment."""
+        """Return how many tokens one chunk of a section may take of its allotment."""
         return max(int(self._chunk_share * allotment), self._chunk_tokens, section.reserve)
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
-        """Why a candidate is not even tried, None where it is tried."""
+        """Return why a candidate is not even tried, None where it is tried."""
         if candidate.leader is not None and candidate.leader not in section.shown:
             return VALUE
         if candidate.group not in section.groups and (
@@ -287,14 +287,14 @@ class Packer:
         return None
 
     def _frame_tokens(self, section: Section, candidate: Candidate) -> int:
-        """Tokens around one more piece of the candidate's item."""
+        """Return tokens around one more piece of the candidate's item."""
         if candidate.group in section.groups:
             return self._frame.range
         range_tokens = self._frame.range if candidate.group in section.lines else 0
         return self._frame.item + range_tokens + self._counter.count(candidate.group)
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
-        """Tokens that a step adds to the text; None for what is certainly larger than the room."""
+        """Return tokens that a step adds to the text; None for what is certainly larger than the room."""
         group, lines = section.groups.get(candidate.group), section.lines.get(candidate.group)
         frame = self._frame.item + self._counter.count(candidate.group) if group is None else 0
         if lines is None or not (step.ranges or step.remarks):

@@ -60,7 +60,7 @@ def parse_pin(text: str) -> Pin:
 
 
 def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
-    """What is offered of each pin, in their order; a pin that cannot be read is a named failure."""
+    """Return what is offered of each pin, in their order; a pin that cannot be read is a named failure."""
     pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
@@ -109,7 +109,7 @@ def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Can
 
 
 def _beginnings(start: int, end: int) -> Sequence[Step]:
-    """All of it, then its first half, quarter and so on, down to one line."""
+    """Return all of it, then its first half, quarter and so on, down to one line."""
     steps = [Step(Detail.FULL, ((start, end),))]
     count = (end - start + 1) // 2
     while count:

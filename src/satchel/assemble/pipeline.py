@@ -81,7 +81,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
 
 
 def searched_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
-    """The sections of an answer, ready to be packed beside something else, and what failed."""
+    """Return the sections of an answer, ready to be packed beside something else, and what failed."""
     findings = search_plan(request, bench, with_impact=False)
     sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
     return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
@@ -98,7 +98,7 @@ def hit_candidates(
 def _sections(
     request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], asked: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
-    """What each kind may show; `asked` are the terms of the question."""
+    """Return what each kind may show; `asked` are the terms of the question."""
     sections, failures = [], []
     rows = balance(rows)
     strength = strength_of(rows)
@@ -149,7 +149,7 @@ def _section(
 
 
 def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
-    """The sections with the candidates of the `most` most relevant chunks; a section without any is left out.
+    """Return the sections with the candidates of the `most` most relevant chunks; a section without any is left out.
 
     Of equal relevance the first of their sections come first, then the order of the sections counts.
     """
@@ -168,7 +168,7 @@ def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
-    """Whether the globs and roles of the request let a hit through."""
+    """Return whether the globs and roles of the request let a hit through."""
     if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
         return False
     location = hit.chunk.location
@@ -180,7 +180,7 @@ def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
 
 
 def _is_among(path: str, globs: Sequence[str]) -> bool:
-    """Whether one of the globs matches. A plain path is compared: that needs no expression to be made first."""
+    """Return whether one of the globs matches. A plain path is compared: that needs no expression to be made first."""
     return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
 
 
@@ -192,7 +192,7 @@ def _candidates(
     asked: frozenset[str],
     side: Axis | None,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """The candidates of these hits, the lines they are in by group, and what could not be read of them."""
+    """Return the candidates of these hits, the lines they are in by group, and what could not be read of them."""
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
@@ -214,7 +214,7 @@ def _candidates(
 
 
 def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side: Axis | None) -> Candidate:
-    """A record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
+    """Return a record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
     kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
     text = bench.store_of(kind).text(int(hit.chunk.fields["bundle"]))

@@ -168,7 +168,7 @@ def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[
 
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
-    """Whether chunks of a role are wanted: roles select among the chunks of their own kinds, not of others."""
+    """Return whether chunks of a role are wanted: roles select among the chunks of their own kinds, not of others."""
     relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
     return not relevant or role in relevant
 
@@ -243,19 +243,19 @@ def question_of_failure(query: Query) -> str:
 
 
 def reported_errors(query: Query) -> list[str]:
-    """The errors that a log reports, the telling one first."""
+    """Return the errors that a log reports, the telling one first."""
     return list(query.trace.errors[:MOST_ERRORS])
 
 
 def written_names(query: Query) -> list[str]:
-    """The names that are written as names, the most telling form first, in the order of the text."""
+    """Return the names that are written as names, the most telling form first, in the order of the text."""
     telling = [mention for mention in query.symbols if mention.form not in {"plain", "capitalised"}]
     telling.sort(key=lambda mention: -FORM_WEIGHTS[mention.form])
     return list(dict.fromkeys(mention.text for mention in telling))[:MOST_NAMES]
 
 
 def own_files(query: Query) -> list[str]:
-    """The file names of the trace without those of other people's packages, the innermost frame first."""
+    """Return the file names of the trace without those of other people's packages, the innermost frame first."""
     paths = [*(frame.path for frame in query.trace.places if frame.path), *(mention.text for mention in query.paths)]
     own = (path.rpartition("/")[2] for path in paths if not is_vendored(path))
     return list(dict.fromkeys(own))[:MOST_FILES]

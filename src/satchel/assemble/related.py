@@ -35,7 +35,7 @@ Neighbours = dict[str, list[Neighbour]]
 def with_related(
     items: Sequence[ContextItem], chunks: Iterable[Chunk], store: Store, lines: FileLines
 ) -> tuple[ContextItem, ...]:
-    """The items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
+    """Return the items with `metadata["related"]`: the neighbours of each shown definition by its qualified name."""
     shown = {chunk.id: chunk for chunk in chunks if chunk.location is not None}
     neighbours = _Surroundings(store, lines).around(list(shown.values()))
     rows = [{shown[one].title: neighbours[one] for one in item.origins if one in neighbours} for item in items]
@@ -55,7 +55,7 @@ class _Surroundings:
         self._stamped: set[int] = set()
 
     def around(self, chunks: Sequence[Chunk]) -> dict[str, Neighbours]:
-        """The neighbours of these chunks by id; a chunk without a name has none."""
+        """Return the neighbours of these chunks by id; a chunk without a name has none."""
         documents = self._store.documents({int(chunk.fields["bundle"]) for chunk in chunks})
         rows = sorted({row for one in documents.values() for row in range(one.first_chunk, one.last_chunk + 1)})
         self._code.load(rows)
@@ -91,7 +91,7 @@ class _Surroundings:
         return {"name": site.name or site.path, "path": site.path, "line": self._call_line(site)}
 
     def _line_of(self, one: Definition) -> int:
-        """Where a file defines something now; 0 where that cannot be told."""
+        """Return where a file defines something now; 0 where that cannot be told."""
         document = self._code.document_of(one.row)
         if self._is_stamped(document):
             return one.line
@@ -102,7 +102,7 @@ class _Surroundings:
         return lines[0] if len(lines) == 1 else 0
 
     def _call_line(self, site: CallSite) -> int:
-        """The line of a call now; 0 where it is gone or occurs several times."""
+        """Return the line of a call now; 0 where it is gone or occurs several times."""
         document = self._code.document_of(site.row)
         if self._is_stamped(document):
             return site.line

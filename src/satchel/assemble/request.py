@@ -61,7 +61,7 @@ def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
 
 
 def parse_format(name: str) -> Format:
-    """An output format by name. Raises UsageError that lists all."""
+    """Return an output format by name. Raises UsageError that lists all."""
     try:
         return Format(name)
     except ValueError:
@@ -69,7 +69,7 @@ def parse_format(name: str) -> Format:
 
 
 def parse_view(name: str) -> View:
-    """A layout by name. Raises UsageError that lists all."""
+    """Return a layout by name. Raises UsageError that lists all."""
     try:
         return View(name)
     except ValueError:
@@ -96,13 +96,13 @@ def check_context_lines(count: int) -> int:
 
 
 def check_strategy(name: str) -> str:
-    """The name of a truncation strategy. Raises UsageError that lists all."""
+    """Return the name of a truncation strategy. Raises UsageError that lists all."""
     find_strategy(name)
     return name
 
 
 def check_budget(max_tokens: int) -> int:
-    """A usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
+    """Return a usable token budget. Raises UsageError for 0, a negative number, or more than any model takes."""
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
         raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens", "max_tokens")
     if not 0 < max_tokens <= LARGEST_BUDGET:
@@ -113,7 +113,7 @@ def check_budget(max_tokens: int) -> int:
 
 
 def check_stale(choice: str) -> str:
-    """What becomes of text that its file no longer contains. Raises UsageError that lists the choices."""
+    """Return what becomes of text that its file no longer contains. Raises UsageError that lists the choices."""
     if choice not in STALE_CHOICES:
         raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}", "stale")
     return choice
@@ -132,7 +132,7 @@ def check_session(session: str) -> str:
 
 
 def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
-    """The weights of signals that differ from the usual ones. Raises ValueError for an unknown signal."""
+    """Return the weights of signals that differ from the usual ones. Raises ValueError for an unknown signal."""
     chosen = {str(name): float(weight) for name, weight in weights}
     unknown = chosen.keys() - FILE_WEIGHTS.keys()
     if unknown:
@@ -141,7 +141,7 @@ def check_file_weights(weights: Iterable[tuple[str, float]]) -> FileWeights:
 
 
 def check_score(min_score: float | None) -> float | None:
-    """A usable floor. Raises UsageError outside 0 to 1."""
+    """Return a usable floor. Raises UsageError outside 0 to 1."""
     if min_score is not None and not 0 <= min_score <= 1:
         raise UsageError(f"min_score is {min_score}: it is a share of the question's words, 0 to 1", "min_score")
     return min_score
@@ -190,7 +190,7 @@ def _change_from(data: Any) -> Change | None:
 
 
 def _option(check: Callable[[Any], Any] | None = None, **rest: Any) -> dict[str, Any]:
-    """How an option sets a field.
+    """Return how an option sets a field.
 
     `check` makes the value from that of the option, whose `name` is only needed where it is not the field's. A missing
     option has the value of a `setting`; with `adds` the option adds to the setting. `dump` and `load` convert the value
@@ -286,7 +286,7 @@ class AssembleRequest:
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
-    """A checked request: options by name, and the settings for what no option says. Raises UsageError."""
+    """Return a checked request: options by name, and the settings for what no option says. Raises UsageError."""
     left = dict(options)
     purpose = left.pop("purpose", "find")
     if purpose not in WHOLE_ITEM_TOKENS:
@@ -316,7 +316,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
 
 
 def request_data(request: AssembleRequest) -> dict[str, Any]:
-    """Every field of a request as plain JSON values, named as the options that give them."""
+    """Return every field of a request as plain JSON values, named as the options that give them."""
     return {
         row.metadata.get("name", row.name): row.metadata.get("dump", _plain)(getattr(request, row.name))
         for row in fields(request)
@@ -324,7 +324,7 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
 
 
 def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """The request that `request_data` described. Raises UsageError for what this version cannot ask."""
+    """Return the request that `request_data` described. Raises UsageError for what this version cannot ask."""
     rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
     if data.get("soft"):
         raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")

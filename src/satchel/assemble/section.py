@@ -40,7 +40,7 @@ class Seen:
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
-        """Whether a shown candidate says the same at its fullest, which then notes this one as another origin.
+        """Return whether a shown candidate says the same at its fullest, which then notes this one as another origin.
 
         A text without a twin is compared with from now on.
         """
@@ -71,7 +71,7 @@ class Seen:
 
 
 def _full_text(section: Section, candidate: Candidate) -> str:
-    """All that a candidate says, without labels."""
+    """Return all that a candidate says, without labels."""
     if candidate.chunk.location is None:
         return candidate.body or next((step.text for step in candidate.steps), "")
     lines = section.lines.get(candidate.group)
@@ -80,7 +80,7 @@ def _full_text(section: Section, candidate: Candidate) -> str:
 
 
 def _key(kind: Kind, text: str) -> str:
-    """What is equal for equal texts: of code only white space is folded, of prose case and punctuation too."""
+    """Return what is equal for equal texts: of code only white space is folded, of prose case and punctuation too."""
     if kind is Kind.CODE:
         return " ".join(text.split())
     return _INSIGNIFICANT.sub(" ", text.casefold()).strip()
@@ -94,13 +94,13 @@ def _may_be_twins(one: Candidate, other: Candidate) -> bool:
 
 
 def marks_of(text: str) -> Marks:
-    """What a text is compared by."""
+    """Return what a text is compared by."""
     marks = shingles(text)
     return Marks(marks, sampled(marks))
 
 
 def is_same_prose(one: Marks, other: Marks) -> bool:
-    """Whether two texts say the same, by their shingles."""
+    """Return whether two texts say the same, by their shingles."""
     # Two sets whose sizes differ more cannot have that much in common; sizes are compared far faster than sets.
     fewer, more = sorted((len(one.all), len(other.all)))
     if fewer < SAME_PROSE * more or not may_be_same(one.sample, other.sample):
@@ -144,11 +144,11 @@ class Section:
     tokens: int = 0
 
     def value(self, candidate: Candidate) -> float:
-        """The value of a candidate on the scale of the request (log)."""
+        """Return the value of a candidate on the scale of the request (log)."""
         return self.level + candidate.value
 
     def highest_value(self) -> float:
-        """The value of the best candidate of the ranking, apart from what is shown in any case."""
+        """Return the value of the best candidate of the ranking, apart from what is shown in any case."""
         ranked = (one for one in self.candidates if not (one.pinned or one.is_lifted))
         return max([self.best, *map(self.value, ranked)])
 
@@ -212,7 +212,7 @@ class Group:
         self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
 
     def _near(self, step: Step) -> slice:
-        """Which of the ranges the step may be joined with: a file may have thousands, and a step touches few."""
+        """Return which of the ranges the step may be joined with: a file may have thousands, and a step touches few."""
         if not step.ranges:
             return slice(0, 0)
         first = min(start for start, _ in step.ranges) - 1 - JOIN_LINES
@@ -222,13 +222,13 @@ class Group:
         )
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
-        """The ranges as one shows them; a gap is not closed over lines that the session has."""
+        """Return the ranges as one shows them; a gap is not closed over lines that the session has."""
         together = joined(ranges)
         return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
 
 
 def joined(ranges: Sequence[Range]) -> list[Range]:
-    """The union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
+    """Return the union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
     if len(ranges) < 2:
         return list(ranges)
     merged: list[Range] = []
@@ -241,7 +241,7 @@ def joined(ranges: Sequence[Range]) -> list[Range]:
 
 
 def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:
-    """The parts of `ranges` outside `excluded`; both in order and without overlaps."""
+    """Return the parts of `ranges` outside `excluded`; both in order and without overlaps."""
     rest: list[Range] = []
     behind = 0
     for start, end in ranges:

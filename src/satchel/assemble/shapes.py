@@ -63,7 +63,7 @@ def query_options(
     max_tokens: int = 4000,
     **options: Any,
 ) -> dict[str, Any]:
-    """The arguments of `context_query` as options of a request.
+    """Return the arguments of `context_query` as options of a request.
 
     `strategies` are of lexical, names, history, graph and dense (default: all that can be had); `limit` is the number
     of results over all types; `include_types` are context types, or function, method, class and section, which say what
@@ -103,7 +103,7 @@ def types_of(asked: Iterable[str]) -> list[str]:
 
 
 def query_result(context: Context) -> QueryResult:
-    """The answer to a request as the result of a query."""
+    """Return the answer to a request as the result of a query."""
     blocks = as_blocks(context)
     best = sorted(blocks.blocks, key=lambda one: -one.score)
     rows = tuple(QueryRow(one.entity, one.score, one.location, _preview(one.code)) for one in best)
@@ -124,7 +124,7 @@ def _preview(code: str) -> str:
 
 
 def _confidence(relevances: Iterable[float]) -> float:
-    """The mean relevance of the best results, each weighing less than the one before it."""
+    """Return the mean relevance of the best results, each weighing less than the one before it."""
     best = sorted(relevances, reverse=True)[:CONFIDENT_RESULTS]
     weights = [CONFIDENCE_FADE**position for position in range(len(best))]
     return round(sum(w * r for w, r in zip(weights, best, strict=True)) / sum(weights), 4) if best else 0.0
@@ -205,12 +205,12 @@ class Attributed:
 
 
 def is_truncated(context: Context) -> bool:
-    """Whether something is shown in part or not at all."""
+    """Return whether something is shown in part or not at all."""
     return bool(shortened(context.items) or _excluded(context))
 
 
 def as_blocks(context: Context) -> Blocks:
-    """The context as blocks with a summary."""
+    """Return the context as blocks with a summary."""
     blocks = tuple(block for item in context.items for block in _blocks(item))
     ordered = tuple(sorted(blocks, key=lambda block: -block.score)) if "given" in context.meta else blocks
     paths = {block.location.path for block in blocks if block.location is not None}
@@ -220,7 +220,7 @@ def as_blocks(context: Context) -> Blocks:
 
 
 def as_sources(context: Context) -> Attributed:
-    """The context with the source of each entity that it shows."""
+    """Return the context with the source of each entity that it shows."""
     sources = tuple(_source(item, row) for item in context.items for row in _rows(item))
     short, out = shortened(context.items), _excluded(context)
     parts = [f"{count} {what}" for count, what in ((short, "shortened"), (out, "left out")) if count]
@@ -228,7 +228,7 @@ def as_sources(context: Context) -> Attributed:
 
 
 def _excluded(context: Context) -> int:
-    """How many entities are not shown, of those of the results, else of those that the receipt lists."""
+    """Return how many entities are not shown, of those of the results, else of those that the receipt lists."""
     shown = {row["id"] for item in context.items for row in _rows(item)}
     results = context.meta.get("given")
     if results is not None:
@@ -284,7 +284,7 @@ def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
 
 
 def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
-    """The shown lines of an entity, and those next to it that belong to no other."""
+    """Return the shown lines of an entity, and those next to it that belong to no other."""
     start, end = span
     others = [other for other in spans if other != span]
 
@@ -299,7 +299,7 @@ def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tupl
 
 
 def _joined(lines: Mapping[int, str]) -> str:
-    """The lines one below the other, with a mark where some are missing."""
+    """Return the lines one below the other, with a mark where some are missing."""
     rows: list[str] = []
     previous: int | None = None
     for number, text in lines.items():

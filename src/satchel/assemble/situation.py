@@ -93,7 +93,7 @@ def situation_context(
 def _with_records(
     sections: Sequence[Section], injected: Sequence[Candidate], request: AssembleRequest
 ) -> list[Section]:
-    """The sections with the injected records first, without the same records and equal texts from history."""
+    """Return the sections with the injected records first, without the same records and equal texts from history."""
     by_kind = {section.kind: section for section in sections}
     distinct = {" ".join(candidate.steps[0].text.split()): candidate for candidate in reversed(injected)}
     for place, candidate in enumerate(distinct.values()):
@@ -127,7 +127,7 @@ def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: floa
 
 
 def _candidate(guide: Guide, place: int) -> Candidate:
-    """A guide as a candidate: in full, reduced, and on one line for the last of several texts."""
+    """Return a guide as a candidate: in full, reduced, and on one line for the last of several texts."""
     details = [Detail.FULL, *[Detail.SIGNATURE] * (len(guide.texts) - 2), Detail.LINE][: len(guide.texts)]
     steps = [Step(detail, text=text) for detail, text in zip(details, guide.texts, strict=True)]
     chunk = Chunk(
@@ -148,5 +148,5 @@ def _candidate(guide: Guide, place: int) -> Candidate:
 
 
 def situation_request(request: AssembleRequest, kinds: Sequence[Kind], pins: Sequence[Any]) -> AssembleRequest:
-    """The request about a situation: history of these kinds, contexts first, the footer with its counts."""
+    """Return the request about a situation: history of these kinds, contexts first, the footer with its counts."""
     return replace(request, kinds=tuple(kinds), lead=Kind.CONTEXT, show_meta=True, pins=(*request.pins, *pins))

@@ -57,7 +57,7 @@ class Lines:
     """Characters up to each line, worked out when first asked for."""
 
     def characters(self, start: int, end: int) -> int:
-        """Characters of lines `start`..`end`, each with its line end."""
+        """Return characters of lines `start`..`end`, each with its line end."""
         if not self.sizes:
             # Put in place at once: other threads read the same lines, and half of a list would be wrong sizes to them.
             self.sizes[:] = [*accumulate((len(line) + 1 for line in self.lines), initial=0)]
@@ -76,11 +76,11 @@ class Lines:
         return total
 
     def text(self, start: int, end: int) -> str:
-        """Lines `start`..`end` (1-based, inclusive), each with its line end."""
+        """Return lines `start`..`end` (1-based, inclusive), each with its line end."""
         return "\n".join(self.lines[start - 1 : end]) + "\n"
 
     def seams(self, start: int, end: int) -> set[int]:
-        """The lines after `start` up to `end` (1-based) that differ in another way than the line before."""
+        """Return the lines after `start` up to `end` (1-based) that differ in another way than the line before."""
         if not self.marks:
             return set()
         marks = self.marks[start - 1 : end]
@@ -167,7 +167,7 @@ class FileLines:
         return entry.lines
 
     def cached(self, path: str, content_hash: str) -> Lines | None:
-        """The lines remembered for this state of a file."""
+        """Return the lines remembered for this state of a file."""
         entry = self._entry(path, content_hash)
         return entry.lines if entry is not None else None
 
@@ -195,7 +195,7 @@ class FileLines:
             self._mismatches += 1
 
     def take_mismatches(self) -> int:
-        """How many mismatches were noted since this was last asked."""
+        """Return how many mismatches were noted since this was last asked."""
         with self._guard:
             count, self._mismatches = self._mismatches, 0
         return count
@@ -240,7 +240,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
 
 
 def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
-    """The range (from 1) without blank lines at its ends; blank throughout, its first line."""
+    """Return the range (from 1) without blank lines at its ends; blank throughout, its first line."""
     first, last = start, min(end, len(lines))
     while last > first and not lines[last - 1].strip():
         last -= 1
@@ -250,7 +250,7 @@ def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
 
 
 def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:
-    """The ranges with `count` lines more before and after each, in order, inside lines 1 to `last_line`.
+    """Return the ranges with `count` lines more before and after each, in order, inside lines 1 to `last_line`.
 
     Ranges that then overlap or touch become one, so no line is named twice. With a count of 0 only that is done.
     """

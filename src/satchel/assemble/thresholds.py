@@ -36,12 +36,12 @@ WEAK_ITEMS = 3
 
 
 def is_weak(strength: float, min_score: float | None) -> bool:
-    """Whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
+    """Return whether an answer is a weak match: by its strength, unless the caller has a floor of their own."""
     return min_score is None and strength < WEAK_FLOOR
 
 
 def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
-    """The least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
+    """Return the least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
 
     `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute: nothing else is held back
     then. Beside a kind that matches well, one that hardly does is left out. Of a weak answer what is near its best is
@@ -57,7 +57,7 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
-    """The best hits of each kind, at most `limit` each. Of a weak answer only the few best are given.
+    """Return the best hits of each kind, at most `limit` each. Of a weak answer only the few best are given.
 
     A list may be long: nothing is held back because something else is better.
     """
@@ -136,12 +136,12 @@ FILL = FillPolicy()
 
 
 def shares_budget(request: AssembleRequest) -> bool:
-    """Whether each kind has its share of the budget: only where the caller or a plan named several."""
+    """Return whether each kind has its share of the budget: only where the caller or a plan named several."""
     return len(request.kinds) > 1 or bool(request.plan)
 
 
 def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
-    """Whether nothing answers the question well: never where a trace or a caller's wish led to what is shown."""
+    """Return whether nothing answers the question well: never where a trace or a caller's wish led to what is shown."""
     if request.plan or request.change is not None or request.pins:
         return False
     is_led = any(candidate.is_lifted for section in sections for candidate in section.candidates)
@@ -172,12 +172,12 @@ def fill_policy(
 
 
 def value_range(max_tokens: int) -> float:
-    """How far below the best one (log scale) a candidate may be worth showing in a budget."""
+    """Return how far below the best one (log scale) a candidate may be worth showing in a budget."""
     return VALUE_RANGE + RANGE_PER_DOUBLING * max(math.log2(max_tokens / USUAL_BUDGET), 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
-    """What makes the values of a kind comparable: the best of it counts its weight times its relevance."""
+    """Return what makes the values of a kind comparable: the best of it counts its weight times its relevance."""
     best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
     relevance = max(one.hit.relevance for one in candidates) if section.ranked_by is None else 1.0
     useful = USEFULNESS.get(section.kind, 1.0)

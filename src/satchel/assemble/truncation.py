@@ -77,7 +77,7 @@ class Shortened:
     remarks: tuple[Remark, ...]
 
     def text(self, source: Source) -> str:
-        """The shortened text, remarks in their places."""
+        """Return the shortened text, remarks in their places."""
         pieces = [(start, "\n".join(source.lines[start - 1 : end])) for start, end in self.ranges]
         pieces += [(remark.start, remark.text) for remark in self.remarks]
         return "\n".join(text for _, text in sorted(pieces))
@@ -91,7 +91,7 @@ class Strategy(Protocol):
         """What `--strategy` calls it."""
 
     def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
-        """The lines `start`..`end` (from 1) in about so many tokens; None if nothing sensible can be left out.
+        """Return the lines `start`..`end` (from 1) in about so many tokens; None if nothing sensible can be left out.
 
         The budget is a wish: a long signature may need more.
         """
@@ -109,7 +109,7 @@ class SyntaxStrategy:
     choose: Choose
 
     def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
-        """The lines in about so many tokens: by the syntax where there is a grammar, else line by line."""
+        """Return the lines in about so many tokens: by the syntax where there is a grammar, else line by line."""
         whole = _size(source, start, end)
         if whole <= budget_tokens:
             return None
@@ -138,7 +138,7 @@ class SyntaxStrategy:
 
 @lru_cache(maxsize=EXAMINED)
 def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]:
-    """What may be left out of these lines, remembered: the steps of one entity ask one after the other."""
+    """Return what may be left out of these lines, remembered: the steps of one entity ask one after the other."""
     from satchel.sources.code.runs import run_within, tree_of
 
     text = "\n".join(source.lines)
@@ -188,14 +188,14 @@ def _size(source: Source, start: int, end: int) -> float:
 
 
 def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
-    """The lines of the units from one to before another, None where they are too few to leave out."""
+    """Return the lines of the units from one to before another, None where they are too few to leave out."""
     if first >= last or units[last - 1].end - units[first].start + 1 < LEAST_LEFT_OUT:
         return None
     return units[first].start, units[last - 1].end
 
 
 def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> int:
-    """How many units from the first on fit into the budget, at least `least`."""
+    """Return how many units from the first on fit into the budget, at least `least`."""
     count, size = 0, 0.0
     for unit in units:
         size += _size(source, unit.start, unit.end)
@@ -216,7 +216,7 @@ def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget
 
 
 def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
-    """Every member by its signature; the bodies of the first ones as far as the budget goes."""
+    """Yield every member by its signature; the bodies of the first ones as far as the budget goes."""
     cut: list[tuple[float, Range]] = []
     for unit in units:
         if unit.body is None:
@@ -252,7 +252,7 @@ def _middle_gaps(source: Source, units: Sequence[Unit], documented: bool, budget
 
 
 def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
-    """The gaps that leave no statement in their block, in a language that does not allow that."""
+    """Return the gaps that leave no statement in their block, in a language that does not allow that."""
     if language not in _FILLERS:
         return ()
     runs = [run, *(unit.body for unit in run.units if unit.body is not None)]
@@ -267,7 +267,7 @@ def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
 
 
 def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]) -> Shortened | None:
-    """The lines without the gaps, each with its remark."""
+    """Return the lines without the gaps, each with its remark."""
     ranges, remarks, position = [], [], start
     for first, last in gaps:
         if first > position:
@@ -307,12 +307,12 @@ def register(strategy: Strategy) -> None:
 
 
 def strategy_names() -> tuple[str, ...]:
-    """All names, the default first."""
+    """Return all names, the default first."""
     return (LADDER, *_STRATEGIES)
 
 
 def strategy(name: str) -> Strategy | None:
-    """The strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
+    """Return the strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
     if name == LADDER:
         return None
     try:
@@ -331,7 +331,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa:
 
 
 def units_of(text: str) -> list[str]:
-    """The consecutive units of a text; joined they are the text again."""
+    """Return the consecutive units of a text; joined they are the text again."""
     units: list[str] = []
     for line in text.splitlines(keepends=True):
         units += [line] if len(line) <= LONGEST_UNIT else _sentences(line)
@@ -339,7 +339,7 @@ def units_of(text: str) -> list[str]:
 
 
 def _sentences(line: str) -> list[str]:
-    """A long line cut behind its sentences, and at words where a sentence is longer than a unit may be."""
+    """Return a long line cut behind its sentences, and at words where a sentence is longer than a unit may be."""
     pieces, start = [], 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(line)), len(line)]:
         while end - start > LONGEST_UNIT:
@@ -354,7 +354,7 @@ def _sentences(line: str) -> list[str]:
 
 
 def matches(units: Sequence[str], asked: AbstractSet[str]) -> list[int]:
-    """How many different words of the question each unit contains; `asked` are stemmed terms."""
+    """Return how many different words of the question each unit contains; `asked` are stemmed terms."""
     return [len(asked & words.count_terms(words.words(unit)).keys()) if asked else 0 for unit in units]
 
 
@@ -383,7 +383,7 @@ def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple
 
 
 def excerpt(text: str, asked: AbstractSet[str], characters: float) -> str:
-    """The best passage of a text in at most about so many characters, with an ellipsis at each cut end.
+    """Return the best passage of a text in at most about so many characters, with an ellipsis at each cut end.
 
     The whole text where it is short enough; empty where not even one unit fits.
     """

@@ -88,11 +88,11 @@ class LazyGroup(click.Group):
     """A group that knows the names and summaries of its commands and imports only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the names do not depend on it
-        """Names in the order of `COMMANDS`."""
+        """Return names in the order of `COMMANDS`."""
         return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
-        """The command of this name, imported now."""
+        """Return the command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"satchel.cli.commands.{_MODULE_OF.get(cmd_name, cmd_name)}")
@@ -122,7 +122,7 @@ class LazyGroup(click.Group):
 
 
 def unknown_command(name: str) -> str:
-    """What to say about a command that does not exist."""
+    """Return what to say about a command that does not exist."""
     import difflib
 
     close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
@@ -178,7 +178,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Whether errors have to be JSON too. Known before parsing, because parsing itself may fail."""
+    """Return whether errors have to be JSON too. Known before parsing, because parsing itself may fail."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in before
 

@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def hook_event(arguments: list[str]) -> list[str] | None:
-    """The arguments of `hook` where an event is told, None for any other command line; help is for people.
+    """Return the arguments of `hook` where an event is told, None for any other command line; help is for people.
 
     A host takes exit code 2 for a refusal, so an event is answered before anything that could end with one is loaded.
     """

@@ -105,7 +105,7 @@ def _help(parameter: Parameter) -> str:
 
 
 def _value(parameter: Parameter, value: Any, *, is_listed: bool) -> Any:
-    """What the operation takes for an option as it was written."""
+    """Return what the operation takes for an option as it was written."""
     if parameter.shape is Shape.TEXTS:
         return [name for text in value for name in text.split(",")] if is_listed else list(value)
     if parameter.shape is Shape.COUNTS:

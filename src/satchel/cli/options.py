@@ -82,7 +82,7 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
 
 
 def common_options() -> list[click.Parameter]:
-    """The options that work everywhere."""
+    """Return the options that work everywhere."""
     return [
         click.Option(
             ["--root", "given_root"], type=click.Path(path_type=Path), metavar="PATH", expose_value=False,
@@ -100,7 +100,7 @@ def common_options() -> list[click.Parameter]:
 
 
 def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
-    """A command that only has others below it."""
+    """Return a command that only has others below it."""
     settings = {"context_settings": HELP_OPTIONS, **settings}
     return click.group(name, params=common_options(), **settings)
 
@@ -113,7 +113,7 @@ def command(
     params: Sequence[click.Parameter] = (),
     **settings: Any,
 ) -> Callable[[Run], Command]:
-    """A command, below `parent` if there is one. It is called with the `Invocation` and its own options.
+    """Return a command, below `parent` if there is one. It is called with the `Invocation` and its own options.
 
     `shows` is what `--json` prints; without it there is no such option. `params` come before those of the function.
     """

@@ -46,7 +46,7 @@ class Watch:
 
 
 def watch(*, quiet: bool = False, color: str = "") -> Watch:
-    """The watch that suits standard error."""
+    """Return the watch that suits standard error."""
     if quiet or sys.stderr is None:
         return Watch()
     if streams.can_redraw(sys.stderr):

@@ -54,7 +54,7 @@ class Interrupt:
         self._previous: dict[int, Any] = {}
 
     def requested(self) -> bool:
-        """Whether to stop. Cheap, and safe to call from any thread."""
+        """Return whether to stop. Cheap, and safe to call from any thread."""
         return self._received != 0
 
     @property
@@ -194,7 +194,7 @@ def say_failures(invocation: Invocation, envelope: Mapping[str, Any]) -> None:
 
 
 def strict_code(envelope: Mapping[str, Any]) -> int:
-    """The exit code of `--strict`: 3 if something failed, 1 if nothing was found, else 0."""
+    """Return the exit code of `--strict`: 3 if something failed, 1 if nothing was found, else 0."""
     if envelope["failures"]:
         return PARTLY_DONE
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")

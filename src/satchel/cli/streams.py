@@ -122,7 +122,7 @@ def failure(what: Failure, *, color: str = "") -> None:
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Whether a person looks at this stream."""
+    """Return whether a person looks at this stream."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
@@ -130,12 +130,12 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 def can_redraw(stream: IO[str] | None) -> bool:
-    """Whether lines can be drawn over each other there."""
+    """Return whether lines can be drawn over each other there."""
     return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
 
 def wants_color(stream: IO[str] | None, choice: str = "") -> bool:
-    """Whether to write colours: the option decides, then NO_COLOR, FORCE_COLOR, TERM=dumb, then the stream."""
+    """Return whether to write colours: the option decides, then NO_COLOR, FORCE_COLOR, TERM=dumb, then the stream."""
     if choice in {"always", "never"}:
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -146,7 +146,7 @@ def wants_color(stream: IO[str] | None, choice: str = "") -> bool:
 
 
 def read_question(words: Sequence[str], *, color: str = "") -> str:
-    """The text that these arguments name. Raises UsageError where standard input is closed."""
+    """Return the text that these arguments name. Raises UsageError where standard input is closed."""
     if list(words) == [STANDARD_INPUT]:
         return _standard_input(color)
     # Bytes of the command line that are not UTF-8 arrive as lone surrogates.
@@ -176,7 +176,7 @@ def _standard_input(color: str) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes in the largest unit that gives at least one: `12.3 MB`."""
+    """Return bytes in the largest unit that gives at least one: `12.3 MB`."""
     amount = float(size)
     for unit in ("B", "kB", "MB"):
         if amount < 1000:
@@ -186,7 +186,7 @@ def size_text(size: int) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """A span of time in its largest whole unit: `3 minutes`."""
+    """Return a span of time in its largest whole unit: `3 minutes`."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds >= length:
             number = int(seconds // length)

@@ -114,7 +114,7 @@ OMISSION_COLUMNS = (
 
 
 def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
-    """One row an item, in the order of the answer."""
+    """Return one row an item, in the order of the answer."""
     return [
         [
             str(rank),
@@ -131,7 +131,7 @@ def item_rows(items: Sequence[ContextItem]) -> list[list[str]]:
 
 
 def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
-    """One row each, in the order given."""
+    """Return one row each, in the order given."""
     return [
         [omission_place(omission), f"{omission.relevance:.2f}", omission.reason, budget(omission), omission.handle]
         for omission in omissions
@@ -161,11 +161,11 @@ def omission_place(omission: Omission) -> str:
 
 
 def strongest(signals: Sequence[Signal]) -> list[Signal]:
-    """The signals that give a reason, by what they add, the largest first."""
+    """Return the signals that give a reason, by what they add, the largest first."""
     counted = [signal for signal in signals if signal.name in REASONS] or list(signals)
     return sorted(counted, key=lambda signal: (-signal.value * signal.weight, signal.name))[:SIGNALS_SHOWN]
 
 
 def why(signals: Sequence[Signal]) -> str:
-    """The two strongest reasons in words."""
+    """Return the two strongest reasons in words."""
     return ", ".join(dict.fromkeys(REASONS.get(signal.name, signal.name) for signal in strongest(signals)[:2]))

@@ -22,7 +22,7 @@ class Choice:
 
 
 def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choice:
-    """The embedder of the settings. Nothing is loaded and nothing is sent.
+    """Return the embedder of the settings. Nothing is loaded and nothing is sent.
 
     `auto` takes the endpoint where one is configured, else the model that runs here where it is installed. What is
     wrong with the settings is a failure and not an error: the words answer without them.
@@ -74,5 +74,5 @@ def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
 
 
 def embedded_kinds(settings: Settings) -> tuple[Kind, ...]:
-    """The kinds whose chunks get vectors, in the order of sections."""
+    """Return the kinds whose chunks get vectors, in the order of sections."""
     return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in settings.embed_kinds)

@@ -92,7 +92,7 @@ class Endpoint:
         return False
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector of length 1 a text, in their order. Raises EmbeddingError."""
+        """Return one vector of length 1 a text, in their order. Raises EmbeddingError."""
         import numpy as np
 
         with telemetry.span(telemetry.EMBEDDINGS, self._options.model, {telemetry.MODEL: self._options.model}):
@@ -100,7 +100,7 @@ class Endpoint:
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), dtype=np.float32)
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question. Raises EmbeddingError at the first refusal."""
+        """Return the vector of a question. Raises EmbeddingError at the first refusal."""
         vector: Vectors = self._batch([text], QUERY_TRIES)[0]
         return vector
 
@@ -110,7 +110,7 @@ class Endpoint:
             self._client.close()
 
     def _batch(self, texts: Sequence[str], tries: int) -> Vectors:
-        """The vectors of one request; where that is too long, of its halves, and at last of a shorter text."""
+        """Return the vectors of one request; where that is too long, of its halves, and at last of a shorter text."""
         import numpy as np
 
         sent = [text[: self.max_tokens * CHARACTERS_A_TOKEN] or " " for text in texts]
@@ -161,7 +161,7 @@ class Endpoint:
         return self._client
 
     def _vectors(self, response: httpx.Response, count: int) -> Vectors:
-        """The vectors in the order of the texts, whatever order the server chose. Raises EmbeddingError."""
+        """Return the vectors in the order of the texts, whatever order the server chose. Raises EmbeddingError."""
         import numpy as np
 
         try:
@@ -193,7 +193,7 @@ def _says_too_long(response: httpx.Response) -> bool:
 
 
 def _seconds(headers: Mapping[str, Any]) -> float:
-    """What `Retry-After` says, 0 where it says nothing or a date."""
+    """Return what `Retry-After` says, 0 where it says nothing or a date."""
     try:
         return max(float(headers.get("retry-after", 0.0)), 0.0)
     except ValueError:

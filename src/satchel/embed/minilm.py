@@ -45,7 +45,7 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=_CACHED_WORDS)(self._cut)
 
     def ids(self, text: str, most: int) -> list[int]:
-        """The ids of a text between the marks of its beginning and end, at most `most` with these."""
+        """Return the ids of a text between the marks of its beginning and end, at most `most` with these."""
         found: list[int] = []
         for word in words(text[: most * CHARACTERS_A_TOKEN]):
             found += self._pieces(word)
@@ -54,7 +54,7 @@ class WordPiece:
         return [self._first, *found[: most - 2], self._last]
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """The longest piece that fits, again and again; a word that cannot be cut so is unknown."""
+        """Return the longest piece that fits, again and again; a word that cannot be cut so is unknown."""
         if len(word) > LONGEST_WORD:
             return (self._unknown,)
         pieces: list[int] = []
@@ -95,7 +95,7 @@ def _spaced(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    """A space for white space, nothing for a control, spaces around a Chinese character."""
+    """Return a space for white space, nothing for a control, spaces around a Chinese character."""
     if character in "\t\n\r":
         return " "
     category = unicodedata.category(character)
@@ -148,17 +148,17 @@ def weights_folder(given: str = "") -> Path | None:
 
 
 def built_folder(cache: Path) -> Path:
-    """Where the file that is run lies, once it is built."""
+    """Return where the file that is run lies, once it is built."""
     return cache / "models" / f"{MODEL}-{REVISION}"
 
 
 def is_available(cache: Path, given: str = "") -> bool:
-    """Whether the model can be used: onnxruntime is installed, and the model is built or can be."""
+    """Return whether the model can be used: onnxruntime is installed, and the model is built or can be."""
     return not missing_parts(cache, given)
 
 
 def missing_parts(cache: Path, given: str = "") -> list[str]:
-    """What the model lacks to be used here; empty if it can be."""
+    """Return what the model lacks to be used here; empty if it can be."""
     has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(given) is not None
     parts = (("onnxruntime", find_spec("onnxruntime") is not None), ("its weights", has_model))
     return [name for name, is_there in parts if not is_there]
@@ -195,7 +195,7 @@ class MiniLM:
         return (built_folder(self._cache) / MODEL_FILE).is_file()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector of length 1 a text, each on its own, so that its companions have no influence."""
+        """Return one vector of length 1 a text, each on its own, so that its companions have no influence."""
         import numpy as np
 
         if not texts:
@@ -203,7 +203,7 @@ class MiniLM:
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of one text. Raises MissingExtraError or EmbeddingError when the model cannot be had."""
+        """Return the vector of one text. Raises MissingExtraError or EmbeddingError when the model cannot be had."""
         import numpy as np
 
         from satchel.embed.minilm_graph import INPUT
@@ -222,7 +222,7 @@ class MiniLM:
 
 
 def _open(folder: Path, cache: Path, weights: str) -> Any:
-    """A session over the built file; one that cannot be loaded is built once more."""
+    """Return a session over the built file; one that cannot be loaded is built once more."""
     try:
         return _session(folder / MODEL_FILE)
     except EmbeddingError as error:

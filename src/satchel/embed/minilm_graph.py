@@ -48,7 +48,7 @@ class Graph:
         self._count = 0
 
     def constant(self, value: Any) -> str:
-        """An array with its type; a list of whole numbers has 64 bits."""
+        """Return an array with its type; a list of whole numbers has 64 bits."""
         array = np.ascontiguousarray(value)
         name = self._name()
         dimensions = b"".join(_number(1, size) for size in np.shape(value))
@@ -58,7 +58,7 @@ class Graph:
         return name
 
     def node(self, operator: str, *inputs: str, outputs: int = 1, **attributes: float | Sequence[int]) -> str:
-        """One operation; with several outputs, their names are separated by blanks."""
+        """Return one operation; with several outputs, their names are separated by blanks."""
         names = [self._name() for _ in range(outputs)]
         listed = b"".join(_bytes(1, name) for name in inputs) + b"".join(_bytes(2, name) for name in names)
         listed += _bytes(4, operator)
@@ -70,7 +70,7 @@ class Graph:
         return f"v{self._count}"
 
     def model(self, given: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]) -> bytes:
-        """The whole model with one input and one output, each (name, type, shape); a named size is free."""
+        """Return the whole model with one input and one output, each (name, type, shape); a named size is free."""
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
         graph += _bytes(11, _value(*given)) + _bytes(12, _value(*result))
@@ -120,7 +120,7 @@ def _numbers(row: dict[str, Any]) -> int:
 
 
 def build(tensors: dict[str, Array]) -> bytes:
-    """The model file."""
+    """Return the model file."""
     graph = Graph()
     state = _embeddings(graph, tensors)
     for layer in range(LAYERS):
@@ -137,7 +137,7 @@ def build(tensors: dict[str, Array]) -> bytes:
 
 
 def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:
-    """The sum of word, position and segment, normalised: one row a token."""
+    """Return the sum of word, position and segment, normalised: one row a token."""
     words, scales = _eight_bits(tensors["embeddings.word_embeddings.weight"], axis=1)
     rows = graph.node("Cast", graph.node("Gather", graph.constant(words), INPUT), to=1)
     rows = graph.node("Mul", rows, graph.node("Gather", graph.constant(scales), INPUT))
@@ -148,7 +148,7 @@ def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:
 
 
 def _attention(graph: Graph, state: str, tensors: dict[str, Array], prefix: str) -> str:
-    """What each token takes from the others. Query, key and value are one matrix, which is faster than three."""
+    """Return what each token takes from the others. Query, key and value are one matrix, which is faster than three."""
     parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
     weight = np.concatenate([tensors[f"{part}.weight"] for part in parts])
     bias = np.concatenate([tensors[f"{part}.bias"] for part in parts])

@@ -36,19 +36,19 @@ class Embedder(Protocol):
         """Whether one text takes milliseconds and needs no network, so that it can be embedded as it is written."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector of length 1 a text. Raises EmbeddingError when it cannot be done."""
+        """Return one vector of length 1 a text. Raises EmbeddingError when it cannot be done."""
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of a question, of one dimension. Raises EmbeddingError when it cannot be done."""
+        """Return the vector of a question, of one dimension. Raises EmbeddingError when it cannot be done."""
 
 
 def fingerprint(embedder: Embedder) -> str:
-    """What makes vectors comparable: model, revision, dimension and text recipe. Stored with every vector."""
+    """Return what makes vectors comparable: model, revision, dimension and text recipe. Stored with every vector."""
     return f"{embedder.id}/{embedder.dimension}/{TEXT_RECIPE}"
 
 
 def normalised(vectors: Vectors) -> Vectors:
-    """Each row scaled to length 1; a row of zeros stays as it is."""
+    """Return each row scaled to length 1; a row of zeros stays as it is."""
     import numpy as np
 
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -37,7 +37,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """The mean of these values. Their order does not matter for it, and hardly for the interval."""
+    """Return the mean of these values. Their order does not matter for it, and hardly for the interval."""
     if not values:
         return Estimate(0.0, 0.0, 0.0)
     data = np.asarray(values, dtype=np.float64)
@@ -148,14 +148,14 @@ def mine(
 
 
 def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
-    """The parents of each commit; of a shallow history the oldest ones have none."""
+    """Return the parents of each commit; of a shallow history the oldest ones have none."""
     listed = run(repository, "rev-list", "--parents", f"-n{COMMITS_READ}", "HEAD", "--").decode("ascii")
     rows = (line.split() for line in listed.splitlines())
     return {row[0]: tuple(row[1:]) for row in rows if row}
 
 
 def unusable(commit: Commit) -> str:
-    """Why the message or the files of a commit exclude it, empty where they do not."""
+    """Return why the message or the files of a commit exclude it, empty where they do not."""
     subject = commit.subject
     if _REVERT.search(commit.message):
         return "revert"
@@ -182,7 +182,7 @@ def is_source(path: str) -> bool:
 
 
 def question_of(message: str) -> str:
-    """The message as a question: without `fix:`, issue numbers and trailers, cleaned and redacted."""
+    """Return the message as a question: without `fix:`, issue numbers and trailers, cleaned and redacted."""
     text = _NUMBER.sub("", _TRAILER.sub("", _SIGNED.sub("", _PREFIX.sub("", message))))
     lines = [line.rstrip() for line in sanitize.text(text).strip().split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))[:MOST_CHARACTERS].strip()
@@ -207,7 +207,7 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
 
 
 def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
-    """The old line ranges by path in a patch without context, and the lines changed in source files.
+    """Return the old line ranges by path in a patch without context, and the lines changed in source files.
 
     New files and those whose name git has to quote are left out.
     """

@@ -44,7 +44,7 @@ class Measure:
 
 
 def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
-    """The rows of the table, none where nothing was measured."""
+    """Return the rows of the table, none where nothing was measured."""
     if not answers:
         return []
     meanings = {rank: f"fixes with a changed file among the first {rank}" for rank in RANKS}
@@ -61,7 +61,7 @@ def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
 
 
 def report_data(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> dict[str, Any]:
-    """Everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
+    """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
     return {
         "usable": len(outcome.answers),
         "commits": outcome.mined.commits,
@@ -78,7 +78,7 @@ def report_data(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) 
 
 
 def named_share(fixes: Sequence[Fix]) -> float:
-    """The share of messages that name a changed file: their questions are easier than those of people."""
+    """Return the share of messages that name a changed file: their questions are easier than those of people."""
     return sum(fix.names_a_file for fix in fixes) / len(fixes) if fixes else 0.0
 
 
@@ -110,13 +110,13 @@ def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
 
 
 def settings_lines(proposal: Proposal) -> list[str]:
-    """The proposed weights as lines for a settings file."""
+    """Return the proposed weights as lines for a settings file."""
     lines = [f"{signal.replace(' ', '_')} = {weight:g}" for signal, weight in proposal.weights.items()]
     return ["[search.weights]", *lines]
 
 
 def verdict(proposal: Proposal) -> str:
-    """The meaning of the gain on unseen fixes, in words."""
+    """Return the meaning of the gain on unseen fixes, in words."""
     gain = proposal.gain
     measured = (
         "on fixes that they had not seen, fitted weights change the mean reciprocal rank of the first changed file "
@@ -130,7 +130,7 @@ def verdict(proposal: Proposal) -> str:
 
 
 def day(seconds: float) -> str:
-    """A date of a commit (UTC)."""
+    """Return a date of a commit (UTC)."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
@@ -141,7 +141,7 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
 
 
 def report_page(name: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> str:
-    """The report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
+    """Return the report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
 
     `name` is the name of the repository.
     """
@@ -196,7 +196,7 @@ def _body(title: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: 
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, first_number: int) -> Iterator[str]:
-    """A table of texts; the columns from `first_number` on are numbers."""
+    """Yield a table of texts; the columns from `first_number` on are numbers."""
     yield '<div class="wide"><table>'
     for tag, cells in (("th", heads), *(("td", row) for row in rows)):
         classes = ["", ' class="number"']

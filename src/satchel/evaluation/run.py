@@ -71,7 +71,7 @@ class Answer:
 
 
 def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]) -> Answer:
-    """The measures of one answer; `gold` are the places of the fix that are indexed at all."""
+    """Return the measures of one answer; `gold` are the places of the fix that are indexed at all."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in context.items:
         if item.location is not None:
@@ -94,7 +94,7 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
 
 
 def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
-    """The files of a search, best first, each with the signals that its score was made from."""
+    """Return the files of a search, best first, each with the signals that its score was made from."""
     files: dict[str, RankedFile] = {}
     for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.chunk.id)):
         location = hit.chunk.location
@@ -121,7 +121,7 @@ class Kept:
         self.answers[answer.sha] = answer
 
     def _read(self) -> list[Answer]:
-        """Every intact line; one that was cut off by a stop is asked again."""
+        """Return every intact line; one that was cut off by a stop is asked again."""
         answers = []
         with suppress(OSError, UnicodeDecodeError):
             for line in self._file.read_text(encoding="utf-8").splitlines():

@@ -117,7 +117,7 @@ def _fit(cases: Sequence[_Case], start: Floats) -> Floats:
 
 
 def _scores(cases: Sequence[_Case], weights: Floats) -> Floats:
-    """One over the rank of the first changed file, for each fix; equal scores keep the order of the search."""
+    """Return one over the rank of the first changed file, for each fix; equal scores keep the order of the search."""
     ranks = np.zeros(len(cases))
     for at, case in enumerate(cases):
         score = (case.signals @ weights) * case.factor

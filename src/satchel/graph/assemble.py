@@ -61,7 +61,7 @@ NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 
 
 def named_node(store: Store, query: str) -> int | None:
-    """The row of the node that a query names: an id (`note:abc`), or a bare key (`abc`) that one kind has.
+    """Return the row of the node that a query names: an id (`note:abc`), or a bare key (`abc`) that one kind has.
 
     None for what is no id, however much it looks like one: then it is a topic.
     """
@@ -73,7 +73,7 @@ def named_node(store: Store, query: str) -> int | None:
 
 
 def _row(store: Store, kind: Kind, rest: str) -> int | None:
-    """The chunk of a kind whose id ends with `rest`."""
+    """Return the chunk of a kind whose id ends with `rest`."""
     for key in dict.fromkeys((rest, rest.partition("::")[0], rest.partition("#L")[0])):
         document = store.document(kind, key) if key else None
         if document is not None:
@@ -96,7 +96,7 @@ def code_named(store: Store, query: str) -> list[int]:
 
 
 def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]:
-    """The best matches of a topic over several kinds, best first; empty where nothing matches."""
+    """Return the best matches of a topic over several kinds, best first; empty where nothing matches."""
     best = max((hit.relevance for result in results for hit in result.hits), default=0.0)
     if best < LEAST_RELEVANCE:
         return []
@@ -112,7 +112,7 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
-    """What each match of one kind is worth, in parts of the best match of all kinds (relevance `best`).
+    """Yield what each match of one kind is worth, in parts of the best match of all kinds (relevance `best`).
 
     Scores of records are logarithms of what ranks them; scores of files rank spans, so there relevance counts.
     """
@@ -145,7 +145,7 @@ def assemble_graph(
     notes: Sequence[Failure] = (),
     clock: Callable[[], float] = time.monotonic,
 ) -> Context:
-    """The context around a topic or node. `notes` are failures that happened before."""
+    """Return the context around a topic or node. `notes` are failures that happened before."""
     started = time.monotonic()
     explored = [explore(query, request, bench, clock) for query in request.queries]
     walked = time.monotonic()
@@ -200,7 +200,7 @@ def assemble_graph(
 
 
 def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Section:
-    """The candidates for the budget, best first."""
+    """Return the candidates for the budget, best first."""
     nodes.load(best)
     section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
@@ -267,7 +267,7 @@ def explore(
 
 
 def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
-    """The kinds in which a topic is looked for: those that the relations of the lens lead from."""
+    """Return the kinds in which a topic is looked for: those that the relations of the lens lead from."""
     kinds = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
     return tuple(kind for kind in kinds if available.get(kind))
 
@@ -275,7 +275,7 @@ def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
 def _sources(
     analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
 ) -> tuple[list[Source], bool]:
-    """Where the walk begins, and whether the query named that itself."""
+    """Return where the walk begins, and whether the query named that itself."""
     query = analysed.text
     row = named_node(bench.store, query)
     if row is not None:

@@ -92,7 +92,7 @@ def recency(moment: float, now: float) -> float:
 
 
 def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
-    """The score of one node. `has_words` is the same for all nodes of a request."""
+    """Return the score of one node. `has_words` is the same for all nodes of a request."""
     signals = [
         Signal("distance", 1 / (reached.distance + 1), DISTANCE_WEIGHT if has_words else BARE_DISTANCE_WEIGHT),
         Signal("source", reached.source_factor, 0.0),
@@ -115,7 +115,7 @@ def _is_secondary(place: Place) -> bool:
 
 
 def is_boosted(reached: Reached, lens: Lens) -> bool:
-    """Whether a node has a tag that the lens looks for; a test file counts as tagged `test`."""
+    """Return whether a node has a tag that the lens looks for; a test file counts as tagged `test`."""
     tags = {tag.lower().lstrip("#") for tag in reached.place.tags}
     if reached.place.secondary:
         tags.add("test")
@@ -156,7 +156,7 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
 
 
 def without_fields(text: str, *, is_first: bool) -> str:
-    """The text of a part of a vault's file without front matter and without lines that are only a field."""
+    """Return the text of a part of a vault's file without front matter and without lines that are only a field."""
     from satchel.sources.notes.markdown import front_matter, look_through
 
     lines = text.split("\n")
@@ -204,7 +204,7 @@ class Nodes:
         self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
-        """What a node is called: the title of a note, the name of a definition, the path of a file."""
+        """Return what a node is called: the title of a note, the name of a definition, the path of a file."""
         part, document = self._code.part(row), self._code.document_of(row)
         if part.name and document.kind is not Kind.COMMIT:
             return self._line(part.name)
@@ -222,11 +222,11 @@ class Nodes:
         return identity.partition(":")[2] if document.kind is Kind.NOTE else identity
 
     def tags(self, row: int) -> list[str]:
-        """The tags of a node."""
+        """Return the tags of a node."""
         return [self._line(tag) for tag in self._code.document_of(row).tags]
 
     def candidate(self, rated: Rated) -> Candidate:
-        """A node as something that may be shown."""
+        """Return a node as something that may be shown."""
         row, reached = rated.row, rated.walk.reached[rated.row]
         part, document = self._code.part(row), self._code.document_of(row)
         chunk = chunk_of(document, part)
@@ -258,7 +258,7 @@ class Nodes:
         return candidate
 
     def path(self, rated: Rated) -> list[dict[str, Any]]:
-        """The way to a node as in the answer: one entry a hop, each with the node that it leads to."""
+        """Return the way to a node as in the answer: one entry a hop, each with the node that it leads to."""
         return [
             {
                 "id": self.identity(hop.row),
@@ -280,7 +280,7 @@ class Nodes:
         return self._line(f"{document.key}:{hop.line if hop is not None and is_call else part.start}")
 
     def overflow(self, rated: Rated) -> Overflow:
-        """A node as it is named where it is not shown."""
+        """Return a node as it is named where it is not shown."""
         row = rated.row
         score = round(rated.rating.total, 4)
         return Overflow(self.identity(row), self.name(row), tuple(self.tags(row)), score, self.place(rated))
@@ -303,7 +303,7 @@ class Nodes:
         return sanitize.text(text, self._allow).strip("\n")
 
     def _is_stale(self, document: Document) -> bool:
-        """Whether the file of a node is not as it was indexed; said once a file."""
+        """Return whether the file of a node is not as it was indexed; said once a file."""
         if document.key in self.shown_files:
             return self.shown_files[document.key] != document.content_hash
         read = self._lines.read(document.key, document.content_hash, lambda: self._texts[document.id])
@@ -330,7 +330,7 @@ class Nodes:
 
 
 def _beginning(body: str, characters: int) -> str:
-    """The beginning of a text, to the end of a line or word near the limit."""
+    """Return the beginning of a text, to the end of a line or word near the limit."""
     head = body[:characters]
     for mark in ("\n", " "):
         place = head.rfind(mark)
@@ -340,7 +340,7 @@ def _beginning(body: str, characters: int) -> str:
 
 
 def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the graph knows of a shown chunk, from its fields."""
+    """Return what the graph knows of a shown chunk, from its fields."""
     node = fields[_NODE]
     assert isinstance(node, Mapping)
     return node

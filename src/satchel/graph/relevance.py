@@ -64,12 +64,12 @@ class Relevance:
             self._columns.append(_Column(lexicon, _masks(lexicon, query), meant))
 
     def of(self, rows: Sequence[int]) -> FloatArray:
-        """The relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
+        """Return the relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
         occurrences, shares = self._said(rows)
         return self._joined(rows, occurrences @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
-        """The relevance of these chunks with what they say together with their neighbours.
+        """Return the relevance of these chunks with what they say together with their neighbours.
 
         `pairs` are related chunks, both among the rows.
         """
@@ -90,12 +90,12 @@ class Relevance:
         return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
 
     def _slices(self) -> list[slice]:
-        """Where the terms of each kind stand among all columns."""
+        """Return where the terms of each kind stand among all columns."""
         ends = list(accumulate(len(column.terms) for column in self._columns))
         return [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
     def _joined(self, rows: Sequence[int], words: FloatArray) -> FloatArray:
-        """Words with meaning, where that counts."""
+        """Return words with meaning, where that counts."""
         if not self.vectors.is_ready:
             return np.clip(words, 0.0, 1.0)
         meant = np.zeros(len(rows))
@@ -106,7 +106,7 @@ class Relevance:
         return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
 
     def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        """Which of the query's terms each chunk says, by kind of chunk, and the share of each term there."""
+        """Return which of the query's terms each chunk says, by kind of chunk, and the share of each term there."""
         columns = []
         for column in self._columns:
             positions = column.lexicon.chunk_positions(rows)

@@ -81,16 +81,16 @@ class GraphPage:
         return f"{datetime.fromtimestamp(self.request.now, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
     def overflow(self, items: Sequence[ContextItem], most: int) -> list[Overflow]:
-        """The best nodes that are not among these items."""
+        """Return the best nodes that are not among these items."""
         shown = {item.metadata["node"]["id"] for item in items}
         return [one for one in self.rest if one.id not in shown][:most]
 
     def head(self, numbers: Numbers) -> str:
-        """Everything before the first node."""
+        """Return everything before the first node."""
         return _json_head(self, numbers) if self.request.format is Format.JSON else _markdown_head(self, numbers)
 
     def text(self, items: Sequence[ContextItem], overflow: Sequence[Overflow]) -> tuple[str, int]:
-        """The text and its tokens, which it says itself."""
+        """Return the text and its tokens, which it says itself."""
         used = self.request.max_tokens
         for _ in range(STABLE_TRIES):
             text = self._written(items, overflow, Numbers(used, len(items), max(self.reached - len(items), 0)))
@@ -205,7 +205,7 @@ def _json_head(page: GraphPage, numbers: Numbers) -> str:
 
 
 def _json_node(item: ContextItem) -> str:
-    """One object; `fields`, `location` and `freshness` only where there are any."""
+    """Return one object; `fields`, `location` and `freshness` only where there are any."""
     node = node_of(item.metadata)
     row: dict[str, Any] = {"id": node["id"], "name": node["name"], "content": item.content, "tags": node["tags"]}
     row |= {key: node[key] for key in ("fields", "location", "freshness") if key in node}
@@ -249,7 +249,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
 
 
 def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:
-    """The tokens of the names of the overflow, as many of them as fit into the room kept for them."""
+    """Return the tokens of the names of the overflow, as many of them as fit into the room kept for them."""
     items = build_items([section], page.key)
     bare = page.text(items, ())[1]
     taken = 0
@@ -264,7 +264,7 @@ def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overf
 def _with_overflow(
     page: GraphPage, items: Sequence[ContextItem], overflow: list[Overflow]
 ) -> tuple[Fitted, list[Overflow]]:
-    """The text, which fits without them, with as many names of the overflow as fit."""
+    """Return the text, which fits without them, with as many names of the overflow as fit."""
     least, most = 0, len(overflow)
     (text, used), named = page.text(items, ()), overflow[:0]
     while least < most:

@@ -86,7 +86,7 @@ class Lens:
         return all(EdgeType(edge.partition(":")[0]) in CODE_EDGES for edge in self.edges)
 
     def depth(self, asked: int | None) -> int:
-        """How far to walk: what was asked for, else the usual depth as far as the lens allows."""
+        """Return how far to walk: what was asked for, else the usual depth as far as the lens allows."""
         return asked if asked is not None else min(DEFAULT_DEPTH, self.max_depth)
 
 

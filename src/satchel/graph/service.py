@@ -81,7 +81,7 @@ class GraphService:
         self._contexts = ContextCache(root.settings.graph_cache_s)
 
     def graph_request(self, query: str, *, blend: Sequence[str] = (), **options: Any) -> GraphRequest:
-        """The checked request of `graph`, for those who ask several times."""
+        """Return the checked request of `graph`, for those who ask several times."""
         root = self._root.places.root
         return make_graph_request(
             query,
@@ -104,7 +104,7 @@ class GraphService:
         return self.graph_answer(request, self._root.refresh() if refresh else ())
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
-        """The context for a checked request, from the index as it is: a former one while nothing has changed."""
+        """Return the context for a checked request, from the index as it is: a former one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
             context = self._root.with_bench(partial(self._answer, request), notes, account)
@@ -123,7 +123,7 @@ class GraphService:
         return context
 
     def _is_as_shown(self, context: Context) -> bool:
-        """Whether the files that a context shows still have the bytes that they had."""
+        """Return whether the files that a context shows still have the bytes that they had."""
         files: Mapping[str, str] = context.meta["files"]
         return all(self._hash_now(path, shown) == shown for path, shown in files.items())
 
@@ -133,7 +133,7 @@ class GraphService:
 
 
 def node_handles(context: Context) -> list[HandleTarget]:
-    """What the handles of a graph context stand for: of a file the lines of the node, else the whole record."""
+    """Return what the handles of a graph context stand for: of a file the lines of the node, else the whole record."""
     handles = []
     for item in context.items:
         place = item.metadata["node"].get("location")

@@ -49,7 +49,7 @@ class Edge(NamedTuple):
 
 
 def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
-    """Every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
+    """Return every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
 
     A chunk is not related to itself, whatever its text says. Of several calls the first counts.
     """
@@ -96,7 +96,7 @@ def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterat
 
 
 def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
-    """Rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
+    """Return rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
     rows = store.first_rows(Kind.NOTE, keys)
     sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
     if sections:
@@ -108,7 +108,7 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
 
 
 def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """What contains what in one file, by qualified names; the first chunk stands for the file."""
+    """Yield what contains what in one file, by qualified names; the first chunk stands for the file."""
     sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
     files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
     if not sides or not files:
@@ -127,7 +127,7 @@ def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
 
 
 def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
-    """The row of what contains a part: by its name, else the first chunk of its file; 0 for that one."""
+    """Return the row of what contains a part: by its name, else the first chunk of its file; 0 for that one."""
     above = part.name.rpartition(".")[0]
     by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
     return by_name or (inside[0].row if part.row != inside[0].row else 0)
@@ -157,7 +157,7 @@ def _names(
 
 
 def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Files that import each other; each stands there with its first chunk.
+    """Yield files that import each other; each stands there with its first chunk.
 
     Who imports a file concerns the file as a whole, not every function in it.
     """
@@ -172,7 +172,7 @@ def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
 
 
 def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Commits and the files that they changed."""
+    """Yield commits and the files that they changed."""
     commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
     if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
         edges = store.edges_from(commits, [EdgeType.TOUCHES])
@@ -262,7 +262,7 @@ class Walk:
     timed_out: bool = False
 
     def path(self, row: int) -> tuple[Hop, ...]:
-        """The way from the source to a node, one hop a step; empty for a source."""
+        """Return the way from the source to a node, one hop a step; empty for a source."""
         hops = []
         at = self.reached[row]
         while at.hop is not None and at.previous is not None:
@@ -317,7 +317,7 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
 def _sampled(
     store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
 ) -> list[Edge]:
-    """The steps, of each node those to its most relevant `most` neighbours, production code before tests.
+    """Return the steps, of each node those to its most relevant `most` neighbours, production code before tests.
 
     What was left out is noted in `hubs`.
     """
@@ -338,7 +338,7 @@ def _sampled(
 
 
 def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list[int]:
-    """The most relevant of these chunks, at most so many, in the order of their row numbers."""
+    """Return the most relevant of these chunks, at most so many, in the order of their row numbers."""
     if len(rows) <= most:
         return sorted(rows)
     listed = np.array(sorted(rows))
@@ -347,7 +347,7 @@ def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list
 
 
 def _worth(step: Edge, reached: Mapping[int, Reached]) -> float:
-    """What the way over this step is worth, without the distance."""
+    """Return what the way over this step is worth, without the distance."""
     before = reached[step.source]
     return before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
 
@@ -371,7 +371,7 @@ def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reache
 
 
 def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reached]) -> list[str]:
-    """What was left out around nodes with many neighbours, the largest first, three by name."""
+    """Return what was left out around nodes with many neighbours, the largest first, three by name."""
     rows = sorted(hubs, key=lambda row: (-hubs[row][1], row))
     notes = [
         f"{reached[row].place.key}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant"

@@ -200,7 +200,7 @@ def everything(guides: Guides, root: Path) -> tuple[list[Applied], list[ActiveCo
 
 
 def _condition(one: Instruction) -> str:
-    """The condition under which a file applies, in words."""
+    """Return the condition under which a file applies, in words."""
     below = f"below {one.folder}/" if one.folder else "everywhere"
     if one.by_hand:
         return "only by hand"
@@ -210,7 +210,7 @@ def _condition(one: Instruction) -> str:
 
 
 def _never(instructions: Sequence[Instruction], paths: Sequence[str]) -> Iterator[Finding]:
-    """The files that no file of the root can make apply."""
+    """Yield the files that no file of the root can make apply."""
     for one in instructions:
         if one.by_hand:
             reason = "it has neither globs nor a description, and alwaysApply is not true"
@@ -239,7 +239,7 @@ def _is_skipped(path: Path, name: str) -> bool:
 
 
 def rule_lines(instruction: Instruction) -> Iterator[RuleLine]:
-    """The lines with a rule: no headings, no code blocks, no tables, nothing short.
+    """Yield the lines with a rule: no headings, no code blocks, no tables, nothing short.
 
     In a file with imports, lines behind an imported text are counted as in the text that agents are given.
     """
@@ -296,7 +296,7 @@ class _Demand:
 
 
 def _demand(text: str) -> _Demand | None:
-    """The demand or prohibition of a line, None where it is neither or both."""
+    """Return the demand or prohibition of a line, None where it is neither or both."""
     forbids = _FORBIDS.search(text)
     if forbids is None and _DEMANDS.search(text) is None:
         return None
@@ -338,7 +338,7 @@ def _opposite_terms() -> list[tuple[frozenset[str], frozenset[str]]]:
 
 
 def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Finding]:
-    """The names in one file that lead nowhere, each once, in their order."""
+    """Return the names in one file that lead nowhere, each once, in their order."""
     findings: dict[str, Finding] = {}
     path = instruction.stands_for or instruction.path
     folders = {parent_of(path), instruction.folder, ""}
@@ -355,7 +355,7 @@ def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Fi
 
 
 def _missing(name: str, folders: Collection[str], root: Path, store: Store, *, has_code: bool) -> str:
-    """The message for a name that leads nowhere, empty for any other name."""
+    """Return the message for a name that leads nowhere, empty for any other name."""
     if _PATH.fullmatch(name):
         return "" if _exists(name, folders, root, store) else f"names `{name}`, which is not there"
     member, call = _MEMBER.fullmatch(name), _CALL.fullmatch(name)

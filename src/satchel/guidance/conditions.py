@@ -69,7 +69,7 @@ class Condition:
     parts: tuple[Condition, ...] = ()
 
     def check(self, situation: Situation) -> Outcome:
-        """The outcome for a situation, with the reason."""
+        """Return the outcome for a situation, with the reason."""
         if self.name not in _JOINS:
             return _FIELDS[self.name].check(self.entries, situation)
         outcomes = [part.check(situation) for part in self.parts]
@@ -114,7 +114,7 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
 
 @lru_cache(maxsize=500)
 def pattern(text: str) -> Any:
-    """A compiled regular expression of RE2 that ignores case. Raises ConditionError."""
+    """Return a compiled regular expression of RE2 that ignores case. Raises ConditionError."""
     import re2  # here, because only contexts with a pattern need it
 
     if len(text) > LONGEST_PATTERN:
@@ -132,7 +132,7 @@ def pattern(text: str) -> Any:
 
 
 def pattern_problem(text: str) -> str:
-    """The problem with a regular expression, empty where there is none."""
+    """Return the problem with a regular expression, empty where there is none."""
     try:
         pattern(text)
     except ConditionError as error:
@@ -213,5 +213,5 @@ _FIELDS: Mapping[str, _Field] = {
 
 
 def condition_data(written: Any) -> str:
-    """A rule as written, on one line, to be compared."""
+    """Return a rule as written, on one line, to be compared."""
     return json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)

@@ -143,7 +143,7 @@ class _Reader:
 
 
 def _plain(word: str) -> Any:
-    """The value of a word without quotes in the core schema."""
+    """Return the value of a word without quotes in the core schema."""
     if word in _CONSTANTS:
         return _CONSTANTS[word]
     if _WHOLE.fullmatch(word):
@@ -254,7 +254,7 @@ class ContextFile:
 
 
 def file_of(path: str) -> str:
-    """The file of the context in a folder."""
+    """Return the file of the context in a folder."""
     return f"{path}/{FILE_NAME}" if path else FILE_NAME
 
 
@@ -280,7 +280,7 @@ def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile
 
 
 def split_suffix(key: str) -> tuple[str, str]:
-    """A key without its suffix, and the suffix: override, extend, or nothing."""
+    """Return a key without its suffix, and the suffix: override, extend, or nothing."""
     for suffix in ("override", "extend"):
         if key.endswith(f"_{suffix}") and len(key) > len(suffix) + 1:
             return key[: -len(suffix) - 1], suffix
@@ -338,7 +338,7 @@ class _RuleReader:
         return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None
 
     def behavior(self, data: Mapping[str, Any]) -> Iterator[BehaviorRule]:
-        """The behaviour rules of the file."""
+        """Yield the behaviour rules of the file."""
         for written, place, common in self._rules(data, "behavior_rules"):
             actions, trigger = written.get("actions", written.get("action")), written.get("trigger")
             actions = [actions] if isinstance(actions, str) else actions
@@ -352,7 +352,7 @@ class _RuleReader:
                 yield BehaviorRule(*common, " ".join(trigger.split()), lines)
 
     def injection(self, data: Mapping[str, Any]) -> Iterator[InjectionRule]:
-        """The injection rules of the file."""
+        """Yield the injection rules of the file."""
         for written, place, common in self._rules(data, "injection_rules"):
             name, listed = written.get("name"), written.get("inject")
             label = clean_field(name, 80) if isinstance(name, str) else ""
@@ -441,7 +441,7 @@ _SCHEMA: Mapping[str, _Check] = {
 
 
 def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Every field of the schema with an impossible value: its place, and what to write there instead."""
+    """Yield every field of the schema with an impossible value: its place, and what to write there instead."""
     for name, (is_valid, advice) in _SCHEMA.items():
         section, _, key = name.rpartition(".")
         values = data.get(section) if section else data
@@ -458,7 +458,7 @@ def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
 
 
 def without(data: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """The mapping without the value at a place."""
+    """Return the mapping without the value at a place."""
     key, *rest = map(str, place)
     if not rest:
         return {name: value for name, value in data.items() if name != key}

@@ -123,11 +123,11 @@ class ContextTree:
         return files.stamp(self._root, file_of(path)) is not None
 
     def find(self, reference: str, folder: str = "") -> str:
-        """The folder of the context that a reference names. Raises UnsafePathError where it leads outside."""
+        """Return the folder of the context that a reference names. Raises UnsafePathError where it leads outside."""
         return resolved(reference.removesuffix(f"/{FILE_NAME}") if reference != FILE_NAME else ".", folder)
 
     def read(self, path: str) -> ContextFile:
-        """One file as written. Raises MissingContextError, and ContextFileError where it cannot be used."""
+        """Return one file as written. Raises MissingContextError, and ContextFileError where it cannot be used."""
         name = file_of(path)
         stamp = files.stamp(self._root, name)
         if stamp is None:
@@ -150,7 +150,7 @@ class ContextTree:
         return chunk
 
     def load(self, path: str) -> ResolvedContext:
-        """A context with what it inherits.
+        """Return a context with what it inherits.
 
         Raises ContextFileError where its own file cannot be used or it is its own ancestor. An ancestor that is
         missing or cannot be used is noted, and the rest is inherited.
@@ -195,7 +195,7 @@ class ContextTree:
         climb.notes += chunk.notes
 
     def _parent(self, reference: str, path: str, below: tuple[str, ...]) -> str:
-        """The folder of a parent that can be used. One that closes a cycle is not read: climbing names it."""
+        """Return the folder of a parent that can be used. One that closes a cycle is not read: climbing names it."""
         parent = self.find(reference, path)
         if not self.exists(parent):
             raise MissingContextError(f"there is no {file_of(parent)}")
@@ -216,7 +216,7 @@ def _updated(data: Mapping[str, Any]) -> float:
 
 
 def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
-    """The values of the last of the chain with what it inherits from those before it, the root first."""
+    """Return the values of the last of the chain with what it inherits from those before it, the root first."""
     merged: dict[str, Any] = {}
     for chunk in chain:
         for key, names in _OWN.items():
@@ -248,7 +248,7 @@ def _merged(
 
 
 def _settled(value: Any) -> Any:
-    """A value with the suffixes of its own keys removed, as there is nothing that they could adapt."""
+    """Return a value with the suffixes of its own keys removed, as there is nothing that they could adapt."""
     return _merged({}, value) if isinstance(value, Mapping) else value
 
 
@@ -275,7 +275,7 @@ def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
 
 
 def merged_injection(chain: Sequence[ContextFile]) -> tuple[InjectionRule, ...]:
-    """The injection rules of a chain, each once, the oldest ancestor's first."""
+    """Return the injection rules of a chain, each once, the oldest ancestor's first."""
     rules: dict[tuple[str, str], InjectionRule] = {}
     for chunk in chain:
         if chunk.modes.get("injection_rules") == "override":

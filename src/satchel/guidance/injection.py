@@ -174,7 +174,7 @@ def _inject(
 
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
-    """A context with the terms of its priority, as the first specification sums them."""
+    """Return a context with the terms of its priority, as the first specification sums them."""
     age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
     terms = {
         "base": 1.0,
@@ -268,7 +268,7 @@ class Registry:
             self._providers[key] = provider
 
     def provider(self, reference: str) -> Provider | None:
-        """The provider of this reference, None where it is no registered key."""
+        """Return the provider of this reference, None where it is no registered key."""
         return self._providers.get(reference.partition(":")[0])
 
     def is_key(self, target: Target) -> bool:
@@ -308,7 +308,7 @@ class Sources:
 
 
 def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, sources: Sources, now: float) -> Supply:
-    """The records of these targets (each with the rule that wants it); a target without any is noted."""
+    """Return the records of these targets (each with the rule that wants it); a target without any is noted."""
     supply = Supply()
     for target, rule in targets:
         before, problem = supply.size, "nothing is there"
@@ -338,7 +338,7 @@ def _add(target: Target, situation: Situation, sources: Sources, now: float, sup
 
 
 def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], notes: list[Failure]) -> list[Supplied]:
-    """The records of a registered key, clean; whatever somebody else's function raises is noted."""
+    """Return the records of a registered key, clean; whatever somebody else's function raises is noted."""
     try:
         records = [*provider(request)][: request.limit]
     except Exception as error:  # noqa: BLE001 - a function of the user's: whatever it raises must not take the answer down
@@ -385,7 +385,7 @@ def _records(key: RecordKey, target: Target, situation: Situation, sources: Sour
 
 
 def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sources) -> list[Hit]:
-    """The newest records, with the first side of each: nobody searched, so each is fully relevant."""
+    """Return the newest records, with the first side of each: nobody searched, so each is fully relevant."""
     if kind is Kind.COMMIT:
         changes = read_changes(store, sources.root, sources.allow).history("", limit).changes
         ids = store.document_ids(kind, [change.sha for change in changes])

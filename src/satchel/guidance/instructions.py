@@ -92,7 +92,7 @@ class Instruction:
     notes: tuple[Failure, ...] = ()
 
     def relative(self, path: str) -> str | None:
-        """A path as its globs see it, None for one that it is not about."""
+        """Return a path as its globs see it, None for one that it is not about."""
         if not self.folder:
             return path
         return path[len(self.folder) + 1 :] if path.startswith(f"{self.folder}/") else None
@@ -138,7 +138,7 @@ class Instructions:
         return instructions, notes
 
     def near(self, paths: Sequence[str]) -> tuple[list[Instruction], list[Failure]]:
-        """The instruction files of the root and of every folder above one of these paths."""
+        """Return the instruction files of the root and of every folder above one of these paths."""
         return self.of_folders(dict.fromkeys(["", *(folder for path in paths for folder in folders_above(path))]))
 
     def _paths(self, folder: str, form: Form) -> Sequence[str]:
@@ -148,7 +148,7 @@ class Instructions:
         return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], DEEPEST_RULES)
 
     def _rule_files(self, folder: str, suffix: str, depth: int) -> list[str]:
-        """The files with a suffix below a folder that is reached without links, in their order."""
+        """Return the files with a suffix below a folder that is reached without links, in their order."""
         if depth == 0 or any((self._root / step).is_symlink() for step in [*folders_above(folder)[1:], folder]):
             return []
         try:
@@ -165,7 +165,7 @@ class Instructions:
         return paths[:MOST_RULE_FILES]
 
     def _text(self, path: str) -> str:
-        """The text of a file, clean and redacted. Raises Skipped."""
+        """Return the text of a file, clean and redacted. Raises Skipped."""
         decoded = files.decode(files.read_bytes(self._root, path, limit=LARGEST_FILE).raw)
         if decoded is None:
             raise files.Skipped(files.SkipReason.BINARY)
@@ -195,7 +195,7 @@ class Instructions:
         )  # fmt: skip
 
     def _link(self, path: str) -> str:
-        """The target of a link, below the root; empty for a file. Raises Skipped for one that leads outside."""
+        """Return the target of a link, below the root; empty for a file. Raises Skipped for one that leads outside."""
         if not (self._root / path).is_symlink():
             return ""
         try:
@@ -204,7 +204,7 @@ class Instructions:
             raise files.Skipped(files.SkipReason.OUTSIDE_ROOT) from None
 
     def _named(self, text: str, path: str) -> str:
-        """The file whose path is the only text, empty for any other text. Raises Skipped if it is gone."""
+        """Return the file whose path is the only text, empty for any other text. Raises Skipped if it is gone."""
         name = text.strip()
         if "\n" in name or " " in name or not _SUFFIX.search(name) or len(name) > 300:
             return ""
@@ -237,7 +237,7 @@ class Instructions:
         return joined[:LONGEST_WITH_IMPORTS]
 
     def _imported(self, name: str, where: str, path: str, imported: _Import, hops: int) -> str | None:
-        """The text of an import, None where it is none; empty for a file that was imported before."""
+        """Return the text of an import, None where it is none; empty for a file that was imported before."""
         problem, hint = "", "it is not imported"
         try:
             target = resolved(name, parent_of(path))
@@ -265,7 +265,7 @@ def _note(where: str, problem: str, hint: str) -> Failure:
 
 
 def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
-    """The lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
+    """Yield the lines of a Markdown text with their numbers, and whether each is in a fenced block or its mark."""
     fence = ""
     for number, line in enumerate(text.split("\n"), first):
         mark = _FENCE.match(line)
@@ -275,7 +275,7 @@ def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
 
 
 def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
-    """The fields between the dashes at the top, the text below them, and its first line.
+    """Return the fields between the dashes at the top, the text below them, and its first line.
 
     It is read line by line and not as YAML: people write `globs: *.ts`, which YAML reads as an alias.
     """
@@ -296,7 +296,7 @@ def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
 
 
 def _entries(text: str) -> list[str]:
-    """The entries of `a, b`, `[a, b]` or `a`; commas within braces do not separate."""
+    """Return the entries of `a, b`, `[a, b]` or `a`; commas within braces do not separate."""
     parts, depth = [""], 0
     for character in text.removeprefix("[").removesuffix("]"):
         depth += {"{": 1, "}": -1}.get(character, 0)
@@ -344,7 +344,7 @@ def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[
 def applied(
     instructions: Iterable[Instruction], paths: Sequence[str], opinions: Mapping[str, Opinion]
 ) -> list[Applied]:
-    """Every instruction file with its verdict: those that apply first, strongest first, then the others by path.
+    """Return every instruction file with its verdict: those that apply first, strongest first, then the others by path.
 
     `opinions` are on the descriptions of `to_judge`.
     """

@@ -144,7 +144,7 @@ class Judge(Protocol):
         """The judge, with everything that its verdicts depend on: verdicts are remembered under it."""
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
-        """One opinion for each condition, in their order. Raises JudgeError where it cannot answer at all."""
+        """Return one opinion for each condition, in their order. Raises JudgeError where it cannot answer at all."""
 
 
 class WordJudge:
@@ -153,7 +153,7 @@ class WordJudge:
     id = "words@1"
 
     def judge(self, conditions: Sequence[str], situation: Situation) -> Sequence[Opinion]:
-        """One opinion for each condition, in their order."""
+        """Return one opinion for each condition, in their order."""
         params = " ".join(str(value) for value in situation.params.values() if isinstance(value, str | int | float))
         texts = (situation.question, situation.tool, *situation.languages, *situation.tags, situation.agent, params)
         terms = _terms("\n".join(texts))
@@ -169,7 +169,7 @@ class WordJudge:
 
 
 def likeness(condition: str, situation_terms: frozenset[str]) -> tuple[float, list[str]]:
-    """The share of a condition's meaning that these terms express, 0 to 1, and its words that match."""
+    """Return the share of a condition's meaning that these terms express, 0 to 1, and its words that match."""
     total = matching = 0.0
     matches: list[str] = []
     topics = {topic for term in situation_terms for topic in _topics().get(term, ())}
@@ -201,7 +201,7 @@ def _frame() -> frozenset[str]:
 
 @cache
 def _topics() -> Mapping[str, frozenset[int]]:
-    """The topics of each term, by number."""
+    """Return the topics of each term, by number."""
     topics = [_terms(line) for line in _TOPICS.split(";")]
     every = frozenset[str]().union(*topics)
     return {term: frozenset(number for number, terms in enumerate(topics) if term in terms) for term in every}
@@ -290,7 +290,7 @@ def parse_answer(text: str) -> bool:
 
 
 def parse_answers(text: str) -> dict[int, bool]:
-    """The answers by number (from 1). Lines without an answer and numbers answered twice are left out."""
+    """Return the answers by number (from 1). Lines without an answer and numbers answered twice are left out."""
     answers: dict[int, bool] = {}
     unclear: set[int] = set()
     for match in filter(None, map(_LINE.fullmatch, text.splitlines())):
@@ -330,7 +330,7 @@ class VerdictFiles:
         self._folder, self._key = state_folder / "verdicts", key
 
     def recall(self, judge: str, situation: Situation, conditions: Iterable[str]) -> dict[str, bool]:
-        """The verdicts that are remembered of these conditions."""
+        """Return the verdicts that are remembered of these conditions."""
         verdicts = self._read(self._name(judge, situation))
         hashes = {condition: self._hash(condition) for condition in conditions}
         return {condition: verdicts[name] for condition, name in hashes.items() if name in verdicts}
@@ -364,7 +364,7 @@ class VerdictFiles:
 def judged(
     conditions: Sequence[str], situation: Situation, judge: Judge | None, memory: VerdictFiles | None
 ) -> tuple[dict[str, Opinion], list[Failure]]:
-    """An opinion on each condition, and what has to be noted.
+    """Return an opinion on each condition, and what has to be noted.
 
     Without a `judge`, or where it fails or leaves one out, words decide. It is asked once, for all conditions whose
     verdict in this situation is not remembered.
@@ -389,7 +389,7 @@ def judged(
 
 
 def _decided(conditions: Sequence[str], situation: Situation, judge: Judge, notes: list[Failure]) -> dict[str, Opinion]:
-    """The conditions that the judge decides; how many it leaves open is noted. Raises JudgeError."""
+    """Return the conditions that the judge decides; how many it leaves open is noted. Raises JudgeError."""
     opinions = judge.judge(conditions, situation) if conditions else ()
     if len(opinions) != len(conditions):
         raise JudgeError(f"{judge.id} gave {len(opinions)} opinions on {len(conditions)} conditions")

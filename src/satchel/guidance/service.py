@@ -97,7 +97,7 @@ class GuidanceService:
         refresh: bool = True,
         **options: Any,
     ) -> Context:
-        """A packed context for what an agent is doing: what guides it, and what history knows of it.
+        """Return a packed context for what an agent is doing: what guides it, and what history knows of it.
 
         `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
         the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
@@ -155,7 +155,7 @@ class GuidanceService:
         notes: Sequence[Failure],
         account: Account | None,
     ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
-        """The answer to a situation, the request with what rules added to it, and the handles of the answer."""
+        """Return the answer to a situation, the request with what rules added to it, and the handles of the answer."""
         judging = self._judging(judge)
         judge_all = partial(self._judged, moment, judging[0])
         gathered = gather(self.guides, context, moment, judge_all, request.now)
@@ -179,7 +179,7 @@ class GuidanceService:
         return answer, asked, handles
 
     def _supply(self, gathered: Gathered, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supply:
-        """The hits, files and records that injection rules want."""
+        """Return the hits, files and records that injection rules want."""
         available = bench.kinds()
 
         def store_of(kind: Kind) -> Store | None:
@@ -252,7 +252,7 @@ class GuidanceService:
         return guides
 
     def _own_guides(self, supply: Supply) -> list[Guide]:
-        """The records of registered keys, each also as its first line."""
+        """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
             first = record.text.strip().split("\n", 1)[0][:OWN_LINE_CHARACTERS]
@@ -313,7 +313,7 @@ def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
 
 
 def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
-    """The texts as they may be shown, without those that are no shorter than the one before."""
+    """Return the texts as they may be shown, without those that are no shorter than the one before."""
     kept: list[str] = []
     for text in (sanitize.text(one, allow) for one in texts):
         if not kept or len(text) < len(kept[-1]):
@@ -322,7 +322,7 @@ def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
 
 
 def _meta(gathered: Gathered, situation: Situation) -> dict[str, Any]:
-    """How an answer came about: its contexts, its rules with their verdicts, its instruction files."""
+    """Return how an answer came about: its contexts, its rules with their verdicts, its instruction files."""
     return {
         "situation": {name: value for name, value in _situation_data(situation).items() if value},
         "contexts": [

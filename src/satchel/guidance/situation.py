@@ -26,7 +26,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 def resolved(reference: str, folder: str) -> str:
-    """The path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
+    """Return the path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
 
     Raises UnsafePathError for what leads outside: absolute, with a drive, or with more `..` than there are folders.
     """
@@ -45,12 +45,12 @@ def resolved(reference: str, folder: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """The folder of a path, empty at the root."""
+    """Return the folder of a path, empty at the root."""
     return path.rpartition("/")[0]
 
 
 def folders_above(path: str) -> list[str]:
-    """The folders above a path, the root ("") first."""
+    """Return the folders above a path, the root ("") first."""
     steps = path.split("/")[:-1]
     return ["/".join(steps[:count]) for count in range(len(steps) + 1)]
 
@@ -66,7 +66,7 @@ class Globs:
     texts: tuple[str, ...]
 
     def matching(self, path: str) -> str:
-        """The last pattern that lets the path in, empty where none does."""
+        """Return the last pattern that lets the path in, empty where none does."""
         last = ""
         for text in self.texts:
             if any(expression.fullmatch(path) for expression in _expressions(text.removeprefix("!"))):
@@ -79,7 +79,7 @@ class Globs:
 
 
 def problem_of(glob: str) -> str:
-    """The problem with a pattern, empty where there is none."""
+    """Return the problem with a pattern, empty where there is none."""
     if not glob.strip("!/ "):
         return "is empty: write a pattern such as src/**/*.py"
     if len(glob) > LONGEST_GLOB:
@@ -104,7 +104,7 @@ def _anchored(glob: str) -> str:
 
 
 def _expanded(glob: str) -> list[str]:
-    """The patterns that braces stand for, a few more than allowed at most."""
+    """Return the patterns that braces stand for, a few more than allowed at most."""
     waiting: list[str] = [glob]
     done: list[str] = []
     while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
@@ -173,7 +173,7 @@ class Situation:
         return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
 
     def lines(self) -> list[str]:
-        """The situation as it is shown, one line for each field that is not empty."""
+        """Return the situation as it is shown, one line for each field that is not empty."""
         parameters = json.dumps(dict(self.params), ensure_ascii=False, sort_keys=True) if self.params else ""
         if len(parameters) > LONGEST_PARAMETERS:
             parameters = parameters[:LONGEST_PARAMETERS] + "…"
@@ -239,7 +239,7 @@ def _texts(name: str, value: object) -> list[str]:
 
 
 def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
-    """The parameters, redacted as one text: that `password` names a secret is seen only beside its value."""
+    """Return the parameters, redacted as one text: that `password` names a secret is seen only beside its value."""
     if not isinstance(value, Mapping):
         raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
     plain = sanitize.value(value, allow)
@@ -252,7 +252,7 @@ def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
-    """Paths below the root, each once; what is outside can match nothing and is left out."""
+    """Return paths below the root, each once; what is outside can match nothing and is left out."""
     files: dict[str, None] = {}
     for path in paths[:MOST_FILES]:
         with suppress(UnsafePathError):

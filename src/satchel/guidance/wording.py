@@ -34,7 +34,7 @@ def title_of(active: ActiveContext) -> str:
 
 
 def full_text(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Everything in a context, as lines; the rules of an ancestor are listed with the current context.
+    """Return everything in a context, as lines; the rules of an ancestor are listed with the current context.
 
     `shown` are rules that another record lists already.
     """
@@ -65,7 +65,7 @@ def essentials(active: ActiveContext, situation: Situation, shown: Set[BehaviorR
 
 
 def one_line(active: ActiveContext) -> str:
-    """The goal, else the name."""
+    """Return the goal, else the name."""
     return sanitize.line(next(iter(_goal(active)), title_of(active)), 400)
 
 
@@ -74,7 +74,7 @@ def _goal(active: ActiveContext) -> list[str]:
 
 
 def _rules(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule]) -> list[str]:
-    """The behaviour rules that hold in this situation; an ancestor's are among those of the current context."""
+    """Return the behaviour rules that hold in this situation; an ancestor's are among those of the current context."""
     rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
     lines = [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
     return ["Rules:", *lines] if lines else []
@@ -98,7 +98,7 @@ def _compact(value: Any) -> str:
 
 
 def instruction_texts(instruction: Instruction, situation: Situation) -> list[str]:
-    """The text of an instruction file in full and ever shorter, at last its first line."""
+    """Return the text of an instruction file in full and ever shorter, at last its first line."""
     text = instruction.text.strip() or "(empty)"
     terms = frozenset(count_terms(word for word in words(situation.question) if word not in STOP_WORDS))
     shorter = (reduced(text, terms, most) for most in REDUCED_CHARACTERS if len(text) > most)
@@ -107,7 +107,7 @@ def instruction_texts(instruction: Instruction, situation: Situation) -> list[st
 
 
 def reduced(text: str, terms: frozenset[str], most: int) -> str:
-    """The sections that share most of these terms, in their order, in at most about `most` characters.
+    """Return the sections that share most of these terms, in their order, in at most about `most` characters.
 
     The first section comes first in any case: it says what the file is.
     """
@@ -127,7 +127,7 @@ def reduced(text: str, terms: frozenset[str], most: int) -> str:
 
 
 def _joined(sections: Iterable[str | None]) -> str:
-    """The sections that are there, with one ellipsis in each gap."""
+    """Return the sections that are there, with one ellipsis in each gap."""
     parts: list[str] = []
     for section in sections:
         if section is not None:
@@ -138,7 +138,7 @@ def _joined(sections: Iterable[str | None]) -> str:
 
 
 def _sections(text: str) -> list[str]:
-    """The text cut before each heading."""
+    """Return the text cut before each heading."""
     sections: list[list[str]] = [[]]
     for _, line, is_code in unfenced(text, 1):
         if _HEADING.match(line) and not is_code and sections[-1]:

@@ -38,7 +38,7 @@ class Stopped(BaseException):
 
 
 def is_off(value: str | None) -> bool:
-    """Whether the value of the switch says so."""
+    """Return whether the value of the switch says so."""
     return value is not None and value.strip().lower() in _OFF
 
 
@@ -73,7 +73,7 @@ def _work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
 
 
 def _age() -> float:
-    """Seconds since this process was started.
+    """Return seconds since this process was started.
 
     Where a script became this command by `exec`, the process is as old as the script: that says nothing.
     """
@@ -154,7 +154,7 @@ def _send(target: int, said: str, answer: bytes) -> None:
 
 
 def _collected(source: int, deadline: float) -> bytes:
-    """What the worker sent, until it ends or its time is over."""
+    """Return what the worker sent, until it ends or its time is over."""
     received = b""
     while (rest := deadline - time.monotonic()) > 0:
         if select.select([source], [], [], rest)[0]:

@@ -73,7 +73,7 @@ def _update(
 
 
 def _notes(store: Store, found: Walk) -> list[Failure]:
-    """What an answer has to say about the store and the walk."""
+    """Return what an answer has to say about the store and the walk."""
     notes = [Failure("index", note) for note in found.notes]
     unreadable = found.skipped_paths.get(SkipReason.UNREADABLE, ())
     notes += [Failure("index", f"{path}: {SkipReason.UNREADABLE}") for path in unreadable]

@@ -100,7 +100,7 @@ class _Log:
         """The oldest commits read that name no file; only counted when all of them were read."""
 
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
-        """The missing commits, newest first. Raises GitError."""
+        """Yield the missing commits, newest first. Raises GitError."""
         if self._known:
             yield from self._missing(should_stop)
             return
@@ -141,7 +141,7 @@ def _hide(writer: Writer, hidden: set[str], change: HistoryChange) -> None:
 
 
 def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
-    """The commits by lots. The last lot comes even where reading fails after it."""
+    """Yield the commits by lots. The last lot comes even where reading fails after it."""
     lot: list[Commit] = []
     try:
         for commit in commits:
@@ -156,7 +156,7 @@ def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
 
 
 def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequence[str]) -> dict[str, str]:
-    """Where each renamed path of the visible history is now."""
+    """Return where each renamed path of the visible history is now."""
     current: dict[str, str] = {}
     for sha in visible:
         for old, new in renames.get(sha, ()):
@@ -165,7 +165,7 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
 
 
 def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
-    """Commits as documents, their messages and subjects clean and without secrets."""
+    """Return commits as documents, their messages and subjects clean and without secrets."""
     options = plan.options
     # Shortened only afterwards: half of a secret is not recognised any more.
     read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
@@ -190,7 +190,7 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
 
 
 def _fit(commits: Sequence[Commit]) -> list[Commit]:
-    """The commits without the paths that hold a secret or hide characters; these only count."""
+    """Return the commits without the paths that hold a secret or hide characters; these only count."""
     unfit = sanitize.unfit_paths({path for commit in commits for path in commit.files})
     if not unfit:
         return list(commits)
@@ -207,7 +207,7 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
 def commit_document(
     commit: Commit, message: str, subject: str, extraction: Extraction, authors: Mapping[str, str], most_files: int
 ) -> NewDocument:
-    """One commit as a document: its subject is the name, its message the body, its files are edges.
+    """Return one commit as a document: its subject is the name, its message the body, its files are edges.
 
     `authors` are the names that may be stored, by those that git told.
     """

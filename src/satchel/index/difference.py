@@ -14,7 +14,7 @@ from satchel.types import Kind
 
 
 def tick() -> int:
-    """The time in nanoseconds that the system would stamp on a file that changes right now.
+    """Return the time in nanoseconds that the system would stamp on a file that changes right now.
 
     That clock moves in steps of some milliseconds. A file with this time or a later one may change again without
     looking any different, so nothing may be concluded from its time staying the same.
@@ -54,7 +54,7 @@ class Difference:
 
 
 def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind, Stamp]]:
-    """The files of the store by path; with `folders` also the notes that stand for a folder of a vault."""
+    """Return the files of the store by path; with `folders` also the notes that stand for a folder of a vault."""
     every = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 

@@ -45,12 +45,12 @@ class VectorCache:
         self._connection = _open(path)
 
     def key(self, fingerprint: str, text: str) -> bytes:
-        """The key of a text under a fingerprint."""
+        """Return the key of a text under a fingerprint."""
         data = f"{fingerprint}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
 
     def load(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The stored vectors of these keys; unknown ones are left out."""
+        """Return the stored vectors of these keys; unknown ones are left out."""
         if self._connection is None:
             return {}
         found: dict[bytes, bytes] = {}
@@ -85,7 +85,7 @@ class VectorCache:
 
 
 def _open(path: Path) -> apsw.Connection | None:
-    """The file, begun anew where it is no cache of ours; None where it cannot be used."""
+    """Return the file, begun anew where it is no cache of ours; None where it cannot be used."""
     try:
         return open_cache(path, _VERSION, _SCHEMA)
     except (StoreError, LockedError):
@@ -119,7 +119,7 @@ class _Pending:
     published: float = field(default_factory=time.monotonic)
 
     def is_due(self) -> bool:
-        """Whether they are enough, or old enough."""
+        """Return whether they are enough, or old enough."""
         return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > PUBLISH_SECONDS
 
     def publish(self, store: Store, mark: str, max_tokens: int) -> int:
@@ -140,7 +140,7 @@ class _Pending:
 
 
 def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder) -> VectorCounts:
-    """How far the vectors of this embedder are in one store."""
+    """Return how far the vectors of this embedder are in one store."""
     return VectorCounts(store.vector_counts(kinds, fingerprint(embedder)))
 
 
@@ -192,7 +192,7 @@ def fill(
 def _embedded(
     texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
 ) -> list[tuple[ChunkText, bytes]] | None:
-    """Each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
+    """Return each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
     known = {
@@ -210,7 +210,7 @@ def _embedded(
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:
-    """The vectors of these texts, None when the run is to stop before they are there.
+    """Return the vectors of these texts, None when the run is to stop before they are there.
 
     What takes milliseconds is waited for. What may take long (a server, a model that is built first) works in a thread
     that is left behind on a stop: it writes nothing to a store, and ends with its call or with the process.

@@ -61,7 +61,7 @@ def build_export(
 
 
 def _state(path: Path, options: BuildOptions) -> str:
-    """What the index depends on: the file as it stands, and how it is read."""
+    """Return what the index depends on: the file as it stands, and how it is read."""
     stamp = files.stamp(path.parent, path.name)
     if stamp is None:
         raise NoIndexError(f"{path} is no file any more: export it again, or `satchel workspace remove` its name")
@@ -127,7 +127,7 @@ class _Run:
         return False
 
     def _documents(self, notes: Sequence[Note]) -> list[NewDocument]:
-        """The documents of those notes that the store lacks or knows otherwise."""
+        """Return the documents of those notes that the store lacks or knows otherwise."""
         reading = self._options.reading
         fresh = []
         for note, removed in _fit(notes, reading.allow):
@@ -162,7 +162,7 @@ class _Run:
 
 
 def note_fields(note: Note) -> dict[str, Any]:
-    """What is stored of a note beside its text; what the user wrote stands below `fields`, under any name."""
+    """Return what is stored of a note beside its text; what the user wrote stands below `fields`, under any name."""
     found = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
     return {name: value for name, value in found.items() if value}
 
@@ -181,7 +181,7 @@ def _identity(note: Note) -> tuple[Any, ...]:
 
 
 def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, dict[str, int]]]:
-    """The notes without hidden characters and secrets, with how many each had of them.
+    """Return the notes without hidden characters and secrets, with how many each had of them.
 
     All are looked at together first, because hardly a lot of notes has one.
     """

@@ -70,11 +70,11 @@ def plan_history(store: Store, root: Path, options: HistoryOptions) -> HistoryPl
 
 
 def git_failure(error: GitError) -> Failure:
-    """What an answer has to say about a history that could not be read to its end."""
+    """Return what an answer has to say about a history that could not be read to its end."""
     return Failure("commits", str(error), "the files are indexed; the history is as far as it could be read")
 
 
 def unknown_files(count: int) -> Failure:
-    """What an answer has to say about the commits of a clone without the folders of old commits."""
+    """Return what an answer has to say about the commits of a clone without the folders of old commits."""
     message = f"this is a partial clone: which files {count:,} old commits changed is unknown"
     return Failure("commits", message, "git fetch --refetch --filter=blob:none")

@@ -127,7 +127,7 @@ class _Matcher:
             self.name_globs.append((glob, index))
 
     def find(self, name: str, path: str) -> int:
-        """The index of the last pattern that matches, or -1."""
+        """Return the index of the last pattern that matches, or -1."""
         if not self.is_compiled:
             self._compile()
         found = self.names.get(name, -1)

@@ -35,7 +35,7 @@ class _File:
     parts: list[StoredChunk]
 
     def key(self, part: StoredChunk) -> str:
-        """The natural key of a part: that of the file, with the name of the section."""
+        """Return the natural key of a part: that of the file, with the name of the section."""
         if not part.name:
             return self.document.key
         return f"{self.document.key}::{part.name}" + (f"~{part.twin}" if part.twin > 1 else "")
@@ -60,7 +60,7 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
 
 
 def _files(store: Store) -> dict[str, _File]:
-    """The notes that are files, by path, with their parts in order."""
+    """Return the notes that are files, by path, with their parts in order."""
     documents = store.documents(store.document_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
     found = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
     rows = [row for one in found.values() for row in range(one.first_chunk, one.last_chunk + 1)]
@@ -100,7 +100,7 @@ def _folder_document(key: str) -> NewDocument:
 
 
 def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Iterator[tuple[int, set[Relation]]]:
-    """The relations of every part of every file; links to nothing are added to `broken`."""
+    """Yield the relations of every part of every file; links to nothing are added to `broken`."""
     names = Names({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
     for path, file in files.items():
         found: list[set[Relation]] = [set() for _ in file.parts]
@@ -130,7 +130,7 @@ def _add_tree(file: _File, found: Sequence[set[Relation]]) -> None:
 
 
 def _key_of(target: Target, files: Mapping[str, _File]) -> str:
-    """The key of what a link means: a section where it names one that exists, else the file."""
+    """Return the key of what a link means: a section where it names one that exists, else the file."""
     file = files[target.path]
     if not target.fragment:
         return target.path
@@ -144,7 +144,7 @@ def _key_of(target: Target, files: Mapping[str, _File]) -> str:
 
 
 def _heading_name(title: str) -> str:
-    """A heading as links name it: programs leave out marks, and a Markdown link has dashes for blanks."""
+    """Return a heading as links name it: programs leave out marks, and a Markdown link has dashes for blanks."""
     return " ".join(words.words(folded(title))) or folded(title)
 
 

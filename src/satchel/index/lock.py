@@ -66,7 +66,7 @@ def holder(path: Path) -> str:
 
 
 def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> int:
-    """A descriptor of the lock file that holds the lock."""
+    """Return a descriptor of the lock file that holds the lock."""
     while True:
         descriptor = _open(path)
         try:
@@ -96,7 +96,7 @@ def _open(path: Path) -> int:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Whether the path still leads to the file that is open."""
+    """Return whether the path still leads to the file that is open."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

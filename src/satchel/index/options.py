@@ -152,7 +152,7 @@ class BuildOptions:
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
-    """What the settings say of a run on a root; `key` keys the content hashes."""
+    """Return what the settings say of a run on a root; `key` keys the content hashes."""
     return BuildOptions(
         walk=WalkOptions(
             max_file_bytes=settings.index_max_file_bytes,

@@ -121,7 +121,7 @@ class ExtractionCache:
             remove_files(self._path)
 
     def _seal(self, cache_key: str, row: tuple[object, ...]) -> bytes:
-        """The keyed hash of a row with the types of its values: text and bytes must not pass for one another."""
+        """Return the keyed hash of a row with the types of its values: text and bytes must not pass for one another."""
         digest = hashlib.blake2b(cache_key.encode(), key=self._key, digest_size=_DIGEST_BYTES)
         for value in row:
             part = value if isinstance(value, bytes) else str(value).encode()
@@ -174,11 +174,11 @@ class Reading:
         return self.made or load(self.dumped)
 
     def dump(self) -> bytes:
-        """The extraction as bytes, for the cache or another process."""
+        """Return the extraction as bytes, for the cache or another process."""
         return self.dumped or (dump(self.made) if self.made is not None else b"")
 
     def row(self) -> tuple[Any, ...]:
-        """All fields but the last as plain values, in order: `Reading(*row)` is this reading."""
+        """Return all fields but the last as plain values, in order: `Reading(*row)` is this reading."""
         return (
             self.path, self.size, self.mtime_ns, self.changed_ns, self.skipped, self.failed, self.content_hash,
             self.kind, self.text, self.dump(), self.redacted, self.cleaned, self.lossy, self.cached, self.facts,

@@ -71,7 +71,7 @@ def look(
     stores: Mapping[str, Path],
     should_stop: Callable[[], bool],
 ) -> Status:
-    """The state of the index in the folder `index`. `stores` are the store files to measure, by name."""
+    """Return the state of the index in the folder `index`. `stores` are the store files to measure, by name."""
     found = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
     stamps = known_files(store) if root.is_dir() else {}
     known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stamps.items()}
@@ -112,7 +112,7 @@ def _changed_export(store: Store, root: Path) -> int:
 
 
 def file_bytes(path: Path) -> int:
-    """Bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
+    """Return bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
     parts = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
     return sum(part.stat().st_size for part in parts if part.is_file())
 
@@ -161,7 +161,7 @@ def remove_everything(cache: Path, wait_seconds: float) -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Bytes of all files in a folder and below; links are not followed."""
+    """Return bytes of all files in a folder and below; links are not followed."""
     return sum((Path(place) / name).lstat().st_size for place, _, names in os.walk(folder) for name in names)
 
 

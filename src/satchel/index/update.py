@@ -58,7 +58,7 @@ class Outcome:
     notes: list[Failure] = field(default_factory=list)
 
     def completing(self, report: IndexReport) -> IndexReport:
-        """The report with what was done."""
+        """Return the report with what was done."""
         return replace(
             report,
             files=report.files + self.added - self.removed,
@@ -191,7 +191,7 @@ def _publish_some(
 
 
 def _is_unchanged(reading: Reading, difference: Difference) -> bool:
-    """Whether the bytes are those that the store knows, read by this version."""
+    """Return whether the bytes are those that the store knows, read by this version."""
     kind, stamp = difference.known.get(reading.path, (None, None))
     same = stamp is not None and kind == reading.kind and stamp.content_hash == reading.content_hash
     return same and not difference.is_rebuild
@@ -223,12 +223,12 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
 
 
 def unreadable(path: str, reason: str) -> Failure:
-    """What an answer has to say about a file that could not be read."""
+    """Return what an answer has to say about a file that could not be read."""
     return Failure("index", f"{path}: {reason}", "the rest of the index is complete")
 
 
 def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
-    """The file with its times of before it was opened, so that a change meanwhile shows as one."""
+    """Return the file with its times of before it was opened, so that a change meanwhile shows as one."""
     entry = task.entries[reading.path]
     changed_ns = entry.changed_ns if entry.changed_ns < task.began else 0
     return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
@@ -239,7 +239,7 @@ def _stamp(reading: Reading, known: Stamp) -> Stamp:
 
 
 def new_document(reading: Reading) -> NewDocument:
-    """The document of a file that was read."""
+    """Return the document of a file that was read."""
     kind = Kind(reading.kind)
     title, tags, facts = (reading.path, (), {}) if not reading.facts else stored_fields(reading.facts)
     return NewDocument(

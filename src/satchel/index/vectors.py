@@ -42,7 +42,7 @@ class Shelf:
 
 
 def shelves(index: Path, memory: Path) -> tuple[Shelf, Shelf]:
-    """The two store files of a root, each with the kinds that it holds."""
+    """Return the two store files of a root, each with the kinds that it holds."""
     return Shelf(index, tuple(kind for kind in Kind if kind not in MEMORY_KINDS)), Shelf(
         memory, MEMORY_KINDS, durable=True
     )
@@ -109,7 +109,7 @@ class IndexVectors:
         return report
 
     def state(self) -> VectorReport:
-        """How far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
+        """Return how far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
         from satchel.index.embedding import counts
         from satchel.index.options import VectorCounts, VectorReport
 

@@ -224,7 +224,7 @@ class _Walker:
         self._pending.extend(reversed(inner))
 
     def _reason_for_entry(self, entry: os.DirEntry[str]) -> SkipReason | None:
-        """What the kind of an entry decides, whatever it is called. Raises OSError."""
+        """Return what the kind of an entry decides, whatever it is called. Raises OSError."""
         if is_odd_name(entry.name):
             return SkipReason.ODD_NAME
         if entry.is_symlink():
@@ -266,7 +266,7 @@ class _Walker:
         return None
 
     def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
-        """What the files of rules and the habits about names say."""
+        """Return what the files of rules and the habits about names say."""
         verdict: bool | None = None
         for layer in folder.layers:
             verdict = layer.rules.match(name, path, is_folder=is_folder)
@@ -287,7 +287,7 @@ class _Walker:
         return globs is not None and len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
 
     def _reason_for_contents(self, folder: _Folder, names: set[str]) -> SkipReason | None:
-        """What the names inside a folder say about all of it: a repository of its own, or the work of a tool."""
+        """Return what the names inside a folder say about all of it: a repository of its own, or the work of a tool."""
         if ".git" in names:
             repository = git.repository_at(self._root / folder.prefix)
             if repository is not None:
@@ -311,7 +311,7 @@ class _Walker:
             return False
 
     def _with_own_rules(self, folder: _Folder, names: set[str]) -> _Folder:
-        """The folder with the rules that lie in it, which are the strongest of their kind for what it holds."""
+        """Return the folder with the rules that lie in it, which are the strongest of their kind for what it holds."""
         own = []
         for strength, name in enumerate(_RULE_FILES):
             if name in names and (strength < _GITIGNORE or self._repository is not None):
@@ -319,7 +319,7 @@ class _Walker:
         return replace(folder, layers=_by_strength((*own, *folder.layers))) if own else folder
 
     def _layers_above(self) -> tuple[_Layer, ...]:
-        """The rules between the top of the work tree and the root, nearest first, and `.git/info/exclude`."""
+        """Return the rules between the top of the work tree and the root, nearest first, and `.git/info/exclude`."""
         if self._repository is None:
             return ()
         top = self._repository.work_tree
@@ -334,7 +334,7 @@ class _Walker:
         return _by_strength(layers)
 
     def _read_layer(self, strength: int, root: Path, path: str, *, base: str = "", above: str = "") -> list[_Layer]:
-        """The rules of one file in a list, or an empty list where there are none."""
+        """Return the rules of one file in a list, or an empty list where there are none."""
         try:
             raw = read_bytes(root, path, limit=RULE_BYTES).raw
         except Skipped as skipped:

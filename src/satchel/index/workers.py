@@ -77,7 +77,7 @@ class Lanes:
             thread.stop()
 
     def __iter__(self) -> Iterator[list[Reading]]:
-        """The readings, by batches in the order of the paths. After a stop, those that were made until then."""
+        """Yield the readings, by batches in the order of the paths. After a stop, those that were made until then."""
         waiting: dict[int, list[Reading]] = {}
         following = 0
         for number, readings in self._finished():
@@ -117,7 +117,7 @@ class Lanes:
         return readings
 
     def _next_result(self, pause: float | None) -> Result | object | None:
-        """What a worker has ready; None says that a lane ended. Waits a moment unless `pause` is 0."""
+        """Return what a worker has ready; None says that a lane ended. Waits a moment unless `pause` is 0."""
         try:
             return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
         except queue.Empty:
@@ -182,7 +182,7 @@ class _Lane(threading.Thread):
             self._results.put(None)
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        """A worker that is ready, or None where there can be none: the other lanes do its work then."""
+        """Return a worker that is ready, or None where there can be none: the other lanes do its work then."""
         self._end()
         try:
             with self._guard:
@@ -213,7 +213,7 @@ class _Lane(threading.Thread):
         return True
 
     def _read_alone(self, path: str) -> Reading:
-        """One file of a batch over which the worker died, in a worker that has nothing else to do."""
+        """Return one file of a batch over which the worker died, in a worker that has nothing else to do."""
         process = self._process or self._start()
         rows = _ask(process, [path]) if process is not None else None
         if rows is None:

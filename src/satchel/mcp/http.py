@@ -57,7 +57,7 @@ def mcp_app(
     *,
     body_bytes: int | None = None,
 ) -> Mounted:
-    """The server around an engine that somebody else closes.
+    """Return the server around an engine that somebody else closes.
 
     `hosts` are the values of Host that are taken, `:*` for any port; `origins` those of Origin, by default the hosts
     with `http://` before them. `body_bytes` is the most that one request may send.

@@ -115,7 +115,7 @@ class Lines:
 
 
 def parsed(line: bytes) -> tuple[types.JSONRPCMessage | None, types.JSONRPCError | None]:
-    """The message in a line, or the error that answers it."""
+    """Return the message in a line, or the error that answers it."""
     try:
         value = pydantic_core.from_json(line)
     except ValueError:
@@ -206,7 +206,7 @@ def take_pipes() -> Pipes:
 
 
 def _private(descriptor: int) -> int:
-    """A copy that processes which are started do not inherit, and that is none of the standard ones."""
+    """Return a copy that processes which are started do not inherit, and that is none of the standard ones."""
     if fcntl is None:
         return os.dup(descriptor)
     return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)

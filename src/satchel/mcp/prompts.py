@@ -47,7 +47,7 @@ _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
-    """The operation that reads a URI, with its arguments; None for a URI that is none of ours."""
+    """Return the operation that reads a URI, with its arguments; None for a URI that is none of ours."""
     found = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
     if found is None:
         return None
@@ -57,13 +57,13 @@ def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
 
 
 def not_found(uri: str) -> str:
-    """The same for what is missing, what is forbidden and what is no URI of ours."""
+    """Return the same for what is missing, what is forbidden and what is no URI of ours."""
     shown = uri if len(uri) <= 100 else f"{uri[:100]}..."
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
 
 
 def contents(uri: str, text: str) -> types.ReadResourceResult:
-    """The text of a resource."""
+    """Return the text of a resource."""
     return types.ReadResourceResult(
         contents=[types.TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text)], ttl_ms=0, cache_scope="private"
     )
@@ -123,7 +123,7 @@ PROMPTS: Mapping[str, Prompt] = {
 
 
 def listed() -> types.ListPromptsResult:
-    """All prompts."""
+    """Return all prompts."""
     return types.ListPromptsResult(
         prompts=[
             types.Prompt(
@@ -141,7 +141,7 @@ def listed() -> types.ListPromptsResult:
 
 
 def arguments_of(prompt: Prompt, given: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments of the operation. Raises UsageError for one that is unknown or missing."""
+    """Return the arguments of the operation. Raises UsageError for one that is unknown or missing."""
     known = [name for name, _ in prompt.arguments]
     for name in given:
         if name not in known:
@@ -153,7 +153,7 @@ def arguments_of(prompt: Prompt, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def message_of(prompt: Prompt, given: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
-    """The prompt with the text of the answer, or with the reason why there is none."""
+    """Return the prompt with the text of the answer, or with the reason why there is none."""
     text = "\n\n".join([prompt.lead.format(**given), answered.text or "; ".join(answered.notes)])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])

@@ -187,7 +187,7 @@ def _watched(parent: Parent) -> Iterator[None]:
 
 
 def has_standard_streams() -> bool:
-    """Whether there is a client to talk to: both of its pipes are open."""
+    """Return whether there is a client to talk to: both of its pipes are open."""
     try:
         os.fstat(0)
         os.fstat(1)
@@ -218,7 +218,7 @@ class ProxyContexts:
         self._engine: Satchel | None = None
 
     def deadline_seconds(self) -> float:
-        """How long a result may wait for its context: the setting, its default until the engine is open."""
+        """Return how long a result may wait for its context: the setting, its default until the engine is open."""
         row = SETTINGS["tools.deadline_s"]
         return float(row.default if self._engine is None else self._engine.settings.tools_deadline_s)
 
@@ -227,7 +227,7 @@ class ProxyContexts:
         self._opened().refresh(should_stop=self._is_ending.is_set)
 
     def enriched(self, request: Request, line: bytes) -> bytes:
-        """The line of a result with the context of its call. Called by one thread at a time."""
+        """Return the line of a result with the context of its call. Called by one thread at a time."""
         engine = self._opened()
         situation = call_situation(request.tool, request.arguments, engine.places.root) | {"time": time.time()}
         situation["params"] = {name: _short(value) for name, value in situation["params"].items()}

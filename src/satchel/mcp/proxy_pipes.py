@@ -57,7 +57,7 @@ class Child:
                 pipe.close()
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """The exit code, 128 and the number of the signal that ended it; None while it runs."""
+        """Return the exit code, 128 and the number of the signal that ended it; None while it runs."""
         try:
             code: int = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -109,7 +109,7 @@ Pieces = Iterator[bytes]
 
 
 def lines(descriptor: int) -> Iterator[bytes | Pieces]:
-    """Each line with its end; the last one may have none. What is longer than `LONGEST_LINE` comes in pieces.
+    """Yield each line with its end; the last one may have none. What is longer than `LONGEST_LINE` comes in pieces.
 
     The pieces have to be taken before the next line is asked for.
     """
@@ -134,7 +134,7 @@ def lines(descriptor: int) -> Iterator[bytes | Pieces]:
 
 
 def _pieces(buffered: list[bytes], chunks: Iterator[bytes], following: list[bytes]) -> Pieces:
-    """What was buffered and all up to the end of the line; what was read behind that goes to `following`."""
+    """Return what was buffered and all up to the end of the line; what was read behind that goes to `following`."""
     yield from buffered
     for chunk in chunks:
         piece, end, rest = chunk.partition(b"\n")

@@ -40,7 +40,7 @@ class Request:
 
 
 def parsed(line: bytes) -> Any:
-    """The JSON-RPC message (or the batch of them) on a line, None where it is none."""
+    """Return the JSON-RPC message (or the batch of them) on a line, None where it is none."""
     try:
         value = json.loads(_decoded(line))
     except ValueError:
@@ -52,7 +52,7 @@ def parsed(line: bytes) -> Any:
 
 
 def request_of(message: object) -> Request | None:
-    """A call of a tool or a request for their list, None for everything else."""
+    """Return a call of a tool or a request for their list, None for everything else."""
     if not isinstance(message, dict) or message.get("method") not in {LIST, CALL} or "id" not in message:
         return None
     params = message.get("params")
@@ -67,7 +67,7 @@ def request_of(message: object) -> Request | None:
 
 
 def cancelled_key(message: object) -> str | None:
-    """The key of the request that a message takes back."""
+    """Return the key of the request that a message takes back."""
     if not isinstance(message, dict) or message.get("method") != CANCELLED:
         return None
     params = message.get("params")
@@ -75,13 +75,13 @@ def cancelled_key(message: object) -> str | None:
 
 
 def answered_keys(message: object) -> list[str]:
-    """The keys of the requests that a message of the server answers; several for a batch."""
+    """Return the keys of the requests that a message of the server answers; several for a batch."""
     messages = message if isinstance(message, list) else [message]
     return [_key(one["id"]) for one in messages if isinstance(one, dict) and "id" in one and "method" not in one]
 
 
 def takes_context(message: object) -> bool:
-    """Whether a message is the successful and complete result of a call, with content to add to."""
+    """Return whether a message is the successful and complete result of a call, with content to add to."""
     result = message.get("result") if isinstance(message, dict) else None
     if not isinstance(result, dict) or not isinstance(result.get("content"), list):
         return False
@@ -89,7 +89,7 @@ def takes_context(message: object) -> bool:
 
 
 def tool_names(message: object) -> list[str] | None:
-    """The names in a whole list of tools, None where it is none or goes on on another page."""
+    """Return the names in a whole list of tools, None where it is none or goes on on another page."""
     result = message.get("result") if isinstance(message, dict) else None
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not isinstance(tools, list) or result.get("nextCursor"):
@@ -98,7 +98,7 @@ def tool_names(message: object) -> list[str] | None:
 
 
 def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str, Any]) -> bytes:
-    """The line with one more item of content and `_meta.contextUsed`; every other byte is as it was."""
+    """Return the line with one more item of content and `_meta.contextUsed`; every other byte is as it was."""
     text = _decoded(line)
     message = _members(text, _skipped(text, 0))
     result = _members(text, message["result"][0])
@@ -116,13 +116,13 @@ def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str,
 
 
 def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
-    """Where to add to the array or object that stands there, and what with."""
+    """Return where to add to the array or object that stands there, and what with."""
     is_empty = _skipped(text, start + 1) == end - 1
     return end - 1, added if is_empty else f", {added}"
 
 
 def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """Where the values of the object that begins at `start` begin and end. The text is known to be JSON."""
+    """Return where the values of the object that begins at `start` begin and end. The text is known to be JSON."""
     found: dict[str, tuple[int, int]] = {}
     place = _skipped(text, start + 1)
     while text[place] != "}":
@@ -142,17 +142,17 @@ def _skipped(text: str, place: int) -> int:
 
 
 def _decoded(line: bytes) -> str:
-    """Bytes that are no UTF-8 survive the way there and back."""
+    """Return bytes that are no UTF-8 survive the way there and back."""
     return line.decode("utf-8", "surrogateescape")
 
 
 def _key(identity: object) -> str:
-    """An id as a key: 1 and "1" are two."""
+    """Return an id as a key: 1 and "1" are two."""
     return json.dumps(identity, sort_keys=True)
 
 
 def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The globs that match none of these names."""
+    """Return the globs that match none of these names."""
     from fnmatch import fnmatchcase
 
     return [glob for glob in globs if not any(fnmatchcase(name, glob) for name in names)]

@@ -42,14 +42,14 @@ class Desk:
         self._limiter: anyio.CapacityLimiter | None = None
 
     def engine(self) -> Satchel:
-        """The engine. Raises what opening it raises."""
+        """Return the engine. Raises what opening it raises."""
         with self._guard:
             if self._engine is None:
                 self._engine = self._open()
             return self._engine
 
     async def run(self, context: Context, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
-        """The answer of an operation, with its progress told to whoever asked for that."""
+        """Return the answer of an operation, with its progress told to whoever asked for that."""
         async with telling(context) as reporter:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
@@ -66,7 +66,7 @@ class Desk:
             engine.start_embedding()
 
     async def in_thread(self, work: Callable[[Callable[[], bool]], Result]) -> Result:
-        """What `work` returns. It is told to stop when the request is cancelled or the server ends."""
+        """Return what `work` returns. It is told to stop when the request is cancelled or the server ends."""
         stop = threading.Event()
         self._limiter = self._limiter or anyio.CapacityLimiter(THREADS)
 

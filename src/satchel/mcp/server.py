@@ -63,11 +63,11 @@ class Handlers:
         self._session = session
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
-        """All tools, on one page."""
+        """Return all tools, on one page."""
         return tools.listed()
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """The answer of a tool; what is wrong with the call is part of it, so that a model can do better."""
+        """Return the answer of a tool; what is wrong with the call is part of it, so that a model can do better."""
         operation = tools.TOOLS_BY_NAME.get(params.name)
         if operation is None:
             known = ", ".join(tools.TOOLS_BY_NAME)
@@ -87,11 +87,11 @@ class Handlers:
         return answer(answered)
 
     async def list_prompts(self, _context: Context, _params: Any) -> types.ListPromptsResult:
-        """All prompts."""
+        """Return all prompts."""
         return prompts.listed()
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """A prompt with what is known."""
+        """Return a prompt with what is known."""
         prompt, given = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
         if prompt is None:
             raise _unknown("prompt", params.name, prompts.PROMPTS)
@@ -106,13 +106,13 @@ class Handlers:
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-        """How resources are named."""
+        """Return how resources are named."""
         return resources.TEMPLATES
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """A chunk, or what a handle stands for."""
+        """Return a chunk, or what a handle stands for."""
         uri = str(params.uri)
         wanted = resources.parsed(uri)
         try:
@@ -125,7 +125,7 @@ class Handlers:
 
 
 def build(desk: Desk, session: str = "") -> Server[Any]:
-    """The server. Several may share a desk."""
+    """Return the server. Several may share a desk."""
     handlers = Handlers(desk, session)
     return Server(
         NAME,
@@ -145,7 +145,7 @@ def build(desk: Desk, session: str = "") -> Server[Any]:
 
 
 def answer(answered: Answered) -> types.CallToolResult:
-    """The text once, byte for byte; where there is none, why there is none. Beside it what programs want."""
+    """Return the text once, byte for byte; where there is none, why there is none. Beside it what programs want."""
     text = answered.text if "usage" in answered.envelope else bounded(answered.text)
     shown = text or without_home("; ".join(answered.notes)) or "done"
     return types.CallToolResult(
@@ -154,7 +154,7 @@ def answer(answered: Answered) -> types.CallToolResult:
 
 
 def bounded(listing: str) -> str:
-    """The first lines of a listing, which has no budget of its own, and how many more there are."""
+    """Return the first lines of a listing, which has no budget of its own, and how many more there are."""
     count = counter().count
     if count(listing) <= LISTING_TOKENS:
         return listing

@@ -53,7 +53,7 @@ def structured(answered: Answered) -> dict[str, Any]:
 
 
 def cost(found: Mapping[str, Any]) -> int:
-    """Tokens of a value as it is sent."""
+    """Return tokens of a value as it is sent."""
     return counter().count(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -73,7 +73,7 @@ def _short(line: str) -> str:
 
 
 def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What an envelope lists, each by its id and what else leads on from there."""
+    """Return what an envelope lists, each by its id and what else leads on from there."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
             return [_row(one) for one in envelope[name]]
@@ -109,7 +109,7 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
 
 
 def tool(operation: Operation) -> types.Tool:
-    """An operation as a tool."""
+    """Return an operation as a tool."""
     hints = operation.hints
     return types.Tool(
         name=operation.name,
@@ -128,5 +128,5 @@ def tool(operation: Operation) -> types.Tool:
 
 
 def listed() -> types.ListToolsResult:
-    """All tools, in their fixed order, on one page."""
+    """Return all tools, in their fixed order, on one page."""
     return types.ListToolsResult(tools=[tool(operation) for operation in TOOLS])

@@ -121,7 +121,7 @@ def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
 
 
 def read_counts(output: str) -> TestCounts | None:
-    """The counts in the closing lines of a test run, None where no runner is recognised.
+    """Return the counts in the closing lines of a test run, None where no runner is recognised.
 
     Runners are pytest, unittest, cargo test, go test, jest and vitest, and make (which counts nothing, but names the
     target that failed). Where several wrote something, the one that a runner of all of them would end with is taken:

@@ -104,14 +104,14 @@ class Space:
     embed: Callable[[Sequence[str]], Matrix]
 
     def select(self, ids: Sequence[str]) -> tuple[Matrix, list[Entry]]:
-        """The vectors and entries of those of these ids that are here, in their order."""
+        """Return the vectors and entries of those of these ids that are here, in their order."""
         places = {entry.id: place for place, entry in enumerate(self.entries)}
         rows = [places[identity] for identity in ids if identity in places]
         return self.vectors[rows], [self.entries[place] for place in rows]
 
 
 def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
-    """The experiences in sight that have this axis, in the order of their ids."""
+    """Return the experiences in sight that have this axis, in the order of their ids."""
     documents = store.documents(store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values())
     rows = [row for document in documents.values() for row in range(document.first_chunk, document.last_chunk + 1)]
     owners = {row: part.document for row, part in store.parts(rows).items() if part.name == axis}
@@ -124,7 +124,7 @@ def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
 
 
 def make_space(store: Store, axis: str, embedder: Embedder | None) -> Space:
-    """The space of an axis. Raises EmbeddingError, and MissingExtraError without embedder and scikit-learn."""
+    """Return the space of an axis. Raises EmbeddingError, and MissingExtraError without embedder and scikit-learn."""
     if embedder is not None:
         return _space_of_vectors(store, entries_of(store, axis, embedder.max_tokens), embedder)
     return _space_of_words(entries_of(store, axis, TEXT_TOKENS))
@@ -202,7 +202,7 @@ def group(vectors: Matrix) -> list[list[int]]:
 
 
 def _groups(vectors: Matrix) -> list[list[int]]:
-    """What HDBSCAN finds."""
+    """Return what HDBSCAN finds."""
     import numpy as np
 
     labels = _labels(_reduced(vectors))
@@ -210,7 +210,7 @@ def _groups(vectors: Matrix) -> list[list[int]]:
 
 
 def _is_no_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
-    """Whether the members are nearer to each other than some of so many vectors are by chance.
+    """Return whether the members are nearer to each other than some of so many vectors are by chance.
 
     Density alone finds groups in noise as well. The nearest of n random vectors of d numbers have a cosine of about
     sqrt(2 ln n / d); over a group the mean is smaller, the larger the group is.
@@ -221,7 +221,7 @@ def _is_no_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
 
 
 def _mean_cosine(vectors: Matrix) -> float:
-    """The mean over all pairs of different rows."""
+    """Return the mean over all pairs of different rows."""
     count = len(vectors)
     total = float((vectors.sum(axis=0) ** 2).sum())  # the sum over all pairs, each row with itself included
     return (total - count) / (count * (count - 1))
@@ -255,7 +255,7 @@ def _reduced(vectors: Matrix) -> Matrix:
 
 
 def centre(vectors: Matrix, weights: Sequence[float]) -> Matrix:
-    """The mean of the members by weight, of length 1."""
+    """Return the mean of the members by weight, of length 1."""
     import numpy as np
 
     return _unit(np.asarray(weights, dtype=np.float32) @ vectors)
@@ -269,7 +269,7 @@ def _unit(vector: Matrix) -> Matrix:
 
 
 def validate(vector: Matrix, members: Matrix, weights: Sequence[float]) -> Validation:
-    """How a text with this vector stands to these members."""
+    """Return how a text with this vector stands to these members."""
     import numpy as np
 
     middle = centre(members, weights)
@@ -310,7 +310,7 @@ def _new_id(axis: str, members: Sequence[str]) -> str:
 
 
 def counted(values: Sequence[str]) -> Mapping[str, int]:
-    """How often each value occurs, the most frequent first."""
+    """Return how often each value occurs, the most frequent first."""
     return {
         value: values.count(value) for value in sorted(set(values), key=lambda value: (-values.count(value), value))
     }

@@ -99,7 +99,7 @@ class Journal:
         return Started(begun, tuple(self._orphans(active, begun.session_id)))
 
     def active(self, session: str = DEFAULT_SESSION) -> Experience | None:
-        """The active experience of a session, None if it has none."""
+        """Return the active experience of a session, None if it has none."""
         return self._find(read_active(self._store), self._session(session))
 
     def orphans(self, session: str = DEFAULT_SESSION) -> list[Experience]:
@@ -207,7 +207,7 @@ class Journal:
         since: float | None = None,
         limit: int | None = None,
     ) -> list[Experience]:
-        """The experiences in sight, newest first, active ones too; `outcome` may be `active`."""
+        """Return the experiences in sight, newest first, active ones too; `outcome` may be `active`."""
         wanted_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
         wanted_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
         wanted_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
@@ -226,7 +226,7 @@ class Journal:
         return chosen if limit is None else chosen[: checked_limit(limit)]
 
     def get(self, identity: str) -> Experience:
-        """The experience with this id, active or ended. Raises UsageError with near ids if there is none."""
+        """Return the experience with this id, active or ended. Raises UsageError with near ids if there is none."""
         identity = identity.removeprefix(f"{Kind.EXPERIENCE}:").partition("::")[0]
         active = {experience.id: experience for experience in read_active(self._store)}
         document = self._store.document(Kind.EXPERIENCE, identity)
@@ -239,7 +239,7 @@ class Journal:
         return active[identity]
 
     def require_active(self, session: str = DEFAULT_SESSION) -> Experience:
-        """The active experience of a session. Raises UsageError, with the next step, if it has none."""
+        """Return the active experience of a session. Raises UsageError, with the next step, if it has none."""
         return self._present(read_active(self._store), self._session(session))
 
     def _all(self) -> list[Experience]:
@@ -316,7 +316,7 @@ def _check_falsified(surprise: str, cause: RootCause | None) -> None:
 
 
 def read_active(store: Store) -> list[Experience]:
-    """The active experiences of all repositories, oldest first."""
+    """Return the active experiences of all repositories, oldest first."""
     return [experience_from(data) for data in json.loads(store.meta(ACTIVE_KEY) or "[]")]
 
 

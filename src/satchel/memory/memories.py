@@ -94,7 +94,7 @@ class Memories:
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
-        """The memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
+        """Return the memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
         marks = shingles(content)
         most = COMPARED_MEMORIES * SPANS_PER_RECORD
         hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
@@ -105,7 +105,7 @@ class Memories:
 
     @telemetry.traced(telemetry.SEARCH_MEMORY)
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
-        """The memories that answer a question, best first; `score` is their relevance, 0 to 1.
+        """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
         Words count and, where there are vectors, the meaning. `filters` are those of a search that say something of
         memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
@@ -134,7 +134,7 @@ class Memories:
         superseded: bool = False,
         limit: int | None = None,
     ) -> list[Memory]:
-        """The memories in sight, newest first; with `superseded`, those that were replaced too."""
+        """Return the memories in sight, newest first; with `superseded`, those that were replaced too."""
         wanted_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
         wanted_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
         chosen = [
@@ -150,7 +150,7 @@ class Memories:
         return chosen if limit is None else chosen[: checked_limit(limit)]
 
     def get(self, identity: str) -> Memory:
-        """The memory with this id, a replaced one too. Raises UsageError with near ids if there is none."""
+        """Return the memory with this id, a replaced one too. Raises UsageError with near ids if there is none."""
         identity = identity.removeprefix(f"{Kind.MEMORY}:")
         document = self._store.document(Kind.MEMORY, identity)
         if document is None:
@@ -170,7 +170,7 @@ class Memories:
         return gone
 
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
-        """The memories with these ids and, behind each, the older ones that it replaced."""
+        """Return the memories with these ids and, behind each, the older ones that it replaced."""
         memories: dict[str, Memory] = {}
         waiting = list(reversed(identities))
         while waiting:
@@ -220,7 +220,7 @@ class Memories:
         )
 
     def _of(self, documents: Iterable[int]) -> list[Memory]:
-        """The memories of these documents, in this order."""
+        """Return the memories of these documents, in this order."""
         wanted = list(documents)
         stored = self._store.documents(wanted)
         return [self._memory(stored[document]) for document in wanted]
@@ -236,21 +236,21 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
 
 
 def checked_importance(importance: float) -> float:
-    """A usable importance. Raises UsageError outside 0 to 1."""
+    """Return a usable importance. Raises UsageError outside 0 to 1."""
     if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
         raise UsageError(f"importance is {importance!r}: give 0 (hardly matters) to 1 (always matters)")
     return float(importance)
 
 
 def checked_limit(limit: int) -> int:
-    """A usable limit. Raises UsageError below 1."""
+    """Return a usable limit. Raises UsageError below 1."""
     if limit < 1:
         raise UsageError(f"limit is {limit}: give at least 1", "limit")
     return limit
 
 
 def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
-    """The tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
+    """Return the tags, each once, safe to store. Raises UsageError for an empty or long one, and for too many."""
     words = [tag.strip() if isinstance(tag, str) else "" for tag in tags]
     for tag in words:
         if not tag:

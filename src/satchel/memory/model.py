@@ -275,12 +275,12 @@ class Proposal:
 
 
 def memory_data(memory: Memory) -> dict[str, Any]:
-    """A memory as plain values, in a fixed order."""
+    """Return a memory as plain values, in a fixed order."""
     return {"type": "memory", **codec.dump(memory)}
 
 
 def experience_data(experience: Experience) -> dict[str, Any]:
-    """An experience as plain values, in a fixed order; a missing part is None."""
+    """Return an experience as plain values, in a fixed order; a missing part is None."""
     return {"type": "experience", **codec.dump(experience)}
 
 
@@ -313,7 +313,7 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
 
 
 def dated(data: Data, default: Any) -> dict[str, Any]:
-    """The time of the last change, by default another one."""
+    """Return the time of the last change, by default another one."""
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
 
 
@@ -341,7 +341,7 @@ VAGUE_STEMS = frozenset(words.stem(word) for word in _VAGUE_WORDS.split())
 
 
 def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured: bool) -> ConfidenceTier:
-    """How far an experience that ended can be relied on.
+    """Return how far an experience that ended can be relied on.
 
     gold       the outcome was captured from a command that was run, not told
     silver     somebody said how it ended
@@ -356,7 +356,7 @@ def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured:
 
 
 def is_poor(hypothesis: str, goal: str) -> bool:
-    """Whether a hypothesis says too little to learn from: neither a cause nor a place.
+    """Return whether a hypothesis says too little to learn from: neither a cause nor a place.
 
     It has fewer than two words that are neither everyday words, nor words that fit any problem (`bug`, `wrong`), nor
     words of the goal. "There is a bug in the code" is poor, "The fixture closes the session twice" is not. The rule is

@@ -56,7 +56,7 @@ ReadLine = Callable[[Data, Clean], Record | None]
 
 
 def export_lines(store: Store) -> Iterator[str]:
-    """Everything in the memory file, of all repositories, replaced and active records too."""
+    """Yield everything in the memory file, of all repositories, replaced and active records too."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
     for document in _in_order(store, Kind.MEMORY):
         yield json_line(memory_data(memory_of(document, store.text(document.id))))
@@ -240,6 +240,6 @@ def _store_experiences(work: _Import, store: Store, writer: Writer) -> None:
 
 
 def _is_taken(active: Mapping[str, Experience], experience: Experience) -> bool:
-    """Whether another experience is active in the same session and workspace."""
+    """Return whether another experience is active in the same session and workspace."""
     place = (experience.workspace, experience.session_id)
     return any((other.workspace, other.session_id) == place for other in active.values() if other.id != experience.id)

@@ -130,7 +130,7 @@ def experience_document(experience: Experience) -> NewDocument:
 
 
 def _experience_fields(experience: Experience) -> dict[str, Any]:
-    """The fields of a resolved experience, the outcome beside the others; a missing text is empty."""
+    """Return the fields of a resolved experience, the outcome beside the others; a missing text is empty."""
     data = codec.dump(experience)
     outcome, lesson = data["outcome"], experience.lesson
     data |= {"outcome_status": outcome["status"], "outcome_result": outcome["result"]}
@@ -173,7 +173,7 @@ def value_document(value: Value) -> NewDocument:
 
 
 def value_line(value: Value) -> dict[str, Any]:
-    """A value for an export: its text and its members; an import measures the rest again."""
+    """Return a value for an export: its text and its members; an import measures the rest again."""
     return _select({"type": "value", "content": value.text, **_value_data(value)}, _VALUE_LINE)
 
 
@@ -207,7 +207,7 @@ def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> Ne
 
 
 def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
-    """The fields of an exchange beside its text, without those that are empty."""
+    """Return the fields of an exchange beside its text, without those that are empty."""
     tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
     fields = {
         "session": exchange.session,
@@ -273,7 +273,7 @@ class ExchangeLine:
 
 
 def exchange_data(document: Document, text: str) -> dict[str, Any]:
-    """A stored exchange as plain values, in a fixed order."""
+    """Return a stored exchange as plain values, in a fixed order."""
     line = ExchangeLine(
         id=document.key,
         title=document.title,

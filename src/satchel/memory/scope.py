@@ -31,7 +31,7 @@ _SHORTEST_START = 4
 
 
 def workspace_of(places: Places) -> str:
-    """The identity of a root's workspace: `shop-3f0c9a...`, the same for all work trees of a repository.
+    """Return the identity of a root's workspace: `shop-3f0c9a...`, the same for all work trees of a repository.
 
     It is a readable name and a hash of the path, so that what is exported does not tell where it was written.
     """
@@ -39,7 +39,7 @@ def workspace_of(places: Places) -> str:
 
 
 def workspaces_in_sight(places: Places) -> tuple[str, str]:
-    """The workspaces whose records a root sees: its own, and what belongs to all."""
+    """Return the workspaces whose records a root sees: its own, and what belongs to all."""
     return workspace_of(places), EVERYWHERE
 
 
@@ -63,7 +63,7 @@ class Notebook:
     draw: Callable[[], str] = _random_digits
 
     def now(self) -> float:
-        """Seconds since the epoch, cut to what a date in JSON keeps."""
+        """Return seconds since the epoch, cut to what a date in JSON keeps."""
         return round(self.clock(), MILLISECONDS)
 
     def new_id(self, prefix: str, moment: float) -> str:
@@ -71,15 +71,15 @@ class Notebook:
         return f"{prefix}_{datetime.fromtimestamp(moment, UTC):%Y%m%d_%H%M%S}_{self.draw()}"
 
     def safe(self, text: str) -> str:
-        """A text without hidden characters, secrets, and white space at its ends."""
+        """Return a text without hidden characters, secrets, and white space at its ends."""
         return sanitize.text(text, self.allow).strip()
 
     def safe_field(self, text: str, limit: int) -> str:
-        """The same on one line of at most `limit` characters."""
+        """Return the same on one line of at most `limit` characters."""
         return sanitize.line(text, limit, self.allow).strip()
 
     def shown(self, document: Document) -> Document:
-        """A stored record as it may be shown: an older version may have written it."""
+        """Return a stored record as it may be shown: an older version may have written it."""
         texts = "\n".join((document.title, document.origin, *document.tags, *sanitize.texts(document.fields)))
         if sanitize.text(texts, self.allow) == texts:
             return document
@@ -92,7 +92,7 @@ class Notebook:
         )
 
     def text_of(self, what: str, text: str, limit: int) -> str:
-        """A text that somebody wrote, safe to store. Raises UsageError for an empty or an oversized one."""
+        """Return a text that somebody wrote, safe to store. Raises UsageError for an empty or an oversized one."""
         _check_length(what, text, limit)
         safe = self.safe(text)
         _check_length(
@@ -101,7 +101,7 @@ class Notebook:
         return safe
 
     def optional_text(self, what: str, text: str | None, limit: int) -> str:
-        """The same for a text that may be missing, which gives an empty one."""
+        """Return the same for a text that may be missing, which gives an empty one."""
         return self.text_of(what, text, limit) if text is not None and text != "" else ""
 
 
@@ -118,7 +118,7 @@ def never_stop() -> bool:
 
 
 def near_ids(wanted: str, present: set[str]) -> str:
-    """How to go on after an id that does not exist: those that begin or look like it, or how to see all."""
+    """Return how to go on after an id that does not exist: those that begin or look like it, or how to see all."""
     import difflib
 
     starts = sorted(identity for identity in present if len(wanted) >= _SHORTEST_START and wanted in identity)

@@ -60,7 +60,7 @@ class MemoryService:
         return Values(self.notebook, self._root.embedder)
 
     def export_memory(self) -> Iterator[str]:
-        """The whole memory file as JSON Lines, of all repositories, without line ends."""
+        """Return the whole memory file as JSON Lines, of all repositories, without line ends."""
         from satchel.memory.portable import export_lines
 
         return export_lines(self._root.memory_store)

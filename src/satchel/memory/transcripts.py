@@ -122,12 +122,12 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
 
 
 def _folders(raw: bytes) -> list[str]:
-    """The folders that the lines of a transcript name, each once."""
+    """Return the folders that the lines of a transcript name, each once."""
     return [json.loads(folder.decode("utf-8", "replace")) for folder in dict.fromkeys(_FOLDER.findall(raw))]
 
 
 def _is_below(folder: str, root: Path) -> bool:
-    """Whether a folder, which may be gone by now, is a root or in it."""
+    """Return whether a folder, which may be gone by now, is a root or in it."""
     if not folder:
         return False
     try:

@@ -74,15 +74,15 @@ class Values:
         return [self._grouped(one) for one in _axes(axis)]
 
     def groupings(self, axis: str | None = None) -> list[Grouping]:
-        """The groups as they were last remembered, without looking at anything anew."""
+        """Return the groups as they were last remembered, without looking at anything anew."""
         return [grouping for one in _axes(axis) if (grouping := self._remembered(one)) is not None]
 
     def is_value(self, identity: str) -> bool:
-        """Whether this is the id of a value, rather than of a group."""
+        """Return whether this is the id of a value, rather than of a group."""
         return self._store.document(Kind.VALUE, identity) is not None
 
     def find(self, cluster_id: str) -> Cluster:
-        """The remembered group with this id. Raises UsageError with near ones."""
+        """Return the remembered group with this id. Raises UsageError with near ones."""
         clusters = {cluster.id: cluster for grouping in self.groupings() for cluster in grouping.clusters}
         if cluster_id not in clusters:
             hint = near_ids(cluster_id, set(clusters)) if clusters else "`satchel values cluster` finds and names them"
@@ -90,7 +90,7 @@ class Values:
         return clusters[cluster_id]
 
     def members(self, cluster_id: str) -> list[Member]:
-        """The members of a group that still exist, the most central first."""
+        """Return the members of a group that still exist, the most central first."""
         cluster = self.find(cluster_id)
         vectors, entries = self._space(cluster.axis).select(cluster.members)
         if not entries:
@@ -103,7 +103,7 @@ class Values:
         return sorted(members, key=lambda member: (-member.similarity, member.id))
 
     def validate(self, text: str, cluster_id: str) -> Validation:
-        """How a sentence stands to a group. Raises UsageError for an empty or long text and an unknown group."""
+        """Return how a sentence stands to a group. Raises UsageError for an empty or long text and an unknown group."""
         cluster = self.find(cluster_id)
         return self._measured([self._clean(text)], cluster.axis, cluster.members)[0][0]
 
@@ -134,7 +134,7 @@ class Values:
         return True
 
     def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[Proposal]:
-        """A sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
+        """Return a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
         clusters = (
             [self.find(cluster_id)]
             if cluster_id
@@ -143,14 +143,14 @@ class Values:
         return [self._proposed(cluster) for cluster in clusters]
 
     def listed(self, axis: str | None = None) -> list[Value]:
-        """All values in sight, newest first."""
+        """Return all values in sight, newest first."""
         wanted = {str(one) for one in _axes(axis)}
         ids = self._store.document_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
         values = [self._value(document) for document in self._store.documents(ids).values()]
         return sorted((value for value in values if value.axis in wanted), key=lambda value: (-value.created, value.id))
 
     def get(self, identity: str) -> Value:
-        """One value by its id. Raises UsageError with near ids."""
+        """Return one value by its id. Raises UsageError with near ids."""
         document = self._store.document(Kind.VALUE, identity)
         if document is None:
             raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
@@ -167,7 +167,7 @@ class Values:
         return value
 
     def _space(self, axis: str) -> Space:
-        """The space of an axis, kept until the store changes."""
+        """Return the space of an axis, kept until the store changes."""
         revision = self._store.revision
         kept = self._spaces.get(axis)
         if kept is None or kept[0] != revision:
@@ -227,7 +227,7 @@ class Values:
     def _admit(
         self, identity: str, text: str, axis: str, cluster_id: str, ids: Sequence[str], moment: float, workspace: str
     ) -> Value:
-        """The one way into the store: measured against its members, refused outside of them."""
+        """Return the one way into the store: measured against its members, refused outside of them."""
         cleaned = self._clean(text)
         (measured,), entries, label = self._measured([cleaned], axis, ids)
         if not measured.is_inside:

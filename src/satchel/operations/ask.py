@@ -118,7 +118,7 @@ _REQUEST = (
 
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
-    """The context types among these and those of the entities among them, and these entities as roles."""
+    """Return the context types among these and those of the entities among them, and these entities as roles."""
     from satchel.assemble.shapes import types_of  # here, because help and completion pack nothing
 
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)

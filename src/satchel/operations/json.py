@@ -39,12 +39,12 @@ class Field:
     is_optional: bool = False
 
     def of(self, source: str | Callable[[Any], Any]) -> Field:
-        """The same field from another attribute, which may be dotted, or computed from its owner."""
+        """Return the same field from another attribute, which may be dotted, or computed from its owner."""
         return replace(self, source=attrgetter(source) if isinstance(source, str) else source)
 
 
 def record(**fields: Field) -> Field:
-    """An object with these fields, and perhaps more in later versions."""
+    """Return an object with these fields, and perhaps more in later versions."""
 
     def data(owner: Any) -> Json:
         values = {name: one.source(owner) if one.source else getattr(owner, name) for name, one in fields.items()}
@@ -60,17 +60,17 @@ def record(**fields: Field) -> Field:
 
 
 def many(one: Field) -> Field:
-    """A list."""
+    """Return a list."""
     return Field({"type": "array", "items": one.schema}, lambda rows: [one.data(row) for row in rows])
 
 
 def maybe(one: Field) -> Field:
-    """A value that may be missing, as null."""
+    """Return a value that may be missing, as null."""
     return Field({"anyOf": [one.schema, {"type": "null"}]}, lambda value: None if value is None else one.data(value))
 
 
 def one_of(*records: Field) -> Json:
-    """The schema of an answer that depends on what was asked for."""
+    """Return the schema of an answer that depends on what was asked for."""
     return {"type": "object", "anyOf": [one.schema for one in records]}
 
 
@@ -161,7 +161,8 @@ HIT = record(
 )  # fmt: skip
 HITS = record(query=TEXT, hits=many(HIT), **_END)
 STANDING = record(
-    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT, documents=COUNT.of("chunks"), relevance=NUMBER,
+    id=TEXT, source=TEXT.of("kind"), path=TEXT, rank=COUNT, of=COUNT, place=COUNT,
+    documents=COUNT.of("chunks"), relevance=NUMBER,
     signals=SIGNALS, is_shown=SWITCH, shown=SPANS, reason=TEXT, detail=TEXT, budget=COUNT,
 )  # fmt: skip
 STANDINGS = record(target=TEXT, question=TEXT, standings=many(STANDING))
@@ -225,14 +226,14 @@ CHECKS = record(checks=many(CHECK))
 
 
 def context_envelope(context: Context, request: AssembleRequest) -> Json:
-    """A context and the request that it answers."""
+    """Return a context and the request that it answers."""
     from satchel.assemble.request import request_data
 
     return _answer(context, request.now, request_data(request))
 
 
 def graph_envelope(context: Context, request: GraphRequest) -> Json:
-    """A graph context and the request that it answers."""
+    """Return a graph context and the request that it answers."""
     from satchel.safety import sanitize
 
     session = sanitize.line(request.session, len(request.session) + 1)
@@ -254,13 +255,13 @@ def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping
 
 
 def expanded_envelope(context: Context, handles: Sequence[str]) -> Json:
-    """What was found behind handles: the fields of a context, without a question."""
+    """Return what was found behind handles: the fields of a context, without a question."""
     meta = {**context.meta, "version": __version__}
     return {"handles": list(handles), **record(**_EXPANDED).data(context), "meta": meta}
 
 
 def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure], revision: str) -> Json:
-    """The hits of a search, best first within each kind."""
+    """Return the hits of a search, best first within each kind."""
     meta = {"version": __version__, "revision": revision}
     return {"query": query, "hits": many(HIT).data(hits), "failures": FAILURES.data(failures), "meta": meta}
 
@@ -275,24 +276,24 @@ def _shown(value: Any) -> Any:
 
 
 def memory_json(memory: Memory) -> Json:
-    """A memory as plain values."""
+    """Return a memory as plain values."""
     from satchel.memory.model import memory_data
 
     return {name: _shown(value) for name, value in memory_data(memory).items() if name != "type"}
 
 
 def found_json(match: FoundMemory) -> Json:
-    """A memory with how well it fits, 0 to 1."""
+    """Return a memory with how well it fits, 0 to 1."""
     return {**memory_json(match.memory), "score": _rounded(match.score)}
 
 
 def stored_json(stored: Remembered) -> Json:
-    """A new memory, and what says nearly the same."""
+    """Return a new memory, and what says nearly the same."""
     return {"memory": memory_json(stored.memory), "similar": list(map(found_json, stored.similar))}
 
 
 def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, done: bool) -> Json:
-    """What was forgotten, or would be."""
+    """Return what was forgotten, or would be."""
     conversations = [
         _shown({"id": one.id, "title": one.title, "created_at": minute(one.created), "origin": one.origin})
         for one in remarks
@@ -301,7 +302,7 @@ def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, don
 
 
 def experience_json(experience: Experience) -> Json:
-    """An experience as plain values."""
+    """Return an experience as plain values."""
     from satchel.memory.model import experience_data
 
     data = {"status": experience.status, **experience_data(experience)}
@@ -309,7 +310,7 @@ def experience_json(experience: Experience) -> Json:
 
 
 def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
-    """The embedder, and for each kind how many documents have a vector of it, of how many."""
+    """Return the embedder, and for each kind how many documents have a vector of it, of how many."""
     kinds = {kind.plural: {"done": done, "total": total} for kind, (done, total) in vectors.counts.kinds.items()}
     failure = vectors.failure
     problem = None if failure is None else {"message": failure.message, "hint": failure.hint}

@@ -107,7 +107,7 @@ class Parameter:
     bare: str | int | None = None
 
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of the value."""
+        """Return the JSON schema of the value."""
         schema: dict[str, Any] = {**_SCHEMAS[self.shape]}
         if self.choices:
             limited = {"type": "string", "examples" if self.is_open else "enum": list(self.choices)}
@@ -116,7 +116,7 @@ class Parameter:
         return schema | {name: value for name, value in facts.items() if value is not None}
 
     def checked(self, value: Any) -> Any:
-        """The value as the engine takes it. Raises UsageError for another shape."""
+        """Return the value as the engine takes it. Raises UsageError for another shape."""
         try:
             return _CHECKS[self.shape](value)
         except (TypeError, ValueError, OverflowError):
@@ -125,12 +125,12 @@ class Parameter:
 
 
 def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -> Parameter:
-    """A parameter that is a text, or one of a few."""
+    """Return a parameter that is a text, or one of a few."""
     return Parameter(name, Shape.TEXT, meaning, tuple(map(str, choices)), **options)
 
 
 def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict[str, Any]:
-    """The JSON schema of all arguments together, without the `rare` ones where those would be too many.
+    """Return the JSON schema of all arguments together, without the `rare` ones where those would be too many.
 
     Other spellings are not listed, so the schema does not forbid what it does not name.
     """
@@ -141,7 +141,7 @@ def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict
 
 
 def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """What was sent, under the names of the parameters; None counts as not sent.
+    """Return what was sent, under the names of the parameters; None counts as not sent.
 
     Raises UsageError for an unknown or missing argument, one that is given under two names, and a wrong type.
     """
@@ -172,7 +172,7 @@ def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequenc
 
 
 def parse_moment(written: str, name: str = "now") -> float:
-    """Seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
+    """Return seconds since the epoch of `2024-05-01`, `2024-05-01T10:30:00+02:00` or `1714559400`; without a zone, UTC.
 
     Raises UsageError for anything else.
     """
@@ -311,7 +311,7 @@ class Call:
         return self.caller.refresh(engine or self.engine) if self.given.get("refresh", True) else []
 
     def chosen(self, names: Sequence[str]) -> dict[str, Any]:
-        """The arguments of these names that were given."""
+        """Return the arguments of these names that were given."""
         return {name: self.given[name] for name in names if name in self.given}
 
     @contextmanager
@@ -355,15 +355,15 @@ class Operation:
         return self.name == "status" or any(one.name == "refresh" for one in self.parameters)
 
     def json_schema(self, *, rare: bool = True) -> dict[str, Any]:
-        """The JSON schema of the arguments, with or without those that are seldom wanted."""
+        """Return the JSON schema of the arguments, with or without those that are seldom wanted."""
         return object_schema(self.parameters, rare=rare)
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments under their own names. Raises UsageError for impossible ones."""
+        """Return the arguments under their own names. Raises UsageError for impossible ones."""
         return checked_arguments(self.name, self.parameters, arguments)
 
     def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
-        """The answer of this engine.
+        """Return the answer of this engine.
 
         Raises UsageError for impossible arguments, StoppedError once stopped, else what the engine raises.
         """
@@ -377,7 +377,7 @@ def fault_text(error: SatchelError | OSError) -> str:
 
 
 def without_home(shown: str) -> str:
-    """The text with `~` for the home folder of the user, which an answer has no need to name."""
+    """Return the text with `~` for the home folder of the user, which an answer has no need to name."""
     try:
         home = str(Path.home())
     except RuntimeError:  # no home folder, nothing to hide

@@ -24,7 +24,7 @@ NO_GUIDE = "nothing guides this: there is no context.yaml and no instruction fil
 
 
 def line(text: str) -> str:
-    """A stored text on one line of a list."""
+    """Return a stored text on one line of a list."""
     return clean_field(safe(text), LINE_CHARACTERS)
 
 
@@ -47,7 +47,7 @@ def memory_line(memory: Memory, score: str = "") -> str:
 
 
 def memory_text(memory: Memory) -> str:
-    """A memory with everything about it, one fact a line, then what it says."""
+    """Return a memory with everything about it, one fact a line, then what it says."""
     rows = [
         ("id", memory.id),
         ("category", memory.category),
@@ -76,7 +76,7 @@ def experience_line(experience: Experience) -> str:
 
 
 def experience_text(experience: Experience) -> str:
-    """An experience with its earlier attempts and notes, one statement a line."""
+    """Return an experience with its earlier attempts and notes, one statement a line."""
     outcome, cause, lesson = experience.outcome, experience.root_cause, experience.lesson
     rows = [
         ("id", experience.id),
@@ -109,7 +109,7 @@ def _rows(rows: list[tuple[str, str]]) -> str:
 
 
 def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, ...]:
-    """Why an answer has no items: everything was shown before, nothing fits, or what `nothing` says."""
+    """Return why an answer has no items: everything was shown before, nothing fits, or what `nothing` says."""
     if context.items:
         return ()
     if context.shown_before:
@@ -121,7 +121,7 @@ def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, .
 
 
 def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
-    """Why the answer to a question has no items."""
+    """Return why the answer to a question has no items."""
     if context.items:
         return ()
     if not any(is_meaningful(word) for word in words(context.query)):
@@ -134,7 +134,7 @@ def no_answer(context: Context, spelling: Spelling) -> tuple[str, ...]:
 
 
 def no_walk(context: Context) -> str:
-    """Why a walk has no text."""
+    """Return why a walk has no text."""
     if context.meta["reached"]:
         return f"{context.usage.limit:,} tokens are too few even for the frame of an answer: give 500 or more"
     if context.meta["revision"] == "0":

@@ -58,7 +58,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {START: _STARTED, NOTE: ("note",), RESOL
 
 
 def _check_action(given: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
-    """The action that was given. Raises UsageError for another one, and for arguments that say nothing to it."""
+    """Return the action that was given. Raises UsageError for another one, and for arguments that say nothing to it."""
     action: Any = given.get("action")
     if action not in actions:
         raise UsageError(f"unknown action {action!r}: choose from {', '.join(actions)}")
@@ -120,7 +120,7 @@ def _forgotten(call: Call) -> Answered:
 
 
 def _memories(call: Call) -> Answered:
-    """The memories that answer a question, best first; without one all, newest first."""
+    """Return the memories that answer a question, best first; without one all, newest first."""
     given, kept = call.given, call.engine.memories
     nothing = "nothing that is remembered here matches"
     if "question" in given:
@@ -166,14 +166,14 @@ def _experience(call: Call) -> Answered:
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
-    """A minimal text: the caller wrote the rest."""
+    """Return a minimal text: the caller wrote the rest."""
     tier = experience.confidence_tier
     shown = f"{experience.id}  {experience.status}" + (f"  {tier}" if tier is not None else "")
     return Answered(shown, json.experience_json(experience), notes)
 
 
 def _experiences(call: Call) -> Answered:
-    """The experiences in sight, newest first, and the active ones of other sessions."""
+    """Return the experiences in sight, newest first, and the active ones of other sessions."""
     journal, options = call.engine.experiences, call.chosen(_LISTED)
     session = {"session": options.pop("session")} if "session" in options else {}
     rows = journal.listed(**{"limit": DEFAULT_ROWS} | options)

@@ -55,7 +55,7 @@ def _premortem(call: Call) -> Answered:
 
 
 def _mode(given: dict[str, Any]) -> str:
-    """The mode that was given. Raises UsageError for another one, and for what does not go with it."""
+    """Return the mode that was given. Raises UsageError for another one, and for what does not go with it."""
     mode: str = given.get("mode", PREMORTEM)
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}: choose from {', '.join(MODES)}")

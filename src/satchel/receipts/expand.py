@@ -67,7 +67,7 @@ def check_handles(handles: Sequence[str]) -> list[str]:
 def expand(
     targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[Context, list[HandleTarget]]:
-    """The whole of what these handles stand for, inside the budget, and the new handles of this answer.
+    """Return the whole of what these handles stand for, inside the budget, and the new handles of this answer.
 
     An item that is too long is cut at a line, and the rest gets a handle of its own; one that does not fit at all is in
     the overflow.
@@ -86,7 +86,7 @@ def expand(
 
 
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
-    """The handles without those whose lines belong to another one of them."""
+    """Return the handles without those whose lines belong to another one of them."""
     kept: list[HandleTarget] = []
     for row in sorted(targets, key=_width, reverse=True):
         if not any(_covers(wider, row) for wider in kept):
@@ -107,7 +107,7 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
 
 
 def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
-    """A record by its id; records never change, they are only forgotten."""
+    """Return a record by its id; records never change, they are only forgotten."""
     store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
     document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
@@ -159,12 +159,12 @@ def _file(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[H
 
 
 def _last_line(lines: Sequence[str]) -> int:
-    """The number of the last line, without the empty one behind the last line end."""
+    """Return the number of the last line, without the empty one behind the last line end."""
     return len(lines) - 1 if len(lines) > 1 and not lines[-1] else len(lines)
 
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
-    """The text of the file as it was when the handle was given, and where it comes from if not from the disk."""
+    """Return the text of the file as it was when the handle was given, and where it comes from if not from the disk."""
     with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
         raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
         if files.content_hash(raw, root.key) == row.content_hash:
@@ -199,12 +199,12 @@ def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
 
 
 def _presentable(text: str, allow: Sequence[str]) -> str:
-    """Text from outside, cleaned and redacted as before it is indexed."""
+    """Return text from outside, cleaned and redacted as before it is indexed."""
     return redact(clean_text(text)[0], allow=allow)[0]
 
 
 def _changed(row: HandleTarget, root: OpenRoot) -> tuple[Failure, list[HandleTarget]]:
-    """A note on where the lines are now, with a handle for them."""
+    """Return a note on where the lines are now, with a handle for them."""
     old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
     message = f"{row.handle}: {old} has changed and no copy of it is left"
     fresh = _new_place(row, root)
@@ -235,7 +235,7 @@ def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
 
 
 def _written(lines: Sequence[str], start: int, end: int) -> Range:
-    """The lines without blank ones at the end."""
+    """Return the lines without blank ones at the end."""
     while end > start and not lines[end - 1].strip():
         end -= 1
     return start, end
@@ -278,7 +278,7 @@ def _packed(
 
 
 def _shown(row: Expanded, end: int, key: bytes) -> ContextItem:
-    """The item up to this line, with a handle for the rest."""
+    """Return the item up to this line, with a handle for the rest."""
     item, location = row.item, row.item.location
     if location is None:
         return item
@@ -321,7 +321,7 @@ def _shortened(
 
 
 def _left_out(row: Expanded, needed: int) -> Omission:
-    """What not even its first line fits of; with `needed` tokens everything that was asked for is whole."""
+    """Return what not even its first line fits of; with `needed` tokens everything that was asked for is whole."""
     location = row.item.location
     return Omission(
         id=row.item.id,
@@ -339,7 +339,7 @@ def _left_out(row: Expanded, needed: int) -> Omission:
 
 
 def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
-    """A handle for a chunk by its id, None for an id that no store has.
+    """Return a handle for a chunk by its id, None for an id that no store has.
 
     Only indexed and remembered chunks have an id, so none leads to a file that is left out or outside the root.
     """
@@ -357,7 +357,7 @@ def chunk_handle(identity: str, root: OpenRoot) -> HandleTarget | None:
 
 
 def _document(root: OpenRoot, kind: Kind, key: str) -> tuple[Document | None, tuple[Range, ...]]:
-    """The document of a chunk, and its lines if it is a part of that document."""
+    """Return the document of a chunk, and its lines if it is a part of that document."""
     store = root.store_of(kind)
     document = store.document(kind, key)
     if document is not None:
@@ -376,7 +376,7 @@ def _document(root: OpenRoot, kind: Kind, key: str) -> tuple[Document | None, tu
 
 
 def _definition(path: str, text: str, name: str) -> Range | None:
-    """The lines of a definition; `~2` behind the name means the second one of that name."""
+    """Return the lines of a definition; `~2` behind the name means the second one of that name."""
     twin = _TWIN.search(name)
     plain, number = (name[: twin.start()], int(twin[1])) if twin is not None else (name, 1)
     named = [part for part in outline_file(path, text)[1].parts if part.name == plain]

@@ -42,7 +42,7 @@ class HandleTarget:
 
 
 def handles_of(context: Context) -> list[HandleTarget]:
-    """Every handle of a context: of its items, of what they show in part, and of what was left out."""
+    """Return every handle of a context: of its items, of what they show in part, and of what was left out."""
     rows = []
     for item in context.items:
         kind = Kind(item.source)
@@ -65,7 +65,7 @@ def _left_out(row: Omission) -> HandleTarget:
 
 
 def reference_handles(context: Context) -> list[HandleTarget]:
-    """The handles of the references to what a session has already: lines of a file, or a record."""
+    """Return the handles of the references to what a session has already: lines of a file, or a record."""
     return [
         HandleTarget(
             one.handle, Kind(one.source), one.id, one.path, "", one.content_hash, ((one.spans[0][0], one.spans[-1][1]),)
@@ -80,7 +80,7 @@ def reference_handles(context: Context) -> list[HandleTarget]:
 def with_guide_handles(
     context: Context, paths: Mapping[str, str], root: Path, key: bytes, limit: int
 ) -> tuple[Context, list[HandleTarget]]:
-    """The context with a handle only for what can be read again, and all its handles.
+    """Return the context with a handle only for what can be read again, and all its handles.
 
     `paths` names the file of each guide by the id of its item. The situation itself, records of registered keys and
     files that cannot be read any more lose their handles.
@@ -126,12 +126,12 @@ class HandleLedger:
             telemetry.warning("handles not remembered", path=str(self._path), reason=error.strerror or str(error))
 
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
-        """The last row of each of these handles; unknown ones are left out."""
+        """Return the last row of each of these handles; unknown ones are left out."""
         wanted = set(handles)
         return {row.handle: row for row in self._rows() if row.handle in wanted}
 
     def _rows(self) -> Iterator[HandleTarget]:
-        """All rows, oldest first, without a line that a crash cut in two."""
+        """Yield all rows, oldest first, without a line that a crash cut in two."""
         for line in (state_files.read(self._path) or b"").split(b"\n"):
             with contextlib.suppress(ValueError, TypeError):
                 handle, kind, identity, path, name, content_hash, ranges = json.loads(line)

@@ -48,7 +48,7 @@ class Replay:
 
 
 def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
-    """The request of a saved envelope. Raises UsageError for anything else."""
+    """Return the request of a saved envelope. Raises UsageError for anything else."""
     meta = saved.get("meta")
     request = meta.get("request") if isinstance(meta, Mapping) else None
     if not isinstance(request, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:

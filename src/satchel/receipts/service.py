@@ -76,7 +76,7 @@ class ReceiptService:
         min_score: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
-        """The best hits of each kind asked for (all that have chunks by default), `limit` a kind.
+        """Return the best hits of each kind asked for (all that have chunks by default), `limit` a kind.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
         `searches` are the ways of searching that take part (names: `satchel.search.retrievers`). Without a
@@ -107,7 +107,7 @@ class ReceiptService:
         return root.read(hits)
 
     def request(self, question: str, **options: Any) -> AssembleRequest:
-        """A checked request from the settings and these options, named as in `assemble`.
+        """Return a checked request from the settings and these options, named as in `assemble`.
 
         With a `change` the question may be empty: then the change itself is the question.
         """
@@ -119,7 +119,7 @@ class ReceiptService:
         return make_request(sanitize.text(question, settings.redact_allow), settings, options)
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """The context for a checked request, from the index as it is. It carries `notes` as its own failures."""
+        """Return the context for a checked request, from the index as it is. It carries `notes` as its own failures."""
         account = self._account_of(request)
         with self.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
@@ -136,12 +136,12 @@ class ReceiptService:
         return self.keep(context, self._account_of(request), request.session, handles_of(context))
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
-        """The answer, with a mark of the settings that shaped it."""
+        """Return the answer, with a mark of the settings that shaped it."""
         context = self._root.with_bench(partial(assemble, request), notes, account)
         return replace(context, meta={**context.meta, "settings": settings_mark(self._root.settings)})
 
     def traced(self, limit: int | None = None) -> AbstractContextManager[Callable[[Context], None]]:
-        """A telemetry span around an answer; it gives the function that adds the answer to the span."""
+        """Return a telemetry span around an answer; it gives the function that adds the answer to the span."""
         content = self._root.settings.telemetry_content
         return telemetry.retrieval(self._root.places.index.name, content=content, limit=limit)
 
@@ -164,7 +164,7 @@ class ReceiptService:
         is_kept: bool = True,
         shows_lines: bool = True,
     ) -> Account | None:
-        """What a session has received, or had in a former `state` of its ledger; None without a session."""
+        """Return what a session has received, or had in a former `state` of its ledger; None without a session."""
         if not session:
             return None
         from satchel.receipts.session import Account
@@ -185,7 +185,7 @@ class ReceiptService:
         return [] if failure is None or account.failures else [failure]
 
     def session_file(self, session: str) -> SessionFile:
-        """The ledger of a session in this root; its id is checked already."""
+        """Return the ledger of a session in this root; its id is checked already."""
         from satchel.receipts.session_file import SessionFile
 
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
@@ -207,7 +207,7 @@ class ReceiptService:
         tokenizer: str | None = None,
         session: str = "",
     ) -> Context:
-        """The whole of what these handles stand for, from the revision that the answer came from.
+        """Return the whole of what these handles stand for, from the revision that the answer came from.
 
         A `session` gets it even if it has it already, and is not sent it again afterwards. What changed since and is
         left nowhere becomes a failure that says where it is now. Raises UsageError for a handle that was not given
@@ -238,7 +238,7 @@ class ReceiptService:
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
 
     def document(self, identity: str, **options: Any) -> Context:
-        """The whole of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
+        """Return the whole of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
 
         Raises UsageError for an id that nothing indexed or remembered here has.
         """
@@ -266,7 +266,7 @@ class ReceiptService:
     def about_change(
         self, request: AssembleRequest, revision: str = "HEAD", *, staged: bool = False, is_asked: bool = True
     ) -> tuple[AssembleRequest, list[Failure]]:
-        """The request about the change that is under way, and the notes of its answer.
+        """Return the request about the change that is under way, and the notes of its answer.
 
         Where nobody asked anything (`is_asked` false), the change itself is the question. Raises UsageError as
         `change`, and where there is neither a question nor a change.
@@ -282,7 +282,7 @@ class ReceiptService:
         return replace(request, query=query, change=change), change_notes(change)
 
     def change(self, revision: str = "HEAD", *, staged: bool = False) -> Change:
-        """What differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
+        """Return what differs between a revision and the work tree, or with `staged` the staging area; for `assemble`.
 
         Raises UsageError outside a git repository and for a revision that does not exist.
         """
@@ -304,20 +304,20 @@ class ReceiptService:
 
 
 def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:
-    """The answer with the state of its session, and with what went wrong with the ledger of it."""
+    """Return the answer with the state of its session, and with what went wrong with the ledger of it."""
     if account is None:
         return context
     return replace(context, failures=(*context.failures, *failures), meta={**context.meta, **account.meta})
 
 
 def _question_of(change: Change) -> str:
-    """The question of a change that comes without one: its definitions by name, else its files."""
+    """Return the question of a change that comes without one: its definitions by name, else its files."""
     names = [f"`{name}`" for name in change.names]
     return " ".join(names or [file.path for file in change.files]) or f"no change in the {change.target}"
 
 
 def change_notes(change: Change) -> list[Failure]:
-    """What an answer about a change does not cover."""
+    """Return what an answer about a change does not cover."""
     notes = []
     if change.untracked:
         hint = "`git add` makes them part of it"

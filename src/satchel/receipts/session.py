@@ -85,7 +85,7 @@ class Account:
     def sift(
         self, candidates: Sequence[Candidate], lines: Mapping[str, Lines], room: float
     ) -> tuple[list[Candidate], dict[str, Lines]]:
-        """The candidates without what the session has, and the lines marked with the ranges that it has.
+        """Return the candidates without what the session has, and the lines marked with the ranges that it has.
 
         Candidates that begin within the first `room` tokens get a reference.
         """
@@ -107,7 +107,7 @@ class Account:
     def sift_companions(
         self, make: Callable[[Candidate, Step], Sequence[Candidate]], lines: Mapping[str, Lines]
     ) -> Callable[[Candidate, Step], list[Candidate]]:
-        """The companions of a candidate, without what the session has; these get no reference."""
+        """Return the companions of a candidate, without what the session has; these get no reference."""
 
         def left(candidate: Candidate, step: Step) -> list[Candidate]:
             made = [(one, lines[one.group]) for one in make(candidate, step)]
@@ -116,17 +116,17 @@ class Account:
         return left
 
     def sift_pin(self, pin: Pinned) -> Pinned | None:
-        """The rest of what a rule pins, None if the session has all of it."""
+        """Return the rest of what a rule pins, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
         return replace(pin, lines=lines[group]) if kept else None
 
     def is_new(self, candidate: Candidate) -> bool:
-        """Whether the session lacks a record, or a part of it; the rest is left out and referred to."""
+        """Return whether the session lacks a record, or a part of it; the rest is left out and referred to."""
         return self._record(candidate, is_referred=True)
 
     def sift_node(self, candidate: Candidate, place: tuple[Lines, Range] | None, *, is_referred: bool) -> bool:
-        """Whether the session lacks a node of a graph, which may have a `place` in a file."""
+        """Return whether the session lacks a node of a graph, which may have a `place` in a file."""
         if place is not None:
             lines, span = place
             known = self._ranges(f"{candidate.kind}:{lines.path}", lines)
@@ -146,7 +146,7 @@ class Account:
         )
 
     def rows(self, items: Iterable[ContextItem]) -> list[Row]:
-        """The items of the answer as rows of the ledger."""
+        """Return the items of the answer as rows of the ledger."""
         rows = []
         for item in items:
             if item.location is not None and item.spans:
@@ -166,7 +166,7 @@ class Account:
         return blake2b(raw, key=self.key, digest_size=size, person=person).hexdigest()
 
     def _sent_piece(self, piece: Piece) -> SentLines:
-        """One row a piece, so the unedited definitions of a file still count as shown after an edit."""
+        """Return one row a piece, so the unedited definitions of a file still count as shown after an edit."""
         return self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
 
     def _sent(self, text: str, span: Range, *, stale: bool) -> SentLines:
@@ -174,7 +174,7 @@ class Account:
         return SentLines(*span, self.digest(text, stale=stale), first)
 
     def _node_row(self, item: ContextItem) -> list[Row]:
-        """A complete node of a file as lines of that file, because the next answer may show the file."""
+        """Return a complete node of a file as lines of that file, because the next answer may show the file."""
         place = item.metadata.get("node", {}).get("location")
         if place is None or item.detail is not Detail.FULL or Kind(item.source) is Kind.NOTE:
             return []
@@ -187,13 +187,13 @@ class Account:
         ]
 
     def _known(self, kind: Kind, group: str, lines: Lines) -> _Known:
-        """The ranges of a file that the session has and that nobody asked for."""
+        """Return the ranges of a file that the session has and that nobody asked for."""
         known = self._ranges(f"{kind}:{group}", lines)
         asked = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
         return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
 
     def _ranges(self, key: str, lines: Lines) -> _Known:
-        """The ranges of a file that read as they did when they were shown, wherever they are now."""
+        """Return the ranges of a file that read as they did when they were shown, wherever they are now."""
         sent = dict.fromkeys(self._lines.get(key, ()))
         if not sent:
             return _Known(lines, [])
@@ -208,7 +208,7 @@ class Account:
         return known
 
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
-        """The present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
+        """Return the present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
         height = sent.end - sent.start
         if height + 1 < LEAST_MOVED_LINES:
             return None
@@ -223,7 +223,7 @@ class Account:
         return self.digest(lines.text(start, end), stale=stale) == sent.digest
 
     def _firsts(self, lines: Lines) -> Mapping[str, list[int]]:
-        """The lines of a file by their hash."""
+        """Return the lines of a file by their hash."""
         numbers: dict[str, list[int]] = {}
         for number, line in enumerate(lines.lines, 1):
             numbers.setdefault(line, []).append(number)
@@ -286,12 +286,12 @@ class Account:
 
 
 def merged(ranges: Sequence[Range]) -> list[Range]:
-    """The union of line ranges in order; adjacent ranges become one, and no gap is closed."""
+    """Return the union of line ranges in order; adjacent ranges become one, and no gap is closed."""
     return around(ranges, 0, sys.maxsize)
 
 
 def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) -> list[Range]:
-    """The new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
+    """Return the new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
 
     All of them stay where something that was shown has changed, because any of them may be the change.
     """
@@ -304,7 +304,7 @@ def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) 
 
 
 def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
-    """Whether a piece shows lines of the file, and not a remark in their place."""
+    """Return whether a piece shows lines of the file, and not a remark in their place."""
     return any(start <= piece.start and piece.end <= end for start, end in spans)
 
 
@@ -313,7 +313,7 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
 
 
 def _handle(one: _Referred) -> str:
-    """The handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
+    """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
     row = one.reference
     return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))
 

@@ -101,7 +101,7 @@ class SessionFile:
 
 
 def read_ledger(file: SessionFile, state: str, *, is_kept: bool) -> tuple[Ledger, tuple[Failure, ...]]:
-    """The ledger in a former `state` (now if empty), and what is wrong with it: then everything counts as new.
+    """Return the ledger in a former `state` (now if empty), and what is wrong with it: then everything counts as new.
 
     With `is_kept` the answer will be added, so a file that cannot be written is a failure too.
     """
@@ -161,7 +161,7 @@ def _state(raw: bytes) -> str:
 
 
 def _prefix(raw: bytes, state: str) -> bytes | None:
-    """The beginning of the file that was the whole file in this state, None if it was rewritten since."""
+    """Return the beginning of the file that was the whole file in this state, None if it was rewritten since."""
     length, _, _ = state.partition("-")
     head = raw[: int(length)] if length.isdecimal() else raw
     return head if _state(head) == state else None
@@ -180,7 +180,7 @@ def _parsed(raw: bytes) -> Ledger:
 
 
 def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
-    """A row of a file. Raises TypeError or ValueError for impossible values."""
+    """Return a row of a file. Raises TypeError or ValueError for impossible values."""
     shown = tuple([SentLines(*one) for one in lines])
     index(length + sum([one.start + one.end for one in shown]))  # whole numbers, all of them
     if not (isinstance(key, str) and isinstance(digest, str)):

@@ -79,7 +79,7 @@ def why(
     ask: Ask,
     embedder: Embedder | None = None,
 ) -> list[Standing]:
-    """The standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
+    """Return the standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
 
     `store` is the index in one published state, `ask` answers a request without keeping the answer.
     """
@@ -93,7 +93,7 @@ def why(
 
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
-    """The targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
+    """Return the targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
     wanted = target.strip().removeprefix("./")
     if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
         return targets
@@ -120,7 +120,7 @@ def _by_symbol(wanted: str, store: Store) -> list[Target]:
 
 
 def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
-    """A record by its id, with or without its kind; a commit also by the beginning of its hash."""
+    """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
     kind, _, key = wanted.partition(":")
     for one in RECORD_KINDS:
         name = key if kind == one.value else wanted
@@ -155,7 +155,7 @@ class _Search:
     meaning: Meaning | None
 
     def standing(self, target: Target, store: Store, context: Context) -> Standing:
-        """The rank of a target, and why `context`, the answer to the question, does not show it."""
+        """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
         query, votes, weights = self.query, self.votes, self.request.file_weights
         likeness = scores(store, target.kind, self.meaning)
         hits = search_kind(
@@ -200,7 +200,7 @@ def _is_of(hit: Hit, target: Target) -> bool:
 
 
 def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
-    """The lines of a target that are shown, () for a record, None if nothing of it is shown."""
+    """Return the lines of a target that are shown, () for a record, None if nothing of it is shown."""
     for item in items:
         if not target.path and best is not None and best.chunk.id in (item.id, *item.origins):
             return ()

@@ -91,7 +91,7 @@ class ContextAssembler:
     async def assemble_context(
         self, query: str, context_types: Sequence[str] = (), limit: int = 20, max_tokens: int = 2000
     ) -> Context:
-        """A context for a question from these sources, `limit` items each, never over `max_tokens`.
+        """Return a context for a question from these sources, `limit` items each, never over `max_tokens`.
 
         Without `context_types` every kind that has chunks is asked. A source that fails or is slow becomes a named
         failure of the answer; without any result the answer is empty. Raises InvalidContextTypeError for an unknown
@@ -145,13 +145,13 @@ class ContextAssembler:
         )
 
     async def assemble(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
-        """A context of these results: `assemble_now` without blocking the event loop."""
+        """Return a context of these results: `assemble_now` without blocking the event loop."""
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
         return await asyncio.to_thread(self.assemble_now, list(results), options)
 
     def assemble_now(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
-        """A context of these results, best score first, inside the budget.
+        """Return a context of these results, best score first, inside the budget.
 
         A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path,
         start_line, end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts
@@ -208,7 +208,7 @@ class ContextAssembler:
         self.close()
 
     def _engine(self) -> Satchel | None:
-        """The engine to ask, None for somebody else's searcher."""
+        """Return the engine to ask, None for somebody else's searcher."""
         if isinstance(self._searcher, Satchel):
             return self._searcher
         if isinstance(self._searcher, Searcher):
@@ -216,7 +216,7 @@ class ContextAssembler:
         return None if self._searcher is not None else self._opened()
 
     def _opened(self) -> Satchel:
-        """The engine of the current folder."""
+        """Return the engine of the current folder."""
         with self._guard:
             if self._own is None:
                 self._own = Satchel.open(".", environ=self._environ)
@@ -258,7 +258,7 @@ class ContextAssembler:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))
 
     async def _searched(self, request: AssembleRequest, plan: Plan, queries: Sequence[str]) -> Context:
-        """The context of what somebody else's searcher answers to one query per section."""
+        """Return the context of what somebody else's searcher answers to one query per section."""
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
         asked = zip(plan.sections, queries, strict=True)
@@ -274,7 +274,7 @@ class ContextAssembler:
         return await asyncio.to_thread(searched_context, request, plan, rows, self, root, files, failures)
 
     async def _ask(self, section: PlannedSection, query: str) -> list[object] | Failure:
-        """The results of one search of somebody else's searcher, or why there are none."""
+        """Return the results of one search of somebody else's searcher, or why there are none."""
         import asyncio
 
         source = section.kind.plural
@@ -295,7 +295,7 @@ class ContextAssembler:
 
 
 def _arguments(section: PlannedSection) -> dict[str, Any]:
-    """The arguments of a search besides its question."""
+    """Return the arguments of a search besides its question."""
     if section.kind is not Kind.EXPERIENCE:
         return {"limit": section.limit}
     filters = {name: getattr(section.filters, name, None) for name in ("axis", "domain", "strategy", "outcome")}
@@ -305,7 +305,7 @@ def _arguments(section: PlannedSection) -> dict[str, Any]:
 async def _called(
     search: Callable[..., Iterable[object] | Awaitable[Iterable[object]]], query: str, arguments: Mapping[str, Any]
 ) -> list[object]:
-    """The results of a sync or async search; a sync one runs in a thread of its own."""
+    """Return the results of a sync or async search; a sync one runs in a thread of its own."""
     import asyncio
 
     is_async = inspect.iscoroutinefunction(search)
@@ -320,7 +320,7 @@ def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
 
 
 def _is_covered(candidate: Candidate, section: Section) -> bool:
-    """Whether a candidate is not shown itself, but all of its lines are in what is shown of its file."""
+    """Return whether a candidate is not shown itself, but all of its lines are in what is shown of its file."""
     group = section.groups.get(candidate.group)
     location = candidate.chunk.location
     if group is None or location is None or candidate in section.shown:
@@ -330,7 +330,7 @@ def _is_covered(candidate: Candidate, section: Section) -> bool:
 
 
 def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
-    """The item with the entities inside others that it shows: a method whose class is shown whole."""
+    """Return the item with the entities inside others that it shows: a method whose class is shown whole."""
     rows = [entity_row(one) for one in covered if one.leader is None and one.group == item.title]
     if not rows or item.location is None:
         return item

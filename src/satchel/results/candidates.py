@@ -49,7 +49,7 @@ class Supply:
     notes: list[Failure] = field(default_factory=list)
 
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
-        """One section with the candidates and these whole files, in one order over all types."""
+        """Return one section with the candidates and these whole files, in one order over all types."""
         every = sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value)
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
@@ -154,7 +154,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
 
 
 def _shortened_texts(body: str, language: str, most: float, request: AssembleRequest) -> list[Step]:
-    """The ways to shorten code that came as text."""
+    """Return the ways to shorten code that came as text."""
     lines, steps = Lines("", tuple(body.split("\n"))), []
     for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]

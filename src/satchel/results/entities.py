@@ -78,7 +78,7 @@ class Entity:
 
 
 def read_results(results: Iterable[object], allow: Sequence[str] = ()) -> tuple[list[Entity], list[Failure]]:
-    """The distinct entities of the results, best score first (ties in the order of the results), and notes.
+    """Return the distinct entities of the results, best score first (ties in the order of the results), and notes.
 
     `allow` are regular expressions of texts that look like secrets but are not.
     """
@@ -106,7 +106,7 @@ def _merged(first: Entity, again: Entity) -> Entity:
 
 
 def _with_distinct_ids(entities: Iterable[Entity]) -> list[Entity]:
-    """The entities with ids that differ, because items are told apart by their ids."""
+    """Return the entities with ids that differ, because items are told apart by their ids."""
     seen: dict[str, int] = {}
     rows = []
     for entity in entities:
@@ -131,7 +131,7 @@ class _Reader:
         self._number, self._allow, self._notes = number, allow, notes
 
     def entity(self) -> Entity | None:
-        """The entity of the result, None where there is nothing in it to show."""
+        """Return the entity of the result, None where there is nothing in it to show."""
         path, name = self._line("path", 1_000), self._line("name")
         qualified = self._line("qualified_name")
         content, summary = self._text("content"), self._text("summary")
@@ -178,7 +178,7 @@ class _Reader:
         return redact(clean_text(value)[0], self._allow)[0] if isinstance(value, str) else ""
 
     def _number_of(self, field: str) -> int:
-        """The number of a line, 0 where there is none or it is impossible."""
+        """Return the number of a line, 0 where there is none or it is impossible."""
         value = self._value(field)
         if value is None:
             return 0
@@ -206,7 +206,7 @@ def _is_finite(value: object) -> bool:
 
 
 def _get(thing: object, name: str) -> Any:
-    """A value of a mapping or an attribute of an object, None where there is none."""
+    """Return a value of a mapping or an attribute of an object, None where there is none."""
     if type(thing) is dict:  # the usual case, and far cheaper to tell than a mapping
         return thing.get(name)
     if thing is None or isinstance(thing, str | int | float):
@@ -215,7 +215,7 @@ def _get(thing: object, name: str) -> Any:
 
 
 def value_of(result: object, *names: str) -> Any:
-    """The value of the first of these names that a result has, itself or in its `metadata`."""
+    """Return the value of the first of these names that a result has, itself or in its `metadata`."""
     values = (_get(place, name) for name in names for place in (result, _get(result, "metadata")))
     return next((value for value in values if value is not None), None)
 
@@ -241,7 +241,7 @@ def relative_path(path: str, root: Path) -> str:
 
 
 def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | str:
-    """Where the entity is in the file, or why its lines cannot be told."""
+    """Return where the entity is in the file, or why its lines cannot be told."""
     last = len(lines) - 1 if lines and not lines[-1] else len(lines)
     if entity.type in WHOLE_FILES and not entity.start:
         return Place(1, max(last, 1))
@@ -270,7 +270,7 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | st
 
 
 def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place | None:
-    """The place of the content, or the definition of that name with what is its body now."""
+    """Return the place of the content, or the definition of that name with what is its body now."""
     if starts:
         return Place(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
@@ -278,7 +278,7 @@ def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place |
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
-    """The lines where the content of the entity begins in the file, blanks at both ends of lines aside."""
+    """Return the lines where the content of the entity begins in the file, blanks at both ends of lines aside."""
     wanted = [line.strip() for line in entity.content.strip("\n").split("\n")]
     if len(wanted) < 2 and len(wanted[0]) < LEAST_MATCHED:
         return []
@@ -291,7 +291,7 @@ def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
 
 
 def _named(entity: Entity, parts: Sequence[Part]) -> Part | None:
-    """The definition of that name, the nearest where several have it."""
+    """Return the definition of that name, the nearest where several have it."""
     full = (entity.qualified_name or entity.name).replace("::", ".").replace("#", ".")
     simple = full.rpartition(".")[2]
     exact = [part for part in parts if part.name and part.name == full]
@@ -304,5 +304,5 @@ def _end(start: int, parts: Sequence[Part]) -> int:
 
 
 def _at(start: int, parts: Sequence[Part]) -> Part | None:
-    """The first definition around this line."""
+    """Return the first definition around this line."""
     return next((part for part in parts if part.name and part.start <= start <= part.end), None)

@@ -101,7 +101,7 @@ class Searcher:
         language: str | None = None,
         unit_type: str | None = None,
     ) -> list[Finding]:
-        """Parts of code files, in one language and of one type (`function`, `method`, `class`) if given."""
+        """Return parts of code files, in one language and of one type (`function`, `method`, `class`) if given."""
         more = MORE_CODE if language or unit_type else 1
         results = await self._search("code", query, limit * more, search_mode)
         chosen = [row for row in results if unit_type in (None, row.type)]
@@ -151,7 +151,7 @@ class Searcher:
         *,
         until: float | None = None,
     ) -> list[Finding]:
-        """Commits, by an author (a part of the name or address) and from a span of time if given."""
+        """Return commits, by an author (a part of the name or address) and from a span of time if given."""
         return await self._search("commits", query, limit, search_mode, author=author, since=since, until=until)
 
     async def search_docs(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
@@ -197,7 +197,7 @@ class Searcher:
 
 
 def _finding(hit: Hit, satchel: Satchel) -> Finding:
-    """A hit with its content as it was indexed; an experience shows all of its sides."""
+    """Return a hit with its content as it was indexed; an experience shows all of its sides."""
     chunk, location = hit.chunk, hit.chunk.location
     kind, allow = chunk.kind.value, satchel.settings.redact_allow
     text = satchel.store_of(chunk.kind).text(int(chunk.fields["bundle"]))

@@ -65,7 +65,7 @@ def searched_context(
     files: FileLines,
     failures: Sequence[Failure] = (),
 ) -> Context:
-    """The context of results by section, best first in each; what is wrong with one becomes a note.
+    """Return the context of results by section, best first in each; what is wrong with one becomes a note.
 
     In a plan that shows each record once, a record that several sections got is in the first of them.
     """
@@ -92,7 +92,7 @@ def searched_context(
 def _entities(
     kind: Kind, results: Iterable[object], allow: Sequence[str], now: float
 ) -> tuple[list[Entity], list[Failure]]:
-    """The results of a kind as entities of that kind, best first, with what the kind defines."""
+    """Return the results of a kind as entities of that kind, best first, with what the kind defines."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
@@ -103,7 +103,7 @@ def _entities(
 
 
 def _rank(kind: Kind, entity: Entity, now: float) -> float:
-    """The rank of a result (log): its score, and what speaks for a record beside it, as for ours."""
+    """Return the rank of a result (log): its score, and what speaks for a record beside it, as for ours."""
     fields = entity.fields
     importance = fields.get("importance")
     is_number = isinstance(importance, int | float) and math.isfinite(importance)
@@ -113,7 +113,7 @@ def _rank(kind: Kind, entity: Entity, now: float) -> float:
 
 
 def seconds(moment: object) -> float:
-    """A time as seconds since the epoch: a number, or a text as ISO 8601 has it; 0 for anything else."""
+    """Return a time as seconds since the epoch: a number, or a text as ISO 8601 has it; 0 for anything else."""
     if isinstance(moment, int | float):
         return float(moment)
     try:
@@ -124,14 +124,14 @@ def seconds(moment: object) -> float:
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
-    """The id of a result as ours are written: `commit:1a2b3c`; numbered where it has none."""
+    """Return the id of a result as ours are written: `commit:1a2b3c`; numbered where it has none."""
     identity = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
     written = str(identity).partition("::")[0] if kind is Kind.EXPERIENCE else str(identity)
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
 def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
-    """A result under the names that `read_results` reads."""
+    """Return a result under the names that `read_results` reads."""
     content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
     if kind is Kind.EXPERIENCE and value_of(result, "goal"):
         content = shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})
@@ -163,7 +163,7 @@ def _defined(kind: Kind, result: object, allow: Sequence[str]) -> dict[str, Any]
 
 
 def _plain(value: Any) -> Any:
-    """A part of a result as plain values: a root cause may be an object, a time a date."""
+    """Return a part of a result as plain values: a root cause may be an object, a time a date."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, Mapping):

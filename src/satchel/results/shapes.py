@@ -63,13 +63,13 @@ class AssemblyOptions:
             raise UsageError(f"project_root is {os.fspath(self.project_root)!r}: give a folder")
 
     def request(self) -> AssembleRequest:
-        """The same as a request without a question."""
+        """Return the same as a request without a question."""
         values = {name: getattr(self, option) for option, name in _REQUEST_NAMES.items()}
         values |= {"format": parse_format(self.format), "view": parse_view(self.view)}
         return AssembleRequest("", max_tokens=self.max_tokens, **values)
 
     def changed(self) -> dict[str, Any]:
-        """The options that differ from the defaults, named as in a question."""
+        """Return the options that differ from the defaults, named as in a question."""
         defaults = {field.name: field.default for field in fields(self)}
         values = {option: getattr(self, option) for option in _REQUEST_NAMES}
         return {_REQUEST_NAMES[option]: value for option, value in values.items() if value != defaults[option]}

@@ -37,7 +37,7 @@ def _by_anchor() -> Mapping[str, Sequence[Shape]]:
 
 @cache
 def _opening(anchor: str) -> re.Pattern[str]:
-    """A frequent anchor and what follows it in all of its shapes.
+    """Return a frequent anchor and what follows it in all of its shapes.
 
     Few texts hold that, and it is made in a tenth of the time of a scanner: a process that looks through the texts of
     one answer rarely needs the scanner at all.
@@ -58,7 +58,7 @@ _EXEMPT = re.compile(
 
 
 def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
-    """The stretches of text that a comment exempts, in order and apart from each other."""
+    """Yield the stretches of text that a comment exempts, in order and apart from each other."""
     end = -1
     for comment in _EXEMPT.finditer(text):
         if comment.start() < end:
@@ -72,7 +72,7 @@ def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
 
 
 def _first(anchor: str, text: str) -> int:
-    """Where the first secret of an anchor may be, -1 where there is none."""
+    """Return where the first secret of an anchor may be, -1 where there is none."""
     start = text.find(anchor)
     if start < 0 or anchor not in GATES:
         return start
@@ -138,7 +138,7 @@ _MARK = re.compile(r"\[REDACTED:([a-z-]{1,40})\]")
 
 
 def marks(text: str) -> dict[str, int]:
-    """How many secrets of each type a redacted text has had, by the marks that stand in their place."""
+    """Return how many secrets of each type a redacted text has had, by the marks that stand in their place."""
     return dict(sorted(Counter(_MARK.findall(text)).items()))
 
 

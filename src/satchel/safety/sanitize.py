@@ -48,7 +48,7 @@ def _character_class(ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def _between(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The ranges that these leave out."""
+    """Yield the ranges that these leave out."""
     start = 0
     for first, last in (*ranges, (0x110000, 0x110000)):
         if start < first:
@@ -58,7 +58,7 @@ def _between(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What is suspicious, and what of it is kept; made late, because most short runs meet only ASCII."""
+    """Return what is suspicious, and what of it is kept; made late, because most short runs meet only ASCII."""
     # "Not visible" instead of "hidden": the engine then leaves a class at its first range, 15 times as fast.
     suspicious = re.compile(f"[^{_character_class(_between(_HIDDEN_RANGES))}]")
     kept = re.compile(
@@ -121,7 +121,7 @@ VALUE_DEPTH = 8
 
 
 def text(given: str, allow: Sequence[str] = ()) -> str:
-    """A text of any length; its lines stay where they are."""
+    """Return a text of any length; its lines stay where they are."""
     return redact(clean_text(given)[0], allow)[0]
 
 
@@ -134,7 +134,7 @@ def counted_text(given: str, allow: Sequence[str] = ()) -> tuple[str, dict[str, 
 
 
 def line(given: str, limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> str:
-    """A path, name or title on one line of at most `limit` characters.
+    """Return a path, name or title on one line of at most `limit` characters.
 
     It is redacted before it is cut: half of a secret is not recognised any more.
     """
@@ -142,7 +142,7 @@ def line(given: str, limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> str
 
 
 def value(given: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> Any:
-    """A plain JSON value with every text in it made fit, the keys of mappings too; numbers and the like stay."""
+    """Return a plain JSON value with every text in it made fit, the keys of mappings too; numbers and the like stay."""
     if isinstance(given, str):
         return text(given, allow)
     if isinstance(given, Mapping) and depth:
@@ -153,7 +153,7 @@ def value(given: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> An
 
 
 def texts(given: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
-    """Every text in a plain JSON value."""
+    """Yield every text in a plain JSON value."""
     if isinstance(given, Mapping) and depth:
         yield from map(str, given)
         for inner in given.values():
@@ -200,7 +200,7 @@ def failures(given: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failu
 
 
 def unfit_paths(paths: Iterable[str]) -> dict[str, files.SkipReason]:
-    """The paths that hold a secret or hide characters, with the reason to leave their files alone.
+    """Return the paths that hold a secret or hide characters, with the reason to leave their files alone.
 
     A path is the name under which a file is found again, so it can only be taken as it is or not at all. All are
     looked at together, because hardly a tree has one.
@@ -216,7 +216,7 @@ def unfit_paths(paths: Iterable[str]) -> dict[str, files.SkipReason]:
 
 
 def unfit_path(path: str) -> files.SkipReason | None:
-    """Why the file of this path must not be read, None where it may: also because it exists to hold secrets."""
+    """Return why the file of this path must not be read, None where it may: also because it exists to hold secrets."""
     if files.is_secret_file(path):
         return files.SkipReason.SECRET_FILE
     return unfit_paths([path]).get(path)

@@ -366,7 +366,7 @@ GATES = {
 
 
 def shapes() -> Iterator[Shape]:
-    """Every shape that is looked for."""
+    """Yield every shape that is looked for."""
     yield from _SPECIAL
     for kind, head, anchor, body in _TOKENS:
         yield Shape(kind, head, anchor, body, _token)

@@ -51,7 +51,7 @@ class TrustMark:
 
 
 def is_trusted(root: Path, state_folder: Path) -> bool:
-    """Whether the user trusts this root as it is now. What cannot be read is not trusted."""
+    """Return whether the user trusts this root as it is now. What cannot be read is not trusted."""
     if not root.is_dir():
         return False  # the root is an export of notes, which gives no instructions
     wanted = _identity(root)
@@ -82,7 +82,7 @@ def distrust(root: Path, state_folder: Path) -> list[TrustMark]:
 
 
 def trusted_roots(state_folder: Path) -> list[TrustMark]:
-    """All marks by root, whether their folders still exist or not."""
+    """Return all marks by root, whether their folders still exist or not."""
     try:
         names = sorted(path.name for path in (state_folder / FOLDER).iterdir())
     except (FileNotFoundError, NotADirectoryError):
@@ -94,7 +94,7 @@ def trusted_roots(state_folder: Path) -> list[TrustMark]:
 
 
 def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
-    """The level of an item by its kind, its origin, and whether its workspace is trusted.
+    """Return the level of an item by its kind, its origin, and whether its workspace is trusted.
 
     Only an instruction file of the workspace is ever guidance: no memory, commit or chunk becomes it, whatever it
     calls itself.
@@ -104,7 +104,7 @@ def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
 
 
 def _identity(root: Path) -> tuple[str, str]:
-    """The root and the common directory of its repository, both resolved. Raises UsageError for no folder."""
+    """Return the root and the common directory of its repository, both resolved. Raises UsageError for no folder."""
     resolved = root.resolve()
     if not resolved.is_dir():
         raise UsageError(f"{escape_name(str(root))} is not a folder: name the root of a workspace")
@@ -117,13 +117,13 @@ def _text_of(path: Path) -> str:
 
 
 def _name(root: str, repository: str) -> str:
-    """The file name of a mark; paths that are not UTF-8 have one as well."""
+    """Return the file name of a mark; paths that are not UTF-8 have one as well."""
     identity = b"\0".join(os.fsencode(part) for part in (root, repository))
     return f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
 
 
 def _read(state_folder: Path, name: str) -> TrustMark | None:
-    """The mark of this name, None unless it is sound and belongs to the user."""
+    """Return the mark of this name, None unless it is sound and belongs to the user."""
     folder = state_folder / FOLDER
     try:
         status = folder.lstat()
@@ -137,7 +137,7 @@ def _read(state_folder: Path, name: str) -> TrustMark | None:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Whether only this user could have written it. Where users have no numbers, there is nothing to compare."""
+    """Return whether only this user could have written it. Where users have no numbers, there is nothing to compare."""
     if not hasattr(os, "geteuid"):
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

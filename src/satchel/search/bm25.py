@@ -89,7 +89,7 @@ class _Level:
 
 
 def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray) -> IntArray:
-    """The units of all parts; within a part none occurs twice."""
+    """Return the units of all parts; within a part none occurs twice."""
     distinct: list[IntArray] = []
     for units, _ in parts:
         distinct.append(units[scratch[units] == 0.0])
@@ -140,7 +140,7 @@ def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -
 
 
 def _sum(level: Sequence[_Weighed | None], weights: Sequence[float], total: int) -> FloatArray:
-    """The weighted sum over the terms, term by term in their order, for each unit."""
+    """Return the weighted sum over the terms, term by term in their order, for each unit."""
     used = [(one, weight) for one, weight in zip(level, weights, strict=True) if one is not None and weight]
     if not used:
         return np.zeros(total)
@@ -150,7 +150,7 @@ def _sum(level: Sequence[_Weighed | None], weights: Sequence[float], total: int)
 
 
 def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: int) -> FloatArray:
-    """The summed masses of the terms that each unit contains."""
+    """Return the summed masses of the terms that each unit contains."""
     used = [(one, mass) for one, mass in zip(level, masses, strict=True) if one is not None]
     if not used:
         return np.zeros(total)
@@ -216,7 +216,7 @@ class _Known:
         self._guard = threading.Lock()
 
     def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
-        """Each term, weighed now or before."""
+        """Return each term, weighed now or before."""
         kept = {term: self._taken((term, files)) for term in terms}
         missing = [term for term, known in kept.items() if known is None]
         if missing:
@@ -228,7 +228,7 @@ class _Known:
         return [weighed[term] for term in terms]
 
     def _taken(self, key: tuple[str, bool]) -> _Term | None:
-        """What is kept under this key, taken out so that it can be put back as the newest."""
+        """Return what is kept under this key, taken out so that it can be put back as the newest."""
         with self._guard:
             term = self._terms.pop(key, None)
             self._held -= term.size if term is not None else 0
@@ -326,7 +326,7 @@ _LONG = 8
 
 
 def threshold(values: FloatArray, count: int) -> float:
-    """The `count`-th largest of more than `count` values.
+    """Return the `count`-th largest of more than `count` values.
 
     The `count`-th largest among the maxima of that many blocks or more is a lower bound: it leaves few to look at.
     """
@@ -348,7 +348,7 @@ def _sum_runs(owners: IntArray, values: FloatArray) -> tuple[IntArray, FloatArra
 
 
 def _expand(first: IntArray, counts: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """All members of ranges `first`..`first + counts`, each with the value of its range."""
+    """Return all members of ranges `first`..`first + counts`, each with the value of its range."""
     ends = np.cumsum(counts)
     members = np.arange(int(ends[-1])) + np.repeat(first - (ends - counts), counts)
     return members, np.repeat(values, counts)

@@ -57,7 +57,7 @@ OWN_FILE = 0.4
 
 
 def blended(query: Query, change: Change) -> Query:
-    """The question with what the change names and, at low weight, with the words of the changed lines."""
+    """Return the question with what the change names and, at low weight, with the words of the changed lines."""
     names = " ".join(f"`{name}`" for name in change.names)
     own = analyse(names)
     asked = {term.term for term in query.terms}
@@ -73,7 +73,7 @@ def blended(query: Query, change: Change) -> Query:
 
 
 def impact_of_change(change: Change, store: Store) -> Impact:
-    """What depends on the definitions that a change touches or removes."""
+    """Return what depends on the definitions that a change touches or removes."""
     gone = [_removed(file, name) for file in change.files for name in file.removed]
     relations = Relations(store, gone)
     named = [relations.named(file.path, name) for file in change.files for name in file.names]
@@ -87,7 +87,7 @@ def _removed(file: ChangedFile, name: str) -> Definition:
 
 
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:
-    """The hits of a search and those that the change concerns, best first."""
+    """Return the hits of a search and those that the change concerns, best first."""
     if kind is Kind.CODE:
         rest = tuple(faded(hit, OWN_FILE) if _file_of(change, hit) else hit for hit in result.hits)
         return with_impact(replace(result, hits=rest), impact, store)
@@ -97,7 +97,7 @@ def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, 
 
 
 def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
-    """The changed file that a hit is in."""
+    """Return the changed file that a hit is in."""
     return change.file(hit.chunk.location.path) if hit.chunk.location is not None else None
 
 
@@ -123,7 +123,7 @@ def _changed_rows(change: Change, store: Store) -> dict[int, float]:
 
 
 def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[Hit]:
-    """Commits that touched the changed files: the more of them and the later, the nearer."""
+    """Return commits that touched the changed files: the more of them and the later, the nearer."""
     paths = [file.path for file in change.files]
     touched: dict[int, set[str]] = defaultdict(set)
     for row, _, path in store.edges_to(_with_former_names(paths, store), [EdgeType.TOUCHES]):
@@ -164,7 +164,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
 
 
 def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: Store) -> dict[str, float]:
-    """What touching a path says: little for one that every third commit touches, such as a change log."""
+    """Return what touching a path says: little for one that every third commit touches, such as a change log."""
     former = json.loads(store.meta("renames") or "{}")
     total = max(store.kinds().get(Kind.COMMIT, 0), 1)
     counts = Counter(path for files in touched.values() for path in files)

@@ -151,7 +151,7 @@ class Impact:
         return self.is_question and bool(self.uses or any(callers.sites for _, callers in self.callers))
 
     def listing(self) -> list[dict[str, Any]]:
-        """Every call site and use, file by file: those of production code first, then those of tests."""
+        """Return every call site and use, file by file: those of production code first, then those of tests."""
         return [
             {
                 "name": target.qualified,
@@ -181,13 +181,13 @@ def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
 
 
 def speaks_of_impact(text: str) -> bool:
-    """Whether a question is about changing something, or about who uses it, by its wording."""
+    """Return whether a question is about changing something, or about who uses it, by its wording."""
     question = text.strip()
     return len(question) <= MOST_CHARACTERS and "\n" not in question and _WORDING.search(question) is not None
 
 
 def is_act(word: str) -> bool:
-    """Whether a word says what is to be done with a definition: `rename` need not occur in the code."""
+    """Return whether a word says what is to be done with a definition: `rename` need not occur in the code."""
     return re.fullmatch(_ACTS, word, re.IGNORECASE) is not None
 
 
@@ -230,7 +230,7 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
 
 
 def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
-    """What depends on definitions that are being changed; `own` are the chunks of the change itself, by row."""
+    """Return what depends on definitions that are being changed; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
     callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
@@ -287,20 +287,20 @@ class _Dependents:
 
 
 def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
-    """The lines that show a call: the statement around it, and a few lines before and after the call."""
+    """Return the lines that show a call: the statement around it, and a few lines before and after the call."""
     count = min(TEST_LINES, most) if site.secondary else most
     return min(site.statement[0], site.line - count), max(site.statement[1], site.line + count)
 
 
 def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
-    """The hits of a search and everything that the impact names, best first."""
+    """Return the hits of a search and everything that the impact names, best first."""
     factor = ALIKE if impact.is_sure else UNSURE
     rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
     return replace(result, hits=merged(rest, _hits(result.hits, impact, store)))
 
 
 def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
-    """The hits of a search, best first; those found by relation replace those of the same chunk."""
+    """Return the hits of a search, best first; those found by relation replace those of the same chunk."""
     by_id = {hit.chunk.id: hit for hit in (*hits, *related)}
     return tuple(sorted(by_id.values(), key=lambda hit: (-hit.score, hit.chunk.id)))
 
@@ -311,7 +311,7 @@ def beside_impact(result: SearchResult) -> SearchResult:
 
 
 def faded(hit: Hit, factor: float) -> Hit:
-    """What counts less beside something that answers better."""
+    """Return what counts less beside something that answers better."""
     spans = tuple(replace(span, value=span.value + math.log(factor)) for span in hit.spans)
     return replace(hit, score=hit.score + math.log(factor), spans=spans)
 
@@ -364,7 +364,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
 
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
-    """The hits of a search for code, and the calls of the functions that come first in it."""
+    """Return the hits of a search for code, and the calls of the functions that come first in it."""
     least = result.hits[0].score - NEAR if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
     subjects = [hit for hit in functions if hit.score >= least][:MOST_SUBJECTS]
@@ -389,7 +389,7 @@ def with_callers(result: SearchResult, store: Store) -> SearchResult:
 
 
 def _call_hits(subject: Hit, sites: dict[int, list[CallSite]], store: Store) -> list[tuple[int, Hit]]:
-    """One hit for each chunk that calls the subject, with the lines of its calls."""
+    """Return one hit for each chunk that calls the subject, with the lines of its calls."""
     hits = []
     for row, (part, chunk) in chunks_of(store, sites).items():
         own = sites[row]

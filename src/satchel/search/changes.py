@@ -78,14 +78,14 @@ class Author:
 
 
 def read_changes(store: Store, root: Path, allow: Sequence[str] = ()) -> Changes:
-    """The commits of the index of a root, which may lie anywhere in its repository."""
+    """Return the commits of the index of a root, which may lie anywhere in its repository."""
     repository = git.find_repository(root)
     inside = root.resolve().relative_to(repository.work_tree).as_posix() if repository is not None else "."
     return Changes(store, prefix="" if inside == "." else f"{inside}/", allow=allow)
 
 
 def relative_path(path: str | os.PathLike[str], root: Path) -> str:
-    """A path as the index names it: relative to the root, empty for the root itself. Raises UnsafePathError."""
+    """Return a path as the index names it: relative to the root, empty for the root itself. Raises UnsafePathError."""
     relative = os.path.relpath(os.path.normpath(root / path), root)
     if relative == os.pardir or relative.startswith(os.pardir + os.sep):
         raise UnsafePathError(f"{os.fspath(path)!r} is outside the root {root}: give a path below it")
@@ -105,7 +105,7 @@ class Changes:
         self._changes = list(self._read())
 
     def history(self, path: str, limit: int) -> FileHistory:
-        """The commits that touched a file, or any file below a folder. Raises UsageError for an unknown path."""
+        """Return the commits that touched a file, or any file below a folder. Raises UsageError for an unknown path."""
         path = self._present(path)
         changes = self._of(path)
         former = sorted(old for old, new in self._former.items() if new == path and old != path)
@@ -137,7 +137,7 @@ class Changes:
         return sorted(rows, key=lambda row: (-row.commits, row.name))[:limit]
 
     def _read(self) -> Iterator[Change]:
-        """The visible commits under present paths.
+        """Yield the visible commits under present paths.
 
         They come from the newest on, so each move is known before the commits that it renames, and a path that was
         used again after a move keeps its own commits.
@@ -162,7 +162,7 @@ class Changes:
         return path[len(self._prefix) :] if path.startswith(self._prefix) else None
 
     def _of(self, path: str) -> list[Change]:
-        """The changes below a path, each with those of its paths; all of them for the root."""
+        """Return the changes below a path, each with those of its paths; all of them for the root."""
         if not path:
             return self._changes
         changes = []
@@ -173,7 +173,7 @@ class Changes:
         return changes
 
     def _present(self, path: str) -> str:
-        """The path under which something is told: itself, else what it was renamed to."""
+        """Return the path under which something is told: itself, else what it was renamed to."""
         path = path.strip("/")
         if not path or self._is_known(path):
             return path
@@ -186,7 +186,7 @@ class Changes:
         return any(name == path or name.startswith(below) for name in self._names())
 
     def _names(self) -> Iterable[str]:
-        """Every path that is told or indexed, in order, repeated ones too."""
+        """Yield every path that is told or indexed, in order, repeated ones too."""
         for change in self._changes:
             yield from change.paths
         for kind in (Kind.CODE, Kind.DOC):

@@ -20,7 +20,7 @@ ALSO = "also"
 
 
 def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | None = None) -> Chunk:
-    """The chunk that a stored part is, with `more` fields; its body is read later, from the file or the store.
+    """Return the chunk that a stored part is, with `more` fields; its body is read later, from the file or the store.
 
     The title of a record is that of the record; the side of it that the part is stands in the id.
     """
@@ -58,7 +58,7 @@ def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk,
 
 
 def identity_of(document: Document, part: StoredChunk) -> str:
-    """The id of a stored part as a chunk."""
+    """Return the id of a stored part as a chunk."""
     return chunk_id(document.kind, document.key, part.name, part.twin, part.start, part.end)
 
 

@@ -38,7 +38,7 @@ HALF_WEIGHT_TERMS = 4
 
 
 def session_of(key: str) -> str:
-    """The session in the key of an exchange: `SESSION/20260501T103000-1a2b3c4d`."""
+    """Return the session in the key of an exchange: `SESSION/20260501T103000-1a2b3c4d`."""
     return key.rpartition("/")[0]
 
 
@@ -68,7 +68,7 @@ class Order:
 
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
-    """The order of a lexicon's live chunks, worked out once a revision."""
+    """Return the order of a lexicon's live chunks, worked out once a revision."""
     cached = lexicon.cache.get(_ORDER)
     if cached is None:
         cached = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
@@ -116,7 +116,7 @@ class Surroundings:
 
 
 def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings:
-    """What surrounds the chunks of a kind that consists of sessions."""
+    """Return what surrounds the chunks of a kind that consists of sessions."""
     columns = lexicon.columns
     marked, *asked = lexicon.postings([ASKS, *(term.term for term in query.terms)])
     asking = np.zeros(len(columns.document_id), dtype=bool)

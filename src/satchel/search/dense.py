@@ -57,7 +57,7 @@ class Similar:
 
 
 def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
-    """The likeness of every live chunk of the lexicon.
+    """Return the likeness of every live chunk of the lexicon.
 
     Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells what is usual.
     """
@@ -94,7 +94,7 @@ class Meaning:
         self._vector: npt.NDArray[np.float32] | None = None
 
     def vector(self) -> npt.NDArray[np.float32] | None:
-        """The vector of length 1, None where it cannot be made."""
+        """Return the vector of length 1, None where it cannot be made."""
         with self._guard:
             if self._vector is None and self.failure is None:
                 model = self._embedder.id
@@ -107,7 +107,7 @@ class Meaning:
 
 
 def scores(store: Store, kind: Kind, meaning: Meaning | None) -> Likeness | None:
-    """The likeness of every visible chunk of a kind that has a vector of the question's fingerprint.
+    """Return the likeness of every visible chunk of a kind that has a vector of the question's fingerprint.
 
     None without a meaning, without vectors, or where the question could not be embedded (see `Meaning.failure`), and
     for code, where vectors added nothing (docs/decisions/0012). The model is only asked when there is something to

@@ -85,7 +85,7 @@ class Filters:
         return self.author.casefold() in str(document.fields.get("author", "")).casefold()
 
     def _says(self, name: str, document: Document, part: str) -> bool:
-        """Whether a record has the wanted value of one of the choices, or is not concerned by it."""
+        """Return whether a record has the wanted value of one of the choices, or is not concerned by it."""
         wanted = getattr(self, name)
         field = _FIELDS[name][1]
         if wanted is None or document.kind not in FILTER_KINDS[name]:
@@ -141,7 +141,7 @@ def parse_filters(filters: Mapping[str, Any] | Filters) -> Filters:
 
 
 def filters_data(filters: Filters) -> dict[str, Any]:
-    """The filters that are set, as plain values that `parse_filters` takes."""
+    """Return the filters that are set, as plain values that `parse_filters` takes."""
     values = {field.name: getattr(filters, field.name) for field in fields(Filters)}
     return {
         name: list(value) if isinstance(value, tuple) else value

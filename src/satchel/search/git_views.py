@@ -23,7 +23,7 @@ class GitViews:
         self._root = root
 
     def file_history(self, path: AnyPath = "", *, limit: int = FEW_ROWS, refresh: bool = True) -> FileHistory:
-        """The commits that touched a file or a folder (the whole root by default), newest first, moves followed.
+        """Return the commits that touched a file or a folder (the whole root by default), newest first, moves followed.
 
         Raises UsageError for a path that neither a file nor a commit knows, UnsafePathError for one outside the root.
         """
@@ -38,12 +38,12 @@ class GitViews:
         now: float | None = None,
         refresh: bool = True,
     ) -> list[FileChurn]:
-        """The files that changed most often in the days before `now` (default: today), most commits first."""
+        """Return the files that changed most often in the days before `now` (default: today), most commits first."""
         moment = time.time() if now is None else now
         return self._view(lambda changes, below: changes.churn(below, days, moment, limit), path, limit, refresh)
 
     def authors(self, path: AnyPath | None = None, *, limit: int = FEW_ROWS, refresh: bool = True) -> list[Author]:
-        """The authors of a file, a folder or (by default) everything, most commits first."""
+        """Return the authors of a file, a folder or (by default) everything, most commits first."""
         return self._view(lambda changes, below: changes.authors(below, limit), path or "", limit, refresh)
 
     def _view(self, view: Callable[[Changes, str], View], path: AnyPath, limit: int, refresh: bool) -> View:

@@ -126,7 +126,7 @@ class _Sources:
         return exact or [document for _, document in best], most, bool(exact) or most == len(written)
 
     def chunk_at(self, document: int, line: int) -> int | None:
-        """The chunk of a file that contains a line."""
+        """Return the chunk of a file that contains a line."""
         first, last = _spans_of(self._lexicon, document)
         columns = self._lexicon.columns
         inside = (columns.span_start[first:last] <= line) & (line <= columns.span_end[first:last])
@@ -134,7 +134,7 @@ class _Sources:
 
 
 def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Place], list[Place]]:
-    """The places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
+    """Return the places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
     if not (frames or mentions or trace.errors):
@@ -186,7 +186,7 @@ def _place(frame: Frame, sources: _Sources) -> Place | None:
 
 
 def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Place:
-    """The line itself where it is in one of these definitions, else the definition that is nearest to it."""
+    """Return the line itself where it is in one of these definitions, else the definition that is nearest to it."""
     for one in defined:
         if frame.line >= one.line and sources.chunk_at(sources.document(one.chunk), frame.line) == one.chunk:
             return Place(one.chunk, frame.line)
@@ -206,7 +206,7 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
 
 
 def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
-    """Where the source has the words of the errors, then those of the tests whose name is a sentence."""
+    """Yield where the source has the words of the errors, then those of the tests whose name is a sentence."""
     for text in trace.errors[:MOST_LITERALS]:
         yield from _literal(text.partition(": ")[2] or text, store, lexicon, RAISING_SHARE, secondary=False)
     for test in trace.tests[:MOST_LITERALS]:
@@ -242,7 +242,7 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
 
 
 def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Every few words in a row that are long enough to be those of a message."""
+    """Yield every few words in a row that are long enough to be those of a message."""
     count = min(LITERAL_WORDS, max(len(text_words), 2))
     for start in range(len(text_words) - count + 1):
         run = tuple(text_words[start : start + count])
@@ -255,7 +255,7 @@ def _segments(path: str) -> list[str]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many segments two paths share at their ends."""
+    """Return how many segments two paths share at their ends."""
     count = 0
     for left, right in zip(reversed(one), reversed(other), strict=False):
         if left != right:
@@ -320,7 +320,7 @@ def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
 
 
 def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> FloatArray:
-    """The values at their positions; those at -1 are left out."""
+    """Return the values at their positions; those at -1 are left out."""
     column = np.zeros(total)
     inside = positions >= 0
     column[positions[inside]] = np.fromiter(values.values(), dtype=np.float64)[inside]

@@ -32,7 +32,7 @@ class _Roles:
 
 
 def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
-    """The documents of a kind of files that step back."""
+    """Return the documents of a kind of files that step back."""
     roles = _roles(store, lexicon, kind)
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
@@ -47,7 +47,7 @@ def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25
 
 
 def title_of(query: Query) -> str:
-    """The first line of a question: what it asks for; the rest of an issue names whatever it touches."""
+    """Return the first line of a question: what it asks for; the rest of an issue names whatever it touches."""
     return next((line for zone, line in query.zones if zone is Zone.TITLE), "")
 
 
@@ -56,7 +56,7 @@ def _is_named(path: str, mention: str) -> bool:
 
 
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
-    """The roles of all files of a kind, told once for each state of the store and kept with its words."""
+    """Return the roles of all files of a kind, told once for each state of the store and kept with its words."""
     cached = lexicon.cache.get(_Roles)
     if cached is None:
         is_prose = kind is not Kind.CODE
@@ -77,7 +77,7 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
 def _far_better(
     query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
 ) -> BoolArray:
-    """The documents among those that would step back of which a part matches far better than any other file."""
+    """Return the documents among those that would step back of which a part matches far better than any other file."""
     best = np.zeros(len(steps_back))
     np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
     ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)

@@ -50,7 +50,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def without_wrappers(lines: Sequence[str]) -> Sequence[str]:
-    """The lines without those that only say that a command failed; all of them if nothing else is there."""
+    """Return the lines without those that only say that a command failed; all of them if nothing else is there."""
     kept = [line for line in lines if not is_wrapper(line)]
     return kept if any(map(str.strip, kept)) else lines
 
@@ -67,7 +67,7 @@ def is_wrapper(line: str) -> bool:
 
 
 def is_title(line: str, error: str) -> bool:
-    """Whether a line, the first of a question that reports `error` (empty for none), may be its title."""
+    """Return whether a line, the first of a question that reports `error` (empty for none), may be its title."""
     return not _SHELL_PROMPT.match(line) and not (error and _LOG.match(line))
 
 
@@ -203,7 +203,7 @@ def analyse(text: str) -> Query:
 
 
 def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
-    """Each line with its zone. What begins with a log has its error as the title, and the log stays a log."""
+    """Yield each line with its zone. What begins with a log has its error as the title, and the log stays a log."""
     fenced = traced = titled = False
     for line in lines:
         if _FENCE.match(line):

@@ -79,8 +79,8 @@ class Ranking:
     """One value a unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
     `weights` are those that the signals of files were summed with. The relevance of documents marked `peripheral` is
-    multiplied by `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the best
-    span before any was demoted.
+    multiplied by `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the
+    best span before any was demoted.
     """
 
     scores: bm25.Scores
@@ -96,7 +96,7 @@ class Ranking:
     best: float
 
     def frame_strength(self, chunk: int) -> float:
-        """How strongly a frame of a pasted trace leads to a chunk, 0 where none does."""
+        """Return how strongly a frame of a pasted trace leads to a chunk, 0 where none does."""
         return next((place.strength for place in self.mentions.places if place.chunk == chunk), 0.0)
 
 
@@ -153,7 +153,7 @@ def rank(
 
 
 def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength: float) -> FloatArray:
-    """The relevance (0 to 1) of these spans: how well the question is answered, less for those worth less."""
+    """Return the relevance (0 to 1) of these spans: how well the question is answered, less for those worth less."""
     listed = np.fromiter(spans, dtype=np.int64)
     worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
     # What a peripheral file is worth less is in its value with the exponent; its relevance has the whole factor.
@@ -167,7 +167,7 @@ def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength
 def _silenced(
     scores: bm25.Scores, mentions: Mentions, silent: AbstractSet[SearchStrategy]
 ) -> tuple[bm25.Scores, Mentions]:
-    """Both without what the silent strategies found. What is matched stays: it is what relevance means."""
+    """Return both without what the silent strategies found. What is matched stays: it is what relevance means."""
     if SearchStrategy.LEXICAL in silent:
         span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
         scores = replace(scores, span=span, chunk=chunk, document=document)
@@ -179,7 +179,7 @@ def _silenced(
 
 
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
-    """What speaks for the answer. Tests count as well: they say that the project has what is asked about."""
+    """Return what speaks for the answer. Tests count as well: they say that the project has what is asked about."""
     return Evidence(
         title_share(scores.title[lexicon.live_chunk], scores.title_mass),
         spans_share(scores.span_matched[lexicon.live_span]),
@@ -258,7 +258,7 @@ def _by_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def _largest_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> float:
-    """The largest of these values, none of which is negative; 0 where there is none."""
+    """Return the largest of these values, none of which is negative; 0 where there is none."""
     return float((values * primary).max(initial=0.0))
 
 

@@ -62,7 +62,7 @@ _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
 def adjustments(document: Document, now: float) -> tuple[Signal, ...]:
-    """What speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
+    """Return what speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
     moment = document.updated or document.created
     return beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
 
@@ -80,7 +80,7 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
 
 
 def routine(document: Document) -> Signal | None:
-    """What speaks against a commit that a bot made, or that only moves versions; None for all other records."""
+    """Return what speaks against a commit that a bot made, or that only moves versions; None for all other records."""
     if document.kind is not Kind.COMMIT or not is_routine_commit(
         document.title, str(document.fields.get("author", ""))
     ):
@@ -89,7 +89,7 @@ def routine(document: Document) -> Signal | None:
 
 
 def tier_share(document: Document) -> float:
-    """How far an experience can be relied on, 0 to 1."""
+    """Return how far an experience can be relied on, 0 to 1."""
     return _TIERS.get(str(document.fields.get("confidence_tier")), MISSING_TIER_WEIGHT)
 
 
@@ -217,7 +217,7 @@ def _share(values: FloatArray) -> FloatArray:
 
 
 def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
-    """The best records that the filters admit; where these leave too few, more and more chunks are looked at."""
+    """Return the best records that the filters admit; where these leave too few, more and more chunks are looked at."""
     finite = np.flatnonzero(np.isfinite(ranking.ranked))
     picked: dict[int, _Picked] = {}
     seen, count = 0, candidates * ranking.documents_per_record
@@ -292,7 +292,7 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
 
 
 def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, ...]:
-    """The spans of a chunk that match, best first; all have about the value of the chunk, in their order."""
+    """Return the spans of a chunk that match, best first; all have about the value of the chunk, in their order."""
     assert ranking.spans is not None
     columns, first = ranking.lexicon.columns, int(ranking.lexicon.chunk_first_span[position])
     spans = range(first, first + int(ranking.lexicon.chunk_span_count[position]))

@@ -61,14 +61,14 @@ class Standing:
     last: bool = False
 
     def relevance(self, shares: Mapping[str, float]) -> float:
-        """The weighted mean of the signals, 0 to 1."""
+        """Return the weighted mean of the signals, 0 to 1."""
         return sum(self.weights[name] * share for name, share in shares.items()) / sum(self.weights.values())
 
 
 def known_records(
     store: Store, kind: Kind, standing: Standing, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
 ) -> SearchResult:
-    """The `most` best records of a kind that the filters admit, each once, best first; ties by id.
+    """Return the `most` best records of a kind that the filters admit, each once, best first; ties by id.
 
     With an axis in the filters only experiences that have it are found, through that side of them. `now` (seconds, 0
     for unknown) is what recency is measured from.
@@ -111,7 +111,7 @@ class _Shelf:
     by_strategy: Mapping[str, Sequence[Document]]
 
     def meant(self, filters: Filters) -> Sequence[Document]:
-        """Those that these filters may admit."""
+        """Return those that these filters may admit."""
         if filters.domain and self.by_domain:
             return self.by_domain.get(filters.domain, ())
         if filters.strategy and self.by_strategy:
@@ -120,7 +120,7 @@ class _Shelf:
 
 
 def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
-    """The records of a kind, read once for each state of the store and kept with its words."""
+    """Return the records of a kind, read once for each state of the store and kept with its words."""
     cached = lexicon.cache.get((_Shelf, kind))
     if cached is None:
         ids = lexicon.columns.document_id[lexicon.live_document].tolist()
@@ -132,7 +132,7 @@ def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
 
 
 def _newest(store: Store, kind: Kind, most: int) -> list[Document]:
-    """The newest records of a kind, newest first."""
+    """Return the newest records of a kind, newest first."""
     ids = store.newest(kind, most * LOOKED_AT if kind is Kind.COMMIT else most)
     documents = store.documents(ids)
     newest = [documents[identity] for identity in ids if identity in documents]
@@ -151,7 +151,7 @@ def _light(document: Document) -> Document:
 
 
 def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
-    """How well each record matches the words through its best chunk, by id, in parts of the best of all."""
+    """Return how well each record matches the words through its best chunk, by id, in parts of the best of all."""
     terms = analyse(words).terms
     if not terms or not lexicon.chunk_count:
         return {}
@@ -163,7 +163,7 @@ def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
 
 
 def _shares(document: Document, standing: Standing, match: float, now: float) -> dict[str, float]:
-    """The signals of a record that count here and that its kind has."""
+    """Return the signals of a record that count here and that its kind has."""
     fields = document.fields
     signals: dict[str, float] = {"match": match, "recency": recency(document.updated or document.created, now)}
     if document.kind is Kind.EXPERIENCE:

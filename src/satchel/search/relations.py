@@ -31,7 +31,7 @@ _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
 
 def definitions_named(code: Code, text: str) -> list[Definition]:
-    """The definitions that a name ends with, those of production code first; empty where there are none.
+    """Return the definitions that a name ends with, those of production code first; empty where there are none.
 
     The last part of a longer name is the unqualified name, what stands before it the end of the owner's name. A path,
     or the end of one, may stand before `::`.
@@ -51,7 +51,7 @@ def definitions_named(code: Code, text: str) -> list[Definition]:
 
 
 def clear(named: Sequence[Definition], most: int) -> list[Definition]:
-    """The definitions of one name, overloads once, where they are at most so many; else none.
+    """Return the definitions of one name, overloads once, where they are at most so many; else none.
 
     Those of production code hide others, implementations their declarations, functions the methods of that name.
     """
@@ -63,7 +63,7 @@ def clear(named: Sequence[Definition], most: int) -> list[Definition]:
 
 
 def files_named(store: Store, path: str) -> list[Document]:
-    """The files of code and documentation at a path, or whose paths end with it."""
+    """Return the files of code and documentation at a path, or whose paths end with it."""
     wanted = path.strip().removeprefix("./")
     exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, wanted)) is not None]
     if exact:
@@ -144,16 +144,16 @@ class Relations:
         self._imports: dict[tuple[str, str], list[tuple[SourceFile, int, str]]] = {}
 
     def definition(self, row: int) -> Definition | None:
-        """What a chunk defines by its own name; None for a stretch between definitions."""
+        """Return what a chunk defines by its own name; None for a stretch between definitions."""
         name = self.code.part(row).name
         return next((one for one in self.code.defined(last_of(name)) if one.row == row and one.qualified == name), None)
 
     def named(self, path: str, qualified: str) -> Definition | None:
-        """The definition with this qualified name in a file."""
+        """Return the definition with this qualified name in a file."""
         return next((one for one in self.code.defined(last_of(qualified)) if one.key == (path, qualified)), None)
 
     def owner(self, one: Definition) -> Definition | None:
-        """The class of a method; None for a function."""
+        """Return the class of a method; None for a function."""
         if not one.owner:
             return None
         owner = self.named(one.path, one.owner)
@@ -166,7 +166,7 @@ class Relations:
     # Calls of a definition
 
     def callers(self, target: Definition, most_files: int = MOST_FILES) -> Callers:
-        """Every call of a definition, and of what it overrides."""
+        """Return every call of a definition, and of what it overrides."""
         key = (target.key, most_files)
         if key not in self._callers:
             self._callers[key] = self._calls_of(target, most_files)
@@ -204,7 +204,7 @@ class Relations:
         return {row: rows[row] for row in self._of_group(rows, target)}
 
     def _of_group(self, rows: Iterable[int], target: Definition) -> list[int]:
-        """Those of these chunks that are code which may name the target, in order."""
+        """Return those of these chunks that are code which may name the target, in order."""
         listed, group = sorted(rows), group_of(target.language)
         self.code.load(listed)
         documents = {row: self.code.document_of(row) for row in listed}
@@ -213,7 +213,7 @@ class Relations:
         ]
 
     def _nearest(self, rows: Iterable[int], target: Definition) -> list[str]:
-        """The files of these chunks: production code first, then what is near the target."""
+        """Return the files of these chunks: production code first, then what is near the target."""
         documents = {document.key: document for document in map(self.code.document_of, rows)}
         return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
@@ -239,7 +239,7 @@ class Relations:
     # Everything else that names a definition
 
     def uses(self, target: Definition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
-        """Where a definition is imported, passed on, or stands as a type: what names it without calling it."""
+        """Return where a definition is imported, passed on, or stands as a type: what names it without calling it."""
         lexicon = self.code.store.lexicon(Kind.CODE)
         (postings,) = lexicon.postings(terms_of(target.name)[:1])
         chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
@@ -294,7 +294,7 @@ class Relations:
                 yield self._site(row, node, GUESSED)
 
     def _guesses(self, meant: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
-        """What a call may mean that syntax cannot tell: nothing is known of it, or its name is a telling one.
+        """Return what a call may mean that syntax cannot tell: nothing is known of it, or its name is a telling one.
 
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
@@ -313,7 +313,7 @@ class Relations:
     # What a chunk calls
 
     def callees(self, row: int) -> list[Call]:
-        """What a chunk calls, each once, in the order of its lines."""
+        """Return what a chunk calls, each once, in the order of its lines."""
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None:
             return []
@@ -329,11 +329,11 @@ class Relations:
     # Classes
 
     def bases(self, one: Definition) -> list[Definition]:
-        """The classes that a class names as its bases, and the traits that are implemented for a type."""
+        """Return the classes that a class names as its bases, and the traits that are implemented for a type."""
         return [base for base in self.names.bases(one) if isinstance(base, Definition)]
 
     def heirs(self, one: Definition) -> list[Definition]:
-        """The classes that inherit from a class, directly or not; of a method the methods that override it."""
+        """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
         if owner is None or owner.key == one.key:
             return self._heirs(one)
@@ -362,7 +362,7 @@ class Relations:
         )
 
     def _class_of(self, row: int) -> Definition | None:
-        """The class that a chunk is; for an `impl` block of Rust the type itself."""
+        """Return the class that a chunk is; for an `impl` block of Rust the type itself."""
         own = self.definition(row)
         if own is not None and own.language != "rust":
             return own
@@ -372,7 +372,7 @@ class Relations:
         return next((one for one in types if one.path == path), types[0] if types else None)
 
     def overridden(self, target: Definition) -> list[Definition]:
-        """What a method overrides in the bases of its class."""
+        """Return what a method overrides in the bases of its class."""
         owner = self.owner(target)
         if owner is None or target.name in BUILDERS or owner.key == target.key:
             return []
@@ -380,7 +380,7 @@ class Relations:
         return list({method.key: method for method in methods if method is not None}.values())
 
     def _all_bases(self, owner: Definition) -> Iterator[Definition]:
-        """The bases of a class, and theirs, the nearest first."""
+        """Yield the bases of a class, and theirs, the nearest first."""
         pending, seen = self.bases(owner), {owner.key}
         while pending:
             base = pending.pop(0)
@@ -391,7 +391,7 @@ class Relations:
 
 
 def last_of(name: str) -> str:
-    """The last part of a dotted name."""
+    """Return the last part of a dotted name."""
     return name.rpartition(".")[2]
 
 

@@ -36,13 +36,13 @@ def parse_strategies(names: Iterable[str]) -> tuple[SearchStrategy, ...]:
 
 
 def silent(asked: Iterable[SearchStrategy]) -> frozenset[SearchStrategy]:
-    """The strategies that take no part; none if none was asked for by name."""
+    """Return the strategies that take no part; none if none was asked for by name."""
     wanted = frozenset(asked)
     return frozenset(SearchStrategy) - wanted if wanted else frozenset()
 
 
 def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
-    """What was asked for by name and cannot be had, as named failures; the others answer."""
+    """Return what was asked for by name and cannot be had, as named failures; the others answer."""
     missing = {
         SearchStrategy.HISTORY: (has_history, "no commits are indexed here", "it needs a git history"),
         SearchStrategy.DENSE: (

@@ -84,7 +84,7 @@ def search_kind(
 
 
 def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
-    """The results with the relevance of code and prose on one scale.
+    """Return the results with the relevance of code and prose on one scale.
 
     The strength of each kind is computed from its own words, and a word that only the other one has weighs much there.
     A kind that matches half as much as a strong one is at least half as strong.
@@ -156,7 +156,7 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
-    """What speaks for a file, shared by all of its hits."""
+    """Return what speaks for a file, shared by all of its hits."""
     found = [(name, float(values[document])) for name, values in ranking.file_signals.items()]
     rows = [
         Signal("traced file" if name == TRACE_SIGNAL else name, round(value, 4), ranking.weights[name])
@@ -171,7 +171,7 @@ def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, .
 
 
 def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
-    """What speaks for one part beyond its file."""
+    """Return what speaks for one part beyond its file."""
     calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     strength = ranking.frame_strength(chunk)
@@ -183,7 +183,7 @@ def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | No
 
 
 def by_file(hits: Sequence[Hit]) -> list[str]:
-    """Paths of the hits, each once, in rank order."""
+    """Return paths of the hits, each once, in rank order."""
     return list(dict.fromkeys(hit.chunk.location.path for hit in hits if hit.chunk.location is not None))
 
 
@@ -209,7 +209,7 @@ def file_standing(
     likeness: Likeness | None = None,
     weights: rank_files.FileWeights = (),
 ) -> FileStanding:
-    """The standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
+    """Return the standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
 
     `likeness` is as for `search_kind`, `weights` as for `rank_files.rank`.
     """

@@ -56,18 +56,18 @@ class Evidence:
 
 
 def spans_share(matched: FloatArray) -> float:
-    """The mean matched share of the best spans of a corpus, one value a live span."""
+    """Return the mean matched share of the best spans of a corpus, one value a live span."""
     count = min(max(len(matched) // SPANS_FOR_EACH, 1), BEST_SPANS, len(matched))
     return float(np.partition(matched, -count)[-count:].mean()) if count else 0.0
 
 
 def title_share(scores: FloatArray, possible: float) -> float:
-    """The best BM25 score of the first line, as a share of the largest that its terms allow."""
+    """Return the best BM25 score of the first line, as a share of the largest that its terms allow."""
     return float(scores.max(initial=0.0)) / (possible * (K1 + 1)) if possible > 0 else 0.0
 
 
 def answer_strength(strengths: Mapping[Kind, float]) -> float:
-    """How well a question is answered by all kinds together, 0 to 1.
+    """Return how well a question is answered by all kinds together, 0 to 1.
 
     Commits count only alone: one that shares the words of a question does not say that the code is here.
     """
@@ -194,7 +194,7 @@ Has = Callable[[Iterable[str]], bool]
 
 
 def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
-    """The telling words of a question, as written and in its order, that occur in none of these lexicons."""
+    """Return the telling words of a question, as written and in its order, that occur in none of these lexicons."""
     searched = [lexicon for lexicon in lexicons if lexicon.chunk_count]
     telling = list(_telling(query))
     if not searched or not telling:
@@ -207,7 +207,7 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 
 
 def _telling(query: Query) -> Iterator[str]:
-    """The words that say what a question is about, each once."""
+    """Yield the words that say what a question is about, each once."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
     is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION_WORDS
     seen: set[str] = set()
@@ -246,7 +246,7 @@ def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | Non
 
 
 def _is_joined(word: str, lexicon: Lexicon) -> bool:
-    """Whether both halves of a word occur in one place, as those of `websocket` do in `openWebSocket`."""
+    """Return whether both halves of a word occur in one place, as those of `websocket` do in `openWebSocket`."""
     halves = [(word[:at], word[at:]) for at in range(SHORTEST_WORD, len(word) - SHORTEST_WORD + 1)]
     terms = sorted({words.stem(half) for pair in halves for half in pair})
     postings = dict(zip(terms, lexicon.postings(terms), strict=True))
@@ -275,7 +275,7 @@ def _forms(word: str) -> list[str]:
 
 
 def _present(terms: Iterable[str], lexicons: Sequence[Lexicon]) -> set[str]:
-    """Those of the terms that occur anywhere."""
+    """Return those of the terms that occur anywhere."""
     missing, present = sorted(terms), set[str]()
     for lexicon in lexicons:
         postings = zip(missing, lexicon.postings(missing), strict=True)

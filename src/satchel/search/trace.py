@@ -132,7 +132,7 @@ _VENDORED = re.compile(
 
 
 def read_trace(lines: Iterable[str]) -> Trace:
-    """The traces in the lines of a text."""
+    """Return the traces in the lines of a text."""
     reader = _Reader()
     for line in lines:
         reader.read(line[:LONGEST_LINE])
@@ -258,13 +258,13 @@ def _clean_path(path: str, function: str = "", language: str = "") -> str:
 
 
 def is_vendored(path: str) -> bool:
-    """Whether a path of a trace is that of a library or of a run time."""
+    """Return whether a path of a trace is that of a library or of a run time."""
     return _VENDORED.search(path) is not None
 
 
 @lru_cache(maxsize=1_000)
 def name_of(function: str) -> tuple[str, str]:
-    """The name and the last qualifier of a function as a trace writes it: `pkg.(*T).Run.func1` -> (`Run`, `T`).
+    """Return the name and the last qualifier of a function as a trace writes it: `pkg.(*T).Run.func1` -> (`Run`, `T`).
 
     Both are empty for code without a name (`<module>`, `Object.<anonymous>`) and for a test whose name is a sentence.
     """

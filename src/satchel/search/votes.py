@@ -108,7 +108,7 @@ MOST_DEFINITIONS = 4
 
 
 def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexicon) -> FloatArray:
-    """One value a chunk: weighted support from `seeds` (chunk positions with their scores, best first)."""
+    """Return one value a chunk: weighted support from `seeds` (chunk positions with their scores, best first)."""
     support = np.zeros(len(lexicon.columns.chunk_row))
     rows = lexicon.columns.chunk_row
     score_of = {int(rows[position]): value for position, value in seeds}

@@ -39,7 +39,7 @@ class Entry:
 
 
 def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
-    """All files of a tree or commit, by path. Raises GitError for what is none."""
+    """Return all files of a tree or commit, by path. Raises GitError for what is none."""
     listed = run(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
     entries = {}
     for record in listed.split(b"\0"):
@@ -51,7 +51,7 @@ def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
 
 
 def staged_entries(repository: Repository) -> dict[str, Entry]:
-    """All files of the staging area, by path; of a path in conflict the side that is ours. Raises GitError."""
+    """Return all files of the staging area, by path; of a path in conflict the side that is ours. Raises GitError."""
     listed = run(repository, "ls-files", "--stage", "--debug", "-z", "--full-name")
     entries: dict[str, Entry] = {}
     # An entry is `MODE SHA STAGE TAB PATH NUL`, and lines of what was known of the file when it was staged.
@@ -68,7 +68,7 @@ def staged_entries(repository: Repository) -> dict[str, Entry]:
 
 
 def _debug_length(known: bytes) -> int:
-    """Bytes of the indented lines at the beginning."""
+    """Return bytes of the indented lines at the beginning."""
     length = 0
     while known.startswith(b"  ", length):
         length = known.index(b"\n", length) + 1
@@ -83,7 +83,7 @@ def _stamp(known: bytes) -> tuple[int, int] | None:
 
 
 def blob(repository: Repository, identity: str, limit: int) -> bytes | None:
-    """The contents of a blob; None if it has more than `limit` bytes or is not in this clone."""
+    """Return the contents of a blob; None if it has more than `limit` bytes or is not in this clone."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -99,7 +99,7 @@ def blob(repository: Repository, identity: str, limit: int) -> bytes | None:
 
 
 def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]:
-    """The blobs that a path had, from HEAD backwards, each once, at most `most` commits deep. Raises GitError."""
+    """Yield the blobs that a path had, from HEAD backwards, each once, at most `most` commits deep. Raises GitError."""
     arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=", f"-n{most}", "--end-of-options", "HEAD")
     listed = run(repository, "log", *arguments, "--", path)
     seen: set[str] = set()
@@ -111,7 +111,7 @@ def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]
 
 
 def resolve(repository: Repository, revision: str) -> str:
-    """The id of the commit that a revision names. Raises GitError where there is none."""
+    """Return the id of the commit that a revision names. Raises GitError where there is none."""
     if "\0" in revision:  # no argument of a process can hold it
         raise GitError("a revision holds no NUL")
     return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]
@@ -170,7 +170,7 @@ class Change:
     unread: tuple[str, ...] = ()
 
     def file(self, path: str) -> ChangedFile | None:
-        """The changed file with this path."""
+        """Return the changed file with this path."""
         return next((file for file in self.files if file.path == path), None)
 
     @property
@@ -197,7 +197,7 @@ class ChangeOptions:
 
 
 def change_data(change: Change) -> dict[str, Any]:
-    """A change as plain JSON values; `change_from` reads it back."""
+    """Return a change as plain JSON values; `change_from` reads it back."""
     data: dict[str, Any] = asdict(change)
     for file in data["files"]:
         file["ranges"] = [list(span) for span in file["ranges"]]
@@ -206,7 +206,7 @@ def change_data(change: Change) -> dict[str, Any]:
 
 
 def change_from(data: Mapping[str, Any]) -> Change:
-    """The change that `change_data` described. Raises TypeError or ValueError for anything else."""
+    """Return the change that `change_data` described. Raises TypeError or ValueError for anything else."""
     changed = [
         ChangedFile(
             **{
@@ -223,7 +223,7 @@ def change_from(data: Mapping[str, Any]) -> Change:
 
 
 def read_change(repository: Repository, options: ChangeOptions, revision: str, *, staged: bool) -> Change:
-    """What changed since a revision, in the work tree or with `staged` in the staging area.
+    """Return what changed since a revision, in the work tree or with `staged` in the staging area.
 
     Raises UsageError for a revision that does not exist, GitError where git fails.
     """
@@ -265,7 +265,7 @@ def _inside(path: str, prefix: str) -> str:
 
 
 def _base(repository: Repository, revision: str) -> tuple[str, dict[str, Entry]]:
-    """The commit to compare with, and its files; none for HEAD of a branch without commits."""
+    """Return the commit to compare with, and its files; none for HEAD of a branch without commits."""
     if revision == "HEAD" and head(repository) is None:
         return "", {}
     try:
@@ -285,7 +285,7 @@ class _Reader:
         self._staged_at = _mtime(repository.git_dir / "index")
 
     def differs(self, path: str, old: Entry | None, new: Entry | None) -> bool:
-        """Whether the two sides may hold different bytes. Links and submodules never do here."""
+        """Return whether the two sides may hold different bytes. Links and submodules never do here."""
         if any(entry is not None and entry.mode in (LINK, SUBMODULE) for entry in (old, new)):
             return False
         if new is None or old is None or self._staged:
@@ -293,7 +293,7 @@ class _Reader:
         return self._blob_now(path, new) != old.blob
 
     def _blob_now(self, path: str, new: Entry) -> str:
-        """The id that the file on disk would have; the staged one where it was not touched since."""
+        """Return the id that the file on disk would have; the staged one where it was not touched since."""
         stamp = files.stamp(self._options.root, path)
         # A file written in the same instant as the staging area may have changed unnoticed since.
         if stamp is not None and new.stamp == stamp[:2] and stamp[1] < self._staged_at:
@@ -392,7 +392,7 @@ def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """How one list of lines becomes the other, as difflib tells it (0-based, ends exclusive)."""
+    """Return how one list of lines becomes the other, as difflib tells it (0-based, ends exclusive)."""
     first = next(
         (i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
     )
@@ -432,7 +432,7 @@ def _all_names(path: str, text: str) -> list[str]:
 
 
 def _constants(part: Part) -> list[tuple[str, int]]:
-    """What a stretch between functions defines, with its lines: a constant, a type alias."""
+    """Return what a stretch between functions defines, with its lines: a constant, a type alias."""
     if part.name:
         return []
     return [(f"{one.owner}.{one.name}" if one.owner else one.name, one.line) for one in part.definitions]

@@ -17,12 +17,12 @@ _BLANK_BONUS = 6
 
 
 def line_count(lines: Sequence[str]) -> int:
-    """How many lines a text split at line feeds has: one at the very end starts none."""
+    """Return how many lines a text split at line feeds has: one at the very end starts none."""
     return len(lines) - 1 if lines and not lines[-1] else len(lines)
 
 
 def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = None) -> tuple[Part, ...]:
-    """Parts of at most `MAX_LINES` lines that tile the rows `first` to `last` (from 0, `last` exclusive).
+    """Return parts of at most `MAX_LINES` lines that tile the rows `first` to `last` (from 0, `last` exclusive).
 
     A cut goes where the next line is indented least, a blank line before it helps, and later wins. Blank lines stay
     with the chunk before, so a long run of them makes that chunk longer.
@@ -40,7 +40,7 @@ def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = 
 
 
 def _cut(lines: Sequence[str], start: int, end: int) -> int:
-    """The best row to start the next chunk at; a blank row stands for the text after it."""
+    """Return the best row to start the next chunk at; a blank row stands for the text after it."""
     best, best_cost = start + MAX_LINES, float("inf")
     below = start
     for row in range(start + MIN_LINES, min(start + MAX_LINES + 1, end)):
@@ -84,7 +84,7 @@ _MARKS: dict[str, tuple[str, ...]] = {
 
 
 def line_mark(language: str) -> str:
-    """What starts a comment line; empty for a language without one here."""
+    """Return what starts a comment line; empty for a language without one here."""
     return _MARKS.get(language, ("",))[0].strip()
 
 
@@ -114,7 +114,7 @@ _BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")}
 
 
 def comment(language: str, remark: str) -> str:
-    """The remark (one line) as a comment; in square brackets where the language has none or is unknown."""
+    """Return the remark (one line) as a comment; in square brackets where the language has none or is unknown."""
     if language in _BLOCKS:
         opening, closing = _BLOCKS[language]
         return f"{opening} {remark} {closing}"

@@ -97,7 +97,7 @@ def read_commits(
 def visible_commits(
     repository: Repository, limit: int | None = None, should_stop: Callable[[], bool] | None = None
 ) -> list[str]:
-    """The ids of the newest ancestors of HEAD (HEAD included, merges not), newest first.
+    """Return the ids of the newest ancestors of HEAD (HEAD included, merges not), newest first.
 
     After a stop the list means nothing. Raises GitError.
     """
@@ -249,7 +249,7 @@ def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
 
 
 def _number(digits: bytes) -> int:
-    """A count of git; its other answers (`-` for binary files, nothing for a broken date) are 0."""
+    """Return a count of git; its other answers (`-` for binary files, nothing for a broken date) are 0."""
     return int(digits) if digits.isdigit() and len(digits) < 20 else 0
 
 

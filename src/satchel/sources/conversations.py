@@ -76,7 +76,7 @@ ID_CHARACTERS = 8
 
 
 def without_pictures(said: str) -> str:
-    """What was said without the notes on pictures in square brackets at its end."""
+    """Return what was said without the notes on pictures in square brackets at its end."""
     said = said.rstrip()
     while said.endswith("]") and "[" in said:
         said = said[: said.rindex("[")].rstrip()
@@ -84,7 +84,7 @@ def without_pictures(said: str) -> str:
 
 
 def shown_text(exchange: Exchange) -> str:
-    """An exchange as text: who said what, then the tools that were used, one a line."""
+    """Return an exchange as text: who said what, then the tools that were used, one a line."""
     who = exchange.speaker or ("Summary of what was said before" if exchange.compaction else "User")
     blocks = [f"{who}: {shortened(exchange.said.strip(), SAID_CHARACTERS)}"] if exchange.said.strip() else []
     reply = "\n\n".join(reply.strip() for reply in exchange.replies if reply.strip())
@@ -107,7 +107,7 @@ def _action_line(action: Action) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """A text of about `limit` characters at most: its beginning and its end, with a note of what is left out."""
+    """Return a text of about `limit` characters at most: its beginning and its end, with a note of what is left out."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
@@ -116,7 +116,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def title_of(exchange: Exchange) -> str:
-    """The beginning of what was said, on one line."""
+    """Return the beginning of what was said, on one line."""
     said = " ".join(exchange.said.split())
     return said if len(said) <= TITLE_CHARACTERS else said[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
@@ -226,7 +226,7 @@ class _Reading:
             self._hear(session, line, blocks, uuid)
 
     def finished(self) -> tuple[Exchange, ...]:
-        """All exchanges, by session and time."""
+        """Return all exchanges, by session and time."""
         done = [*self._done, *(running.finished() for running in self._open.values())]
         return tuple(sorted(done, key=lambda exchange: exchange.key))
 
@@ -310,19 +310,19 @@ def _text(value: object) -> str:
 
 
 def _safe(name: str) -> str:
-    """A name that can be part of a key."""
+    """Return a name that can be part of a key."""
     return _SAFE_SESSION.sub("_", name)[:_SESSION_CHARACTERS] or "_"
 
 
 def _blocks(content: object) -> list[Line]:
-    """The blocks of a message's content, which may be plain text."""
+    """Return the blocks of a message's content, which may be plain text."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
 def _said(blocks: Iterable[Line]) -> str:
-    """The text of blocks, without what the program put into it; pictures and files are named."""
+    """Return the text of blocks, without what the program put into it; pictures and files are named."""
     pieces = []
     for block in blocks:
         if block.get("type") == "text":
@@ -335,7 +335,7 @@ def _said(blocks: Iterable[Line]) -> str:
 
 
 def _argument(arguments: object) -> str:
-    """The arguments of a tool call in short: the most telling one, else all of them."""
+    """Return the arguments of a tool call in short: the most telling one, else all of them."""
     if not isinstance(arguments, Mapping) or not arguments:
         return ""
     telling = (
@@ -346,7 +346,7 @@ def _argument(arguments: object) -> str:
 
 
 def _time(stamp: object) -> float:
-    """Seconds since the epoch of an ISO time, 0 where there is none."""
+    """Return seconds since the epoch of an ISO time, 0 where there is none."""
     if not isinstance(stamp, str):
         return _NO_TIME
     try:

@@ -28,7 +28,7 @@ def outline_chunk(text: str, language: str) -> Outline:
 
 
 def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Part]:
-    """One part for each heading; what stands before the first, or below an empty title, in chunks."""
+    """Yield one part for each heading; what stands before the first, or below an empty title, in chunks."""
     end = line_count(lines)
     first = headings[0].row
     if any(line.strip() for line in lines[:first]):
@@ -104,7 +104,7 @@ def markdown(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _front_matter(lines: Sequence[str]) -> int:
-    """The first row after `---` ... `---` at the top."""
+    """Return the first row after `---` ... `---` at the top."""
     if lines and lines[0].rstrip() == "---":
         for row in range(1, len(lines)):
             if lines[row].rstrip() in {"---", "..."}:
@@ -113,7 +113,7 @@ def _front_matter(lines: Sequence[str]) -> int:
 
 
 def _plain(title: str) -> str:
-    """A title without links, anchors, roles and emphasis."""
+    """Return a title without links, anchors, roles and emphasis."""
     text = _ANCHOR.sub("", _ROLE.sub("", _LINK.sub(r"\1", title)))
     return " ".join(text.replace("`", "").replace("**", "").split())[:MAX_TITLE].strip()
 
@@ -142,7 +142,7 @@ def restructured(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _is_between(lines: Sequence[str], row: int) -> bool:
-    """Whether a title stands between two equal adornments that start at this row."""
+    """Return whether a title stands between two equal adornments that start at this row."""
     return row + 2 < len(lines) and _is_title(lines[row + 1]) and lines[row + 2].rstrip() == lines[row].rstrip()
 
 
@@ -224,7 +224,7 @@ _END_OF_OBJECT = frozenset({"", "}", "]"})
 
 
 def _blocks(lines: Sequence[str], keys: Sequence[tuple[int, str]], marks: tuple[str, ...]) -> Iterator[Heading]:
-    """The keys that are large enough, and the first small one after each of these: it ends the block before."""
+    """Yield the keys that are large enough, and the first small one after each of these: it ends the block before."""
     last = len(lines)
     while last and lines[last - 1].strip() in _END_OF_OBJECT:
         last -= 1

@@ -16,7 +16,7 @@ Fields = Mapping[str, Any]
 
 
 def axis_texts(fields: Fields) -> dict[Axis, str]:
-    """The text of each axis that the experience has, in the order of the axes; one line a statement.
+    """Return the text of each axis that the experience has, in the order of the axes; one line a statement.
 
     Every experience has the axes full and strategy. Surprise and root cause are axes only where the hypothesis was
     falsified, each if it was written down: one may be missing in an imported or captured experience.
@@ -29,12 +29,12 @@ def axis_texts(fields: Fields) -> dict[Axis, str]:
 
 
 def shown_text(fields: Fields) -> str:
-    """The whole experience for a reader, whichever axis was found: one list entry a statement."""
+    """Return the whole experience for a reader, whichever axis was found: one list entry a statement."""
     return side_text(Axis.FULL, fields)
 
 
 def side_text(axis: Axis, fields: Fields) -> str:
-    """The list entries of one side of an experience; the root cause and the takeaway are on every side.
+    """Return the list entries of one side of an experience; the root cause and the takeaway are on every side.
 
     The other sides stay out, because a premortem shows many experiences in little space.
     """
@@ -42,7 +42,7 @@ def side_text(axis: Axis, fields: Fields) -> str:
 
 
 def heading(metadata: Fields) -> str:
-    """The experience in two words: `debugging | root-cause-analysis`."""
+    """Return the experience in two words: `debugging | root-cause-analysis`."""
     return " | ".join(filter(None, (_text(metadata, "domain"), _text(metadata, "strategy"))))
 
 

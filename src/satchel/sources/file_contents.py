@@ -84,7 +84,7 @@ def is_saved_answer(text: str) -> bool:
 
 
 def unwanted(path: str, text: str) -> SkipReason | None:
-    """Why the text of a file is not worth keeping, or None. A notebook may hold pictures in long lines."""
+    """Return why the text of a file is not worth keeping, or None. A notebook may hold pictures in long lines."""
     if is_saved_answer(text):
         return SkipReason.SAVED_ANSWER
     if is_generated(text):

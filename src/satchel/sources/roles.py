@@ -61,7 +61,7 @@ def file_role(path: str) -> str:
 
 
 def _is_shipped(folders: list[str], position: int) -> bool:
-    """Whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
+    """Return whether a folder is part of a package: `src/x/testing`, but not `testing`, `src/test` or `src/x/tests`."""
     if folders[position].lower() not in _SHIPPED_NAMES:
         return False
     return any(folder.lower() in _PACKAGE_ROOTS for folder in folders[:position])
@@ -73,7 +73,7 @@ def is_secondary(path: str) -> bool:
 
 
 def is_inline_test(path: str, name: str) -> bool:
-    """Whether a definition is of the tests that Rust has inside the file that they test: `tests.reads_all`."""
+    """Return whether a definition is of the tests that Rust has inside the file that they test: `tests.reads_all`."""
     return path.endswith(".rs") and name.partition(".")[0] in {"tests", "test"}
 
 
@@ -202,7 +202,7 @@ _TESTING = frozenset({"test", "fixture", "generated", "vendor"})
 
 
 def peripheral_role(path: str, *, is_prose: bool = False) -> Peripheral | None:
-    """What a peripheral file is, None for all others.
+    """Return what a peripheral file is, None for all others.
 
     `path` is relative to the root, with forward slashes. With `is_prose` the file is no code: what lies among the tests
     is test data then. Code of tests has a role of its own (`satchel.sources.roles`).
@@ -226,7 +226,7 @@ def peripheral_role(path: str, *, is_prose: bool = False) -> Peripheral | None:
 
 
 def language_of_page(path: str) -> str:
-    """The code of the language that a translated page is written in, empty for an original one."""
+    """Return the code of the language that a translated page is written in, empty for an original one."""
     *folders, name = path.lower().split("/")
     match = _SUFFIXED.fullmatch(name) if "." in name else None
     if match is not None and (_README_SUFFIX.fullmatch(name) or not _PAGES.isdisjoint(folders)):
@@ -256,7 +256,7 @@ _ASKS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in
 
 
 def asked_peripherals(title: str) -> frozenset[Peripheral]:
-    """The peripheral files that the first line of a question asks for by what they are."""
+    """Return the peripheral files that the first line of a question asks for by what they are."""
     named = {role for role, pattern in _ASKS.items() if pattern.search(title)}
     languages = {name for name in _LANGUAGE_NAMES.values() if name}
     if languages.intersection(re.findall(r"[a-z]+", title.lower())):
@@ -288,10 +288,10 @@ _ASKS_ROUTINE = re.compile(
 
 
 def is_routine_commit(subject: str, author: str) -> bool:
-    """Whether a commit only moves versions, merges, or was made by a bot."""
+    """Return whether a commit only moves versions, merges, or was made by a bot."""
     return bool(_BOTS.search(author) or _ROUTINE.fullmatch(subject.strip()))
 
 
 def asks_for_routine(title: str) -> bool:
-    """Whether the first line of a question asks for what routine commits do."""
+    """Return whether the first line of a question asks for what routine commits do."""
     return bool(_ASKS_ROUTINE.search(title))

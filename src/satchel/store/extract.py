@@ -31,7 +31,7 @@ _NEVER = 10_000
 
 
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
-    """Spans of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
+    """Return spans of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
 
     A stretch longer than `WINDOW_LINES` is cut where the next line is indented least, as late as possible.
     """
@@ -109,7 +109,7 @@ _table = _Table()
 
 
 def _current() -> _Table:
-    """The table in use; one that is full is left to those who still use it."""
+    """Return the table in use; one that is full is left to those who still use it."""
     global _table
     if len(_table) > MOST_RUNS:
         _table = _Table()
@@ -179,7 +179,7 @@ class ChunkText:
 
 
 def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[ChunkText]:
-    """The name of a section and its lines, or the lines of a record; rows that are gone are left out.
+    """Return the name of a section and its lines, or the lines of a record; rows that are gone are left out.
 
     A change of this rule changes vectors: `satchel.embed.protocol.TEXT_RECIPE` has to change with it.
     """
@@ -304,7 +304,7 @@ def _line_starts(lines: Sequence[str]) -> list[int]:
 
 
 def _comment_flags(outline: Outline, line_count: int) -> bytearray:
-    """One byte a line: 1 where the line holds only comment or doc string."""
+    """Return one byte a line: 1 where the line holds only comment or doc string."""
     flags = bytearray(line_count + 1)
     for start, end in outline.comment_lines:
         for line in range(start, min(end, line_count) + 1):
@@ -315,7 +315,7 @@ def _comment_flags(outline: Outline, line_count: int) -> bytearray:
 def _comments(
     text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
 ) -> dict[int, str]:
-    """The lines of comment and doc string of each span that has any."""
+    """Return the lines of comment and doc string of each span that has any."""
     flags = _comment_flags(outline, len(starts) - 1)
     found: dict[int, str] = {}
     for number, (_, start, end) in enumerate(spans):
@@ -333,7 +333,7 @@ def _comments(
 
 
 def dump(extraction: Extraction) -> bytes:
-    """The extraction as bytes for another process or the cache of the same Python version."""
+    """Return the extraction as bytes for another process or the cache of the same Python version."""
     row: list[Any] = [getattr(extraction, item.name) for item in fields(extraction)]
     row[3] = [_plain_part(part) for part in extraction.parts]
     row[4] = [(item.target, item.names, item.start, item.end) for item in extraction.imports]
@@ -343,7 +343,7 @@ def dump(extraction: Extraction) -> bytes:
 
 
 def load(data: bytes) -> Extraction:
-    """The opposite of `dump`. The data must come from `dump`: callers verify its origin first."""
+    """Return the opposite of `dump`. The data must come from `dump`: callers verify its origin first."""
     row = marshal.loads(data)  # noqa: S302 - the bytes come from our own pipe or carry our keyed hash
     row[3] = tuple(_part(values) for values in row[3])
     row[4] = tuple(Import(*values) for values in row[4])

@@ -87,17 +87,17 @@ class Lexicon:
         self.document_count = int(self.live_document.sum())
 
     def over(self, fetch: FetchPostings) -> Lexicon:
-        """The same words with their postings from elsewhere: the same file over another connection."""
+        """Return the same words with their postings from elsewhere: the same file over another connection."""
         twin = copy(self)
         twin._fetch = fetch
         return twin
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
-        """Where the chunks of these rows of the store are, dead ones included; -1 for a row of another kind."""
+        """Return where the chunks of these rows of the store are, dead ones included; -1 for a row of another kind."""
         return _positions(self.columns.chunk_row, self._chunk_order, rows)
 
     def document_positions(self, documents: Iterable[int]) -> IntArray:
-        """Where the documents of these ids are, dead ones included; -1 for a document of another kind."""
+        """Return where the documents of these ids are, dead ones included; -1 for a document of another kind."""
         return _positions(self.columns.document_id, self._document_order, documents)
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
@@ -132,7 +132,7 @@ class Lexicon:
 
 
 def _order(values: IntArray) -> IntArray | None:
-    """What sorts these values, None where they ascend already, as they do until segments are merged."""
+    """Return what sorts these values, None where they ascend already, as they do until segments are merged."""
     return None if np.all(values[1:] > values[:-1]) else np.argsort(values, kind="stable")
 
 

@@ -91,52 +91,52 @@ class Store(Protocol):
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
 
     def meta(self, key: str) -> str | None:
-        """A value noted by `set_meta`."""
+        """Return a value noted by `set_meta`."""
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """The stamp of every document of a kind, by key."""
+        """Return the stamp of every document of a kind, by key."""
 
     def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
         """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
 
     def skipped_reasons(self) -> Mapping[str, int]:
-        """How many files are remembered as skipped, by reason."""
+        """Return how many files are remembered as skipped, by reason."""
 
     def keys(self, kind: Kind) -> set[str]:
-        """Keys of all documents of a kind, hidden ones too, of every workspace."""
+        """Return keys of all documents of a kind, hidden ones too, of every workspace."""
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Keys of the documents of a kind that are kept out of sight, of every workspace."""
+        """Return keys of the documents of a kind that are kept out of sight, of every workspace."""
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
-        """Documents by id; unknown ids are left out."""
+        """Return documents by id; unknown ids are left out."""
 
     def document(self, kind: Kind, key: str) -> Document | None:
-        """The document with this key."""
+        """Return the document with this key."""
 
     def newest(self, kind: Kind, most: int) -> list[int]:
         """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Ids of the documents with these keys; unknown keys are left out."""
+        """Return ids of the documents with these keys; unknown keys are left out."""
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
         """Row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """What a walk needs to know of these chunks; unknown and hidden ones are left out."""
+        """Return what a walk needs to know of these chunks; unknown and hidden ones are left out."""
 
     def text(self, document: int) -> str:
-        """The redacted text of a document."""
+        """Return the redacted text of a document."""
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
-        """The redacted texts of these documents; unknown ids are left out."""
+        """Return the redacted texts of these documents; unknown ids are left out."""
 
     def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
         """Chunks by row number; unknown rows are left out."""
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Where any of these names is defined (case-sensitive, unqualified).
+        """Return where any of these names is defined (case-sensitive, unqualified).
 
         With `most`, names that more chunks than this define are left out, without being read.
         """
@@ -151,10 +151,10 @@ class Store(Protocol):
         """(source row, type, target) of the edges whose target is one of these names or paths."""
 
     def lexicon(self, kind: Kind) -> Lexicon:
-        """The words of one kind at this revision."""
+        """Return the words of one kind at this revision."""
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
-        """The vectors of the visible chunks of a kind that have one of this fingerprint, by row number."""
+        """Return the vectors of the visible chunks of a kind that have one of this fingerprint, by row number."""
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
         """Row numbers of the visible chunks of these kinds without a vector of this fingerprint, newest first."""
@@ -163,13 +163,13 @@ class Store(Protocol):
         """For each of these kinds that has visible chunks: how many have a vector of this fingerprint, of all."""
 
     def kinds(self) -> Mapping[Kind, int]:
-        """How many visible chunks there are of each kind that has any."""
+        """Return how many visible chunks there are of each kind that has any."""
 
     def statistics(self) -> StoreStatistics:
-        """What the store holds, counted."""
+        """Return what the store holds, counted."""
 
     def close(self) -> None:
         """Release the store. Using it afterwards is an error."""
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Keys of visible documents in order."""
+        """Return keys of visible documents in order."""

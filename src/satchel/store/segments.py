@@ -68,7 +68,7 @@ _PLAIN = range(1, 7)  # columns that no other is looked up by
 
 
 def encode_columns(columns: Columns) -> bytes:
-    """The columns of a segment as one blob."""
+    """Return the columns of a segment as one blob."""
     arrays = [getattr(columns, name) for name in Columns.__slots__]
     head = _HEADER.pack(MAGIC, len(columns.span_chunk), len(columns.chunk_row), len(columns.document_id))
     body = b"".join(array.astype(kind).tobytes() for array, kind in zip(arrays, _COLUMN_TYPES, strict=True))
@@ -80,7 +80,7 @@ def _sealed(blob: bytes) -> bytes:
 
 
 def _checked(blob: bytes) -> memoryview:
-    """What was sealed. Raises ValueError for a blob that is not as it was written."""
+    """Return what was sealed. Raises ValueError for a blob that is not as it was written."""
     content = memoryview(blob)[: -_CHECK.size]
     if len(blob) < _CHECK.size or _CHECK.unpack_from(blob, len(content)) != (crc32(content),):
         raise DamagedWordsError("a part of the words is not as it was written")
@@ -92,7 +92,7 @@ NO_POSTINGS = _sealed(_ABSENT * len(FIELDS))
 
 
 def decode_columns(blob: bytes) -> Columns:
-    """The opposite of `encode_columns`. Raises ValueError for a blob of another format, or a damaged one."""
+    """Return the opposite of `encode_columns`. Raises ValueError for a blob of another format, or a damaged one."""
     content = _checked(blob)
     magic, spans, chunks, documents = _HEADER.unpack_from(content)
     if magic != MAGIC:
@@ -108,7 +108,7 @@ def decode_columns(blob: bytes) -> Columns:
 
 
 def document_count(head: bytes) -> int:
-    """How many documents a segment was written with, from the first `HEADER_BYTES` of its columns."""
+    """Return how many documents a segment was written with, from the first `HEADER_BYTES` of its columns."""
     return int(_HEADER.unpack(head)[3])
 
 
@@ -167,7 +167,7 @@ class _Numbering:
     base: IntArray
 
     def joined(self, postings: Sequence[Postings], unit_base: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """One field of all documents: terms as numbers of the segment, units counted through, and counts."""
+        """Return one field of all documents: terms as numbers of the segment, units counted through, and counts."""
         sizes = _integers(len(item.counts) for item in postings)
         terms = np.frombuffer(b"".join([item.terms for item in postings]), dtype=np.uint32).astype(np.int64)
         units = np.frombuffer(b"".join([item.units for item in postings]), dtype=np.uint32).astype(np.int64)
@@ -182,12 +182,12 @@ def _integers(values: Iterable[int]) -> IntArray:
 
 
 def _before(counts: IntArray) -> IntArray:
-    """How many there are before each: the running sum without the own count."""
+    """Return how many there are before each: the running sum without the own count."""
     return np.cumsum(counts) - counts
 
 
 def _span_table(extractions: Sequence[Extraction]) -> IntArray:
-    """The span columns of all documents, one row a column."""
+    """Return the span columns of all documents, one row a column."""
     tables = [
         np.frombuffer(extraction.span_columns, dtype=np.uint32).reshape(SPAN_COLUMNS, -1)
         for extraction in extractions

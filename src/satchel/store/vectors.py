@@ -38,12 +38,12 @@ class VectorTable:
     scales: npt.NDArray[np.float32] | None = None
 
     def vector(self, place: int) -> npt.NDArray[np.float32]:
-        """The vector at a place of the table."""
+        """Return the vector at a place of the table."""
         found: npt.NDArray[np.float32] = self.matrix[place].astype(np.float32)
         return found if self.scales is None else found * self.scales[place]
 
     def products(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """The scalar product of every vector with this one: of length 1 it is their cosine."""
+        """Return the scalar product of every vector with this one: of length 1 it is their cosine."""
         if self.scales is None:
             return (self.matrix @ vector).astype(np.float64)
         values = np.empty(len(self.rows), dtype=np.float32)
@@ -56,7 +56,7 @@ class VectorTable:
 
 
 def encode(vectors: npt.NDArray[np.float32]) -> list[bytes]:
-    """Each row as it is stored."""
+    """Return each row as it is stored."""
     return [vector.tobytes() for vector in vectors.astype(_STORED)]
 
 
@@ -73,7 +73,7 @@ def decode(rows: Sequence[int], stored: Sequence[bytes]) -> VectorTable:
 
 
 def _in_steps(matrix: npt.NDArray[np.float16]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Each row as whole steps, and the size of its step."""
+    """Return each row as whole steps, and the size of its step."""
     steps = np.empty(matrix.shape, dtype=np.int8)
     scales = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), BLOCK_ROWS):

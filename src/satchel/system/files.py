@@ -186,7 +186,7 @@ _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasa
 
 
 def _parts(relative: str) -> list[str]:
-    """The steps of a relative path. Raises Skipped where it could lead anywhere but down."""
+    """Return the steps of a relative path. Raises Skipped where it could lead anywhere but down."""
     parts = relative.split("/")
     strange = os.name == "nt" and any("\\" in part or ":" in part for part in parts)
     if strange or "\0" in relative or any(part in ("", ".", "..") for part in parts):
@@ -251,7 +251,7 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
 
 
 def _skipped(error: OSError, root: Path, parts: list[str]) -> Skipped:
-    """What a failed open means. Linux says ENOTDIR of a link where a folder was wanted, so look once more."""
+    """Return what a failed open means. Linux says ENOTDIR of a link where a folder was wanted, so look once more."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         steps = (Path(root, *parts[:end]) for end in range(1, len(parts) + 1))
         is_link = error.errno == errno.ELOOP or any(step.is_symlink() for step in steps)

@@ -93,7 +93,7 @@ class Repository:
 
 
 def find_repository(path: Path) -> Repository | None:
-    """The repository whose work tree holds `path`, or None. Starts no process.
+    """Return the repository whose work tree holds `path`, or None. Starts no process.
 
     Only `.git` entries count: a bare repository lying around in a tree, or a folder made to look like one, is not a
     repository here.
@@ -110,7 +110,7 @@ def find_repository(path: Path) -> Repository | None:
 
 
 def repository_at(folder: Path) -> Repository | None:
-    """The repository whose work tree begins exactly at `folder`, or None."""
+    """Return the repository whose work tree begins exactly at `folder`, or None."""
     git_dir = _git_dir(folder)
     if git_dir is None:
         return None
@@ -140,7 +140,7 @@ def shallow_boundary(repository: Repository) -> frozenset[str]:
 
 
 def head(repository: Repository) -> str | None:
-    """The id of the commit that HEAD names, or None where there is no commit yet.
+    """Return the id of the commit that HEAD names, or None where there is no commit yet.
 
     Reads the files of the repository; asks git only where refs are kept in another form. Raises GitError when git
     has to be asked and fails.
@@ -253,13 +253,13 @@ def _command(repository: Repository, arguments: tuple[str, ...]) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """The environment without any git variable of the caller, and with ours."""
+    """Return the environment without any git variable of the caller, and with ours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") and name != "LANGUAGE"}
     return kept | _ENVIRONMENT
 
 
 def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
-    """The next chunk, empty at the end, None where somebody wants to stop.
+    """Return the next chunk, empty at the end, None where somebody wants to stop.
 
     Raises GitError after `timeout` seconds of silence (not on Spans, where a silent git is not stopped either).
     """
@@ -304,7 +304,7 @@ def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
 
 
 def _git_dir(folder: Path) -> Path | None:
-    """Where the `.git` of a folder is or points to, without checking that a repository is there."""
+    """Return where the `.git` of a folder is or points to, without checking that a repository is there."""
     entry = folder / ".git"
     if stat.S_ISREG(_mode(entry)):
         text = _small_text(folder, ".git")
@@ -315,7 +315,7 @@ def _git_dir(folder: Path) -> Path | None:
 
 
 def _mode(path: Path) -> int:
-    """The type bits of a path, not following links; 0 (no type at all) where there is nothing."""
+    """Return the type bits of a path, not following links; 0 (no type at all) where there is nothing."""
     try:
         return path.lstat().st_mode
     except (OSError, ValueError):
@@ -339,7 +339,7 @@ def _is_partial(common_dir: Path) -> bool:
 
 
 def _small_text(folder: Path, name: str) -> str | None:
-    """A file of the repository as text, or None. Pipes, links and huge files are not read."""
+    """Return a file of the repository as text, or None. Pipes, links and huge files are not read."""
     try:
         return os.fsdecode(read_bytes(folder, name, limit=_SMALL).raw)
     except Skipped:
@@ -347,7 +347,7 @@ def _small_text(folder: Path, name: str) -> str | None:
 
 
 def _loose_ref(repository: Repository, name: str) -> str | None:
-    """The text of a ref that is kept in its own file: of this work tree, or shared by all."""
+    """Return the text of a ref that is kept in its own file: of this work tree, or shared by all."""
     for folder in (repository.git_dir, repository.common_dir):
         text = _small_text(folder, name)
         if text is not None:

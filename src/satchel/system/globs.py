@@ -70,7 +70,7 @@ def _tokens(glob: str) -> list[str]:
 
 
 def _star(glob: str, position: int) -> tuple[str, int]:
-    """The token for the stars at `position`, and where the glob goes on."""
+    """Return the token for the stars at `position`, and where the glob goes on."""
     end = position
     while glob.startswith("*", end):
         end += 1
@@ -92,7 +92,7 @@ _MEMBER = re.compile(r"\\(.)|([^\\])", re.DOTALL)
 
 
 def _bracket(glob: str, position: int) -> tuple[str, int]:
-    """The token for the bracket whose inside begins at `position`, and where the glob goes on."""
+    """Return the token for the bracket whose inside begins at `position`, and where the glob goes on."""
     negated = glob.startswith(("!", "^"), position)
     start = position = position + negated
     members: list[str] = []
@@ -119,12 +119,12 @@ def _bracket(glob: str, position: int) -> tuple[str, int]:
 
 
 def _steps(tokens: list[str]) -> str:
-    """The expression for tokens without `**/`."""
+    """Return the expression for tokens without `**/`."""
     return "/".join(_step(step) for step in _split(tokens, "/"))
 
 
 def _step(tokens: list[str]) -> str:
-    """The expression for one step of a path."""
+    """Return the expression for one step of a path."""
     first, *pieces = ("".join(piece) for piece in _split(tokens, _STAR))
     if not pieces:
         return first

@@ -37,7 +37,7 @@ Entry = Mapping[str, Any]
 
 
 def log_file(state: Path) -> Path:
-    """Where the log lies below the state folder."""
+    """Return where the log lies below the state folder."""
     return state / "hooks" / "log.jsonl"
 
 
@@ -100,5 +100,5 @@ def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
 
 
 def failures(state: Path, most: int) -> list[dict[str, Any]]:
-    """The newest `most` entries of events that broke, the oldest of them first."""
+    """Return the newest `most` entries of events that broke, the oldest of them first."""
     return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]

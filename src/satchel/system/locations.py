@@ -50,7 +50,7 @@ def _roots(candidates: list[Path]) -> Iterator[Path]:
 
 
 def _is_work_tree(folder: Path) -> bool:
-    """A repository keeps HEAD in `.git`; a worktree or submodule has a file of that name that leads there."""
+    """Return a repository keeps HEAD in `.git`; a worktree or submodule has a file of that name that leads there."""
     git = folder / ".git"
     try:
         return git.is_file() or os.path.lexists(git / "HEAD")
@@ -89,23 +89,23 @@ def _is_everything(folder: Path) -> bool:
 
 
 def index_path(root: Path, folders: Folders) -> Path:
-    """The folder for the index of a root, derived data only; it may not exist yet."""
+    """Return the folder for the index of a root, derived data only; it may not exist yet."""
     return folders.cache / "index" / _own_name(root.name, root)
 
 
 def extraction_cache_path(common_directory: Path, folders: Folders) -> Path:
-    """The file in which all worktrees of a repository share what was extracted from their files."""
+    """Return the file in which all worktrees of a repository share what was extracted from their files."""
     owner = common_directory.parent if common_directory.name == ".git" else common_directory
     return folders.cache / "extraction" / f"{_own_name(owner.name, common_directory)}.db"
 
 
 def memory_path(folders: Folders) -> Path:
-    """The file with the user's memories, experiences and values, of all roots."""
+    """Return the file with the user's memories, experiences and values, of all roots."""
     return folders.data / "memory.db"
 
 
 def _own_name(name: str, path: Path) -> str:
-    """A readable name that no other path has: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
+    """Return a readable name that no other path has: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
     digest = blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:NAME_LENGTH]
     return f"{readable}-{digest}" if readable else digest
@@ -168,11 +168,11 @@ class Registry:
         self._path = folders.data / REGISTRY_NAME
 
     def all(self) -> list[Workspace]:
-        """Every workspace, by name. Raises StoreError for a file that cannot be read."""
+        """Return every workspace, by name. Raises StoreError for a file that cannot be read."""
         return [workspace for _, workspace in sorted(self._read().items())]
 
     def get(self, name: str) -> Workspace:
-        """The workspace of this name. Raises UsageError that lists those that exist."""
+        """Return the workspace of this name. Raises UsageError that lists those that exist."""
         workspaces = self._read()
         if name in workspaces:
             return workspaces[name]
@@ -180,7 +180,7 @@ class Registry:
         raise UsageError(f"unknown workspace {name!r}: {exist}; `satchel workspace add {name} PATH` adds it")
 
     def type_of(self, root: Path) -> WorkspaceType:
-        """The type that the root was added with, else a Tana export for a file and a repository for a folder."""
+        """Return the type that the root was added with, else a Tana export for a file and a repository for a folder."""
         if root.suffix.lower() == EXPORT_SUFFIX and root.is_file():
             return WorkspaceType.TANA
         types = (workspace.type for workspace in self._read().values() if workspace.path == root)
@@ -246,7 +246,7 @@ class Registry:
 
 
 def guess_type(root: Path) -> WorkspaceType:
-    """The type that a root seems to have: a vault has a folder `.obsidian`, a file is an export."""
+    """Return the type that a root seems to have: a vault has a folder `.obsidian`, a file is an export."""
     if root.is_file():
         return WorkspaceType.TANA
     return WorkspaceType.VAULT if (root / _VAULT_MARK).is_dir() else WorkspaceType.REPOSITORY
@@ -263,7 +263,7 @@ def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
 
 
 def _looks_like_export(path: Path) -> bool:
-    """Whether a file begins with one of the keys of an export."""
+    """Return whether a file begins with one of the keys of an export."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     return any(key in head for key in _EXPORT_KEYS)

@@ -40,7 +40,7 @@ class CharacterCounter:
     exact: bool = True
 
     def count(self, text: str) -> int:
-        """Characters of the text."""
+        """Return characters of the text."""
         return len(text)
 
 
@@ -61,14 +61,14 @@ class HashEmbedder:
         self._synonyms = synonyms or {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector of length 1 a text. Raises EmbeddingError while `fails` is set."""
+        """Return one vector of length 1 a text. Raises EmbeddingError while `fails` is set."""
         import numpy as np
 
         vectors = [self.embed_query(text) for text in texts]
         return np.array(vectors, dtype=np.float32).reshape(len(texts), self.dimension)
 
     def embed_query(self, text: str) -> Vectors:
-        """The vector of one text. Raises EmbeddingError while `fails` is set."""
+        """Return the vector of one text. Raises EmbeddingError while `fails` is set."""
         import numpy as np
 
         from satchel.embed.protocol import normalised

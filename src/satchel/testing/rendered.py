@@ -89,7 +89,7 @@ class _Lines(NamedTuple):
 
 
 def parse(text: str, format: Format | str, view: View | str = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002
-    """The items of a text that `render` wrote in this format and view, in its order.
+    """Return the items of a text that `render` wrote in this format and view, in its order.
 
     Raises ValueError if the text is damaged, or there is no such format or view; a text of another origin may give
     nothing at all.
@@ -113,7 +113,7 @@ def _joined_entities(entities: Iterator[ParsedItem]) -> list[ParsedItem]:
 
 
 def parse_references(text: str, format: Format | str) -> list[ParsedReference]:  # noqa: A002 - the name of the option
-    """The references to what was shown before, in their order; without those that are only counted."""
+    """Return the references to what was shown before, in their order; without those that are only counted."""
     match Format(format):
         case Format.JSON:
             answer = json.loads(text) if text else {}
@@ -139,7 +139,7 @@ def _reference(entry: str) -> ParsedReference:
 
 
 def read_labelled(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
-    """The pieces that `labelled` wrote as these lines. Raises ValueError for a missing label."""
+    """Yield the pieces that `labelled` wrote as these lines. Raises ValueError for a missing label."""
     position = 0
     while position < len(body):
         match = _LABEL.fullmatch(body[position])
@@ -154,12 +154,12 @@ def read_labelled(body: Sequence[str], *, shown: bool) -> Iterator[Piece]:
 
 
 def _unquoted(written: str) -> str:
-    """The text that `quote` wrote. Raises ValueError if a quoted one is damaged."""
+    """Return the text that `quote` wrote. Raises ValueError if a quoted one is damaged."""
     return str(json.loads(written)) if written.startswith('"') else written
 
 
 def _lines(written: str) -> _Lines:
-    """The range of `10-24` or `30=2`."""
+    """Return the range of `10-24` or `30=2`."""
     lines, _, count = written.partition("=")
     start, _, end = lines.partition("-")
     first, last = int(start), int(end or start)
@@ -186,7 +186,7 @@ def _record(section: str, title: str, text: str, detail: Detail, nonce: str) -> 
 
 
 def _read_title(written: str) -> tuple[str, Detail]:
-    """The title of a record and its detail, from the line that shows it."""
+    """Return the title of a record and its detail, from the line that shows it."""
     match = _DETAIL_MARK.search(written)
     detail = Detail(match[1]) if match else Detail.FULL
     title = written[: match.start()] if match else written
@@ -266,7 +266,7 @@ def _split(place: str, name: str, body: Sequence[str]) -> Iterator[Piece]:
 
 
 def _fenced(lines: Sequence[str], position: int) -> tuple[list[str], str, int]:
-    """The lines of the fence that opens here, its nonce, and the position after it; nothing if none opens."""
+    """Return the lines of the fence that opens here, its nonce, and the position after it; nothing if none opens."""
     fence = _FENCE.fullmatch(lines[position]) if position < len(lines) else None
     if fence is None:
         return [], "", position

@@ -41,7 +41,7 @@ def create_context_aware_tools(
     max_tokens: int | None = None,
     deadline_seconds: float | None = None,
 ) -> Tools:
-    """The same tools, each called with the context of its situation; the originals do not change.
+    """Return the same tools, each called with the context of its situation; the originals do not change.
 
     `assembler` is a `Satchel`, a `ContextAssembler`, or an object with their method `situation`. `tools` is a mapping
     of names, a list, or one tool; a tool is a function, sync or async, or an object or mapping with a `handler`. What
@@ -67,13 +67,13 @@ def _name_of(tool: object) -> str:
 
 
 def _handlers(tool: object) -> dict[str, Function]:
-    """The functions behind a tool object, by the name that it has for them."""
+    """Return the functions behind a tool object, by the name that it has for them."""
     named = {name: tool.get(name) if isinstance(tool, Mapping) else getattr(tool, name, None) for name in HANDLERS}
     return {name: function for name, function in named.items() if callable(function)}
 
 
 def _aware(tool: Any, name: str, contexts: CallContexts) -> Any:
-    """A tool of the same shape with its functions wrapped."""
+    """Return a tool of the same shape with its functions wrapped."""
     handlers = {} if isinstance(tool, functools.partial) else _handlers(tool)  # a partial has a `func`, too
     if not handlers and callable(tool):
         return _Tool(name, tool, contexts).wrapped()
@@ -87,7 +87,7 @@ def _aware(tool: Any, name: str, contexts: CallContexts) -> Any:
 
 
 def _with_functions(tool: Any, functions: Mapping[str, Function]) -> Any:
-    """A copy of a tool object that has these functions."""
+    """Return a copy of a tool object that has these functions."""
     if isinstance(tool, Mapping):
         return {**tool, **functions}
     if dataclasses.is_dataclass(tool):
@@ -115,7 +115,7 @@ class _Tool:
         self.takes_keyword = bool(self.rest) or any(row.name == CONTEXT and row.kind in named for row in rows)
 
     def wrapped(self) -> Function:
-        """The function with its context, of the same kind: sync, async, or a generator of either kind."""
+        """Return the function with its context, of the same kind: sync, async, or a generator of either kind."""
         kind = _kind(self.function)
         if kind in (_generator, _async_generator) and not self.takes_keyword:
             return self.function
@@ -131,7 +131,7 @@ class _Tool:
         return CONTEXT not in kwargs and (self.takes_keyword or self._is_mapping(args, kwargs))
 
     def params(self, args: Args, kwargs: Kwargs) -> dict[str, Any]:
-        """The parameters of a call by name. The tool itself refuses a call that does not fit."""
+        """Return the parameters of a call by name. The tool itself refuses a call that does not fit."""
         if self._is_mapping(args, kwargs):
             return dict(args[0])
         bound: Mapping[str, Any] = kwargs
@@ -144,7 +144,7 @@ class _Tool:
         return params
 
     def with_context(self, args: Args, kwargs: Kwargs, context: object) -> tuple[Args, Kwargs]:
-        """The arguments of a call with its context."""
+        """Return the arguments of a call with its context."""
         if self.takes_keyword:
             return args, {**kwargs, CONTEXT: context}
         return ({**args[0], CONTEXT: context},), kwargs
@@ -155,7 +155,7 @@ class _Tool:
 
 
 def _kind(function: Function) -> Callable[[_Tool], Function]:
-    """The wrapper for a function, or for an object with `__call__`."""
+    """Return the wrapper for a function, or for an object with `__call__`."""
     functions = function, getattr(function, "__call__", None)  # noqa: B004 - of an object that can be called
     if any(map(inspect.isgeneratorfunction, functions)):
         return _generator

@@ -72,14 +72,14 @@ def _plain(value: object, room: list[int]) -> Any:
 
 
 def _texts(value: object) -> list[str]:
-    """The texts that a parameter gives: itself, or those of its list."""
+    """Return the texts that a parameter gives: itself, or those of its list."""
     if isinstance(value, str):
         return [value]
     return [one for one in value if isinstance(one, str)] if isinstance(value, Iterable) else []
 
 
 def _relative(path: str, root: Path | None) -> str:
-    """A path relative to the root, empty for the root itself and for what a situation cannot name."""
+    """Return a path relative to the root, empty for the root itself and for what a situation cannot name."""
     path = unquote(path.removeprefix("file://")) if path.startswith("file://") else path
     if "\n" in path or "://" in path or "\0" in path:
         return ""
@@ -93,7 +93,7 @@ def _relative(path: str, root: Path | None) -> str:
 
 
 def context_used(context: object) -> dict[str, Any]:
-    """The contents of a context as plain JSON values: its items, their tokens, and what went wrong.
+    """Return the contents of a context as plain JSON values: its items, their tokens, and what went wrong.
 
     An assembler of your own may give something other than a `Context`: then the summary has only its type.
     """
@@ -108,7 +108,7 @@ def context_used(context: object) -> dict[str, Any]:
 
 
 def with_used(result: object, used: Mapping[str, Any]) -> object:
-    """A mapping with `_meta.contextUsed`, as a copy; any other result as it is.
+    """Return a mapping with `_meta.contextUsed`, as a copy; any other result as it is.
 
     A mapping whose `_meta` has that key already or is no mapping, or that cannot be copied, does not change.
     """

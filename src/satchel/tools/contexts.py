@@ -49,7 +49,7 @@ class CallContexts:
         self._threads = Daemons(MOST_AT_ONCE)
 
     def of(self, tool: str, params: Mapping[str, Any]) -> Any:
-        """The context of a call; waits no longer than the deadline."""
+        """Return the context of a call; waits no longer than the deadline."""
         context = copy_context()
         job = self._threads.start(lambda: context.run(self._assembled, tool, params))
         seconds = self.deadline_seconds
@@ -109,7 +109,7 @@ class CallContexts:
         return await self._answer(tool, params)
 
     def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
-        """The answer of the assembler, which may be a coroutine, on the call and the situation around it."""
+        """Return the answer of the assembler, which may be a coroutine, on the call and the situation around it."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
         call = call_situation(tool, params, root if isinstance(root, Path) else None)
         around = self._situation(tool, params) if callable(self._situation) else self._situation
@@ -129,7 +129,7 @@ class CallContexts:
         return self._empty(Failure("context", sanitize.line(message, sanitize.NOTE_LIMIT)))
 
     def _empty(self, failure: Failure) -> Context:
-        """An empty context with the reason: a tool that reads its text finds none."""
+        """Return an empty context with the reason: a tool that reads its text finds none."""
         usage = Usage(int(self._options.get("max_tokens", 0)), 0, "", exact=True)
         return Context("", "", Format.MARKDOWN, (), usage, failures=(failure,))
 

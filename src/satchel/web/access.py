@@ -66,13 +66,13 @@ class Access:
         self.cookie = f"satchel-{port}"
 
     def is_bearer(self, authorization: str) -> bool:
-        """Whether an `Authorization` header has the token."""
+        """Return whether an `Authorization` header has the token."""
         if authorization[: len(BEARER)].lower() != BEARER:
             return False
         return secrets.compare_digest(authorization[len(BEARER) :].strip().encode(), self._token)
 
     def is_session(self, cookies: str) -> bool:
-        """Whether a `Cookie` header has the session that the ticket opened.
+        """Return whether a `Cookie` header has the session that the ticket opened.
 
         Other servers of this machine put cookies with odd names beside ours, so the header is only split.
         """
@@ -81,7 +81,7 @@ class Access:
         return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in given)
 
     def redeem(self, ticket: str) -> str | None:
-        """The `Set-Cookie` for the ticket of the link, once; None for any other, and from the second time on."""
+        """Return the `Set-Cookie` for the ticket of the link, once; None for any other, and from the second time on."""
         with self._guard:
             if self._is_used or not secrets.compare_digest(ticket.encode(), self.ticket.encode()):
                 return None
@@ -106,11 +106,11 @@ class Origins:
     origins: frozenset[str]
 
     def is_host(self, host: str) -> bool:
-        """Whether this is a name of ours, with our port."""
+        """Return whether this is a name of ours, with our port."""
         return host.lower() in self.hosts
 
     def is_own(self, origin: str) -> bool:
-        """Whether this is a page of ours. `null`, which sandboxed and local pages send, is not."""
+        """Return whether this is a page of ours. `null`, which sandboxed and local pages send, is not."""
         return origin.lower() in self.origins
 
 
@@ -133,12 +133,12 @@ def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in an address: IPv6 in brackets."""
+    """Return a host as it stands in an address: IPv6 in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server on this host. A name other than localhost may lead anywhere."""
+    """Return whether only this machine reaches a server on this host. A name other than localhost may lead anywhere."""
     if host.lower() == "localhost":
         return True
     try:

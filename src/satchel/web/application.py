@@ -78,12 +78,12 @@ def run(
 
 
 def reachable(host: str) -> str:
-    """The name to open on this machine: an address that stands for all of them leads nowhere by itself."""
+    """Return the name to open on this machine: an address that stands for all of them leads nowhere by itself."""
     return EVERYWHERE.get(host.strip("[]"), host)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; `port` 0 takes a free one. Raises UsageError where it cannot."""
+    """Return a socket that listens; `port` 0 takes a free one. Raises UsageError where it cannot."""
     plain = host.strip("[]")
     try:
         family, _, _, _, address = socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)[0]
@@ -161,7 +161,7 @@ class Admitted:
 
 
 def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
-    """Everything that `satchel serve` answers. While it lives, the index is brought up to date once."""
+    """Return everything that `satchel serve` answers. While it lives, the index is brought up to date once."""
     most_bytes = shared.engine.settings.serve_body_bytes
     mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes)
 
@@ -182,7 +182,7 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
 
 
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
-    """Every route, the exact ones first."""
+    """Return every route, the exact ones first."""
     return [
         Route("/", index),
         Route("/page/{name}", page_file),
@@ -201,14 +201,14 @@ async def _openapi(_request: Request) -> Response:
 
 
 async def _said(_request: Request, error: Exception) -> Response:
-    """What the router says of itself, in our shape."""
+    """Return what the router says of itself, in our shape."""
     if isinstance(error, HTTPException) and error.status_code == WRONG_METHOD:
         return answer(wrong_method((error.headers or {}).get("Allow", "").split(", ")))
     return answer(UNKNOWN_PAGE)
 
 
 async def _failed(_request: Request, _error: Exception) -> Response:
-    """A fault of ours outside any operation; the server logs it."""
+    """Return a fault of ours outside any operation; the server logs it."""
     return answer(INTERNAL)
 
 
@@ -234,7 +234,7 @@ def _files() -> Mapping[str, Traversable]:
 
 
 def page_response(name: str) -> Response:
-    """A file of the page, 404 where there is none of this name."""
+    """Return a file of the page, 404 where there is none of this name."""
     found = _files().get(name)
     if found is None:
         return answer(UNKNOWN_PAGE)

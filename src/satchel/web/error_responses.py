@@ -76,7 +76,7 @@ def too_large(limit: int) -> Refusal:
 
 
 def wrong_method(methods: Iterable[str]) -> Refusal:
-    """The route exists and is asked in another way."""
+    """Return the route exists and is asked in another way."""
     allowed = ", ".join(sorted(methods))
     return Refusal(405, "WrongMethod", f"this route takes {allowed}", f"use {allowed}", {"Allow": allowed})
 
@@ -101,7 +101,7 @@ INTERNAL_ERROR = 500
 
 
 def refusal_of(error: SatchelError | OSError) -> Refusal:
-    """The answer that stands for an error."""
+    """Return the answer that stands for an error."""
     status = next((code for kind, code in STATUS_CODES if isinstance(error, kind)), INTERNAL_ERROR)
     hint = next((text for kind, text in HINTS if isinstance(error, kind)), "`satchel doctor` says more")
     headers = {"Retry-After": "1"} if isinstance(error, LockedError) else {}

@@ -114,14 +114,14 @@ class Middleware:
         return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))
 
     def _signed_in(self, ticket: str, headers: Headers) -> Response:
-        """The way from the link to the page. Whoever is in already may follow the link again."""
+        """Return the way from the link to the page. Whoever is in already may follow the link again."""
         cookie = self._access.redeem(ticket)
         if cookie is None and not self._is_session(headers):
             return answer(NOT_SIGNED_IN)
         return Response(status_code=303, headers={"Location": "/"} | ({"Set-Cookie": cookie} if cookie else {}))
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | Refusal:
-        """The whole body, bounded in bytes and time; empty where the client went away."""
+        """Return the whole body, bounded in bytes and time; empty where the client went away."""
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._body_bytes:
             return too_large(self._body_bytes)
@@ -140,12 +140,12 @@ class Middleware:
 
 
 def answer(refusal: Refusal) -> Response:
-    """A refusal as a response."""
+    """Return a refusal as a response."""
     return Response(refusal.body, refusal.status, dict(refusal.headers), JSON)
 
 
 def _ticket(scope: Scope) -> str | None:
-    """The ticket in the address of the page, where there is one."""
+    """Return the ticket in the address of the page, where there is one."""
     if scope["method"] != "GET" or scope["path"] != "/":
         return None
     given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(TICKET_PARAMETER)
@@ -153,7 +153,7 @@ def _ticket(scope: Scope) -> str | None:
 
 
 def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
-    """A form and a text are what pages of other sites may send without asking; JSON is not among it."""
+    """Return a form and a text are what pages of other sites may send without asking; JSON is not among it."""
     if scope["method"] != "POST":
         return None
     kinds = [given.partition(";")[0].strip().lower() for given in headers.getlist("content-type")]
@@ -161,7 +161,7 @@ def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body that was read, then what really comes: a client that goes away."""
+    """Return a `receive` that gives the body that was read, then what really comes: a client that goes away."""
     is_given = False
 
     async def replay() -> Message:

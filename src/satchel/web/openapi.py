@@ -47,7 +47,7 @@ EVERYWHERE = ("401", "403", "421")
 
 
 def openapi() -> Json:
-    """The document. It says the same in every process of one version."""
+    """Return the document. It says the same in every process of one version."""
     paths: Json = {f"/api/{name}": {"post": _post(operation)} for name, operation in OPERATIONS.items()}
     for name in VIEWS:
         paths[f"/api/{name}"]["get"] = _get(OPERATIONS[name])

@@ -93,7 +93,7 @@ class RequestQueue:
             gone.cancel()
 
     def should_stop(self) -> bool:
-        """Whether everything is to end."""
+        """Return whether everything is to end."""
         return self._closing.is_set()
 
     def stop(self) -> None:

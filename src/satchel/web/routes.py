@@ -54,7 +54,7 @@ async def view(request: Request) -> Response:
 
 
 async def hooks(request: Request) -> Response:
-    """What the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
+    """Return what the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
     shared: ServerState = request.app.state.served
     given = request.query_params.get("limit") or str(LISTED_HOOKS)
     if not _COUNT.fullmatch(given):
@@ -66,7 +66,7 @@ async def hooks(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """What the controls of a page offer: choices, and the values in force without them."""
+    """Return what the controls of a page offer: choices, and the values in force without them."""
     shared: ServerState = request.app.state.served
     return JSONResponse(offered(shared.engine))
 
@@ -77,7 +77,7 @@ async def health(_request: Request) -> Response:
 
 
 def offered(engine: Satchel) -> dict[str, Any]:
-    """Every choice that an argument has, under plural names, and the defaults of this root."""
+    """Return every choice that an argument has, under plural names, and the defaults of this root."""
     settings = engine.settings
     lenses = next(one for one in OPERATIONS["graph_context"].parameters if one.name == "lens").choices
     return {
@@ -108,7 +108,7 @@ def offered(engine: Satchel) -> dict[str, Any]:
 
 
 def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
-    """The arguments in an address, with the types of the parameters; an empty one counts as not given.
+    """Return the arguments in an address, with the types of the parameters; an empty one counts as not given.
 
     A list is given by naming it several times. Raises UsageError for what has another type; names are checked where
     the operation is run.
@@ -171,7 +171,7 @@ async def performed(
     arguments: Callable[[], Mapping[str, Any]],
     more: Callable[[], Mapping[str, Any]] = dict,
 ) -> Response:
-    """The answer of an operation, in a turn of its own. `more` is added to what it says.
+    """Return the answer of an operation, in a turn of its own. `more` is added to what it says.
 
     Reading the arguments and writing the answer is part of the turn: both may be large.
     """
@@ -200,7 +200,7 @@ async def performed(
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:
-    """The arguments in a body; an empty one has none. Raises UsageError for what is no JSON object."""
+    """Return the arguments in a body; an empty one has none. Raises UsageError for what is no JSON object."""
     if not body:
         return {}
     try:
@@ -214,7 +214,7 @@ def parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def _whole(given: Any) -> Any:
-    """The same values where an escape was half a character: no file and no store can hold that."""
+    """Return the same values where an escape was half a character: no file and no store can hold that."""
     text = json.dumps(given, ensure_ascii=False)
     try:
         text.encode()

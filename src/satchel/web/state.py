@@ -41,7 +41,7 @@ class Indexing:
             self._done += count
 
     def state(self) -> dict[str, Any]:
-        """How far the run is that goes on, or how the last one ended, as plain JSON values.
+        """Return how far the run is that goes on, or how the last one ended, as plain JSON values.
 
         `running` is true while the run at the start goes on, for which questions wait; `phase` with `done` of `total`
         steps (0 where that is not known) is the last thing that any run said.
@@ -129,7 +129,7 @@ class ServerState:
 
 
 def server_state(engine: Satchel) -> ServerState:
-    """The state for a server around this engine, within the limits of its settings."""
+    """Return the state for a server around this engine, within the limits of its settings."""
     threads, waiting = engine.settings.serve_threads, engine.settings.serve_waiting
     return ServerState(
         engine, RequestQueue(threads, waiting, "asking"), RequestQueue(LOOKING_THREADS, waiting, "looking")

@@ -29,7 +29,7 @@ class Writer(Protocol):
     JOIN: str
 
     def head(self, request: RenderRequest, items: Sequence[ContextItem]) -> str:
-        """Everything before the first section."""
+        """Return everything before the first section."""
         ...
 
     def section(self, title: str, *, grouped: bool) -> tuple[str, str]:
@@ -37,22 +37,22 @@ class Writer(Protocol):
         ...
 
     def item(self, item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
-        """One item with its frame, in a view other than sections as its entities."""
+        """Return one item with its frame, in a view other than sections as its entities."""
         ...
 
     def tail(self, request: RenderRequest, items: Sequence[ContextItem]) -> str:
-        """Everything after the last section."""
+        """Return everything after the last section."""
         ...
 
 
 @cache
 def writer(format: Format) -> Writer:  # noqa: A002 - the name of the option
-    """The module that writes a format, imported on first use: a process seldom needs two."""
+    """Return the module that writes a format, imported on first use: a process seldom needs two."""
     return cast(Writer, import_module(f"{__name__}.{format.value}"))
 
 
 def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Format) -> str:  # noqa: A002
-    """The whole context as text, without a line break at its end.
+    """Return the whole context as text, without a line break at its end.
 
     Items keep their order inside a section; sections have a fixed order. Equal arguments give equal text.
     """
@@ -79,7 +79,7 @@ def render_with_usage(
     format: Format,  # noqa: A002
     count: Callable[[str], int],
 ) -> tuple[str, int]:
-    """The context whose footer states how many tokens it has itself, by `count`, and that number.
+    """Return the context whose footer states how many tokens it has itself, by `count`, and that number.
 
     Where no number makes itself true, or the request has no limit, the footer states none.
     """

@@ -95,12 +95,12 @@ def group_of(entity_type: str) -> str | None:
 
 
 def _group(item: ContextItem) -> str:
-    """The group of an item: by its finer type where it has one, else by its kind."""
+    """Return the group of an item: by its finer type where it has one, else by its kind."""
     return group_of(str(item.metadata.get("type", ""))) or group_of(item.source) or "other"
 
 
 def entities(item: ContextItem, view: View) -> list[ShownEntity]:
-    """The entities of an item in line order. Every piece belongs to exactly one."""
+    """Return the entities of an item in line order. Every piece belongs to exactly one."""
     path = file_path(item)
     if not path:
         piece = Piece(0, 0, "", record_body(item), item.detail)
@@ -120,7 +120,7 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
 
 
 def _imports_end(pieces: Sequence[Piece]) -> int:
-    """How many pieces are before the first named one and what touches it."""
+    """Return how many pieces are before the first named one and what touches it."""
     end = next((number for number, piece in enumerate(pieces) if piece.name), 0)
     while end and touches(pieces[end - 1], pieces[end]):
         end -= 1
@@ -128,7 +128,7 @@ def _imports_end(pieces: Sequence[Piece]) -> int:
 
 
 def _record_name(item: ContextItem) -> str:
-    """The name of a record, whose type is beside it; what is to be followed says so in its name."""
+    """Return the name of a record, whose type is beside it; what is to be followed says so in its name."""
     name, label = heading_name(item), kind_label(item)
     return " ".join(filter(None, (label, name))) if item.trust is Trust.GUIDANCE or not name else name
 
@@ -142,7 +142,7 @@ def _entity(item: ContextItem, path: str, name: str, pieces: tuple[Piece, ...]) 
 
 
 def place(pieces: Sequence[Piece], *, shown: bool) -> str:
-    """The ranges with their marks: `15-18 (span); 19-37=1 (line)`."""
+    """Return the ranges with their marks: `15-18 (span); 19-37=1 (line)`."""
     write = shown_range if shown else line_range
     return "; ".join(
         f"{','.join(map(write, group))}{f' ({marks})' if marks else ''}"
@@ -151,7 +151,7 @@ def place(pieces: Sequence[Piece], *, shown: bool) -> str:
 
 
 def marks_of(piece: Piece) -> str:
-    """How a piece differs from the whole, fresh text of what it names: `span, moved`; empty if it does not."""
+    """Return how a piece differs from the whole, fresh text of what it names: `span, moved`; empty if it does not."""
     marks = [] if piece.detail is Detail.FULL else [piece.detail.value]
     return ", ".join([*marks, *([piece.freshness.value] if piece.freshness is not None else [])])
 

@@ -156,12 +156,12 @@ class Note:
 
 
 def notice(request: RenderRequest) -> str:
-    """The line that tells data from instructions."""
+    """Return the line that tells data from instructions."""
     return GUIDED_NOTICE if request.has_guidance else NOTICE
 
 
 def head_notes(request: RenderRequest) -> list[Note]:
-    """The notes after the notice: words that occur nowhere, that nothing answers well, and the call sites."""
+    """Return the notes after the notice: words that occur nowhere, that nothing answers well, and the call sites."""
     words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
     every = (
         Note("not_found", "Not found here", words, separator=", "),
@@ -172,7 +172,7 @@ def head_notes(request: RenderRequest) -> list[Note]:
 
 
 def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
-    """The lines below the title: notice, words that were not found, the call sites, the best files."""
+    """Return the lines below the title: notice, words that were not found, the call sites, the best files."""
     noted = [f"{note.label}: {line}." if note.label else line for note in head_notes(request) for line in note.lines]
     best = overview_lines(request, items)
     return [notice(request), *noted, *(["Best first:", *best] if best else [])]
@@ -244,7 +244,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
-    """The notes below the counts that have something to say, each entry on one line."""
+    """Return the notes below the counts that have something to say, each entry on one line."""
     sources = tuple(map(_source_entry, items[:SOURCES_SHOWN])) if request.show_sources else ()
     omitted = _omission_entries(request.overflow)
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
@@ -265,7 +265,7 @@ def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
 
 
 def note_lines(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The notes as lines of text, each with the line break before it."""
+    """Return the notes as lines of text, each with the line break before it."""
     return "".join(f"\n{note.label}: {line}" for note in notes(request, items) for line in note.lines)
 
 
@@ -302,7 +302,7 @@ def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 
 def _merged_entry(item: ContextItem) -> str:
-    """The records that say the same as one that is shown: `memory mem_a = mem_b, note n_1 and 2 more`."""
+    """Return the records that say the same as one that is shown: `memory mem_a = mem_b, note n_1 and 2 more`."""
     rows: Sequence[Mapping[str, Any]] = item.metadata["merged"]
     names = [row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}" for row in rows]
     own = f"{item.source} {item.metadata['id']}"
@@ -315,7 +315,7 @@ def _first_few(entries: Sequence[str]) -> str:
 
 
 def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    """The rest of what is shown in part: `src/a.py:10-40 a2b3c4d5`."""
+    """Return the rest of what is shown in part: `src/a.py:10-40 a2b3c4d5`."""
     cuts = [f"{quote(f'{file_path(item)}:{cut.start}-{cut.end}')} {cut.handle}" for item in items for cut in item.cuts]
     records = [
         f"{quote(record_title(item))} {item.handle}"
@@ -326,12 +326,12 @@ def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 
 def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, ...]:
-    """A line for each reference, and one that counts those that are not named."""
+    """Return a line for each reference, and one that counts those that are not named."""
     return (*map(shown_before_entry, references), *((f"and {more} more",) if more else ()))
 
 
 def shown_before_entry(one: ShownBefore) -> str:
-    """What a session has already, and the handle that gives it again: `src/a.py:10-40,60-71 a2b3c4d5`."""
+    """Return what a session has already, and the handle that gives it again: `src/a.py:10-40,60-71 a2b3c4d5`."""
     if one.path:
         return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
     # A title in quotes cannot be taken for a place, even if it ends like one.
@@ -339,7 +339,7 @@ def shown_before_entry(one: ShownBefore) -> str:
 
 
 def _omission_entries(overflow: Sequence[Omission]) -> tuple[str, ...]:
-    """The best few with their handles: `src/a.py:10-24 Reader.read a2b3c4d5`, or without the name."""
+    """Return the best few with their handles: `src/a.py:10-24 Reader.read a2b3c4d5`, or without the name."""
     entries = list(map(_omission_entry, overflow[:OMISSIONS_SHOWN]))
     return tuple(_fitted(entries, OMISSIONS_ROOM) or (entries[0][:1] if entries else ()))
 

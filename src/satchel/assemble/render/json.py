@@ -27,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - the protocol of all formats
-    """The object up to its first item or group; there the order of the items says which are the best."""
+    """Return the object up to its first item or group; there the order of the items says which are the best."""
     frame: dict[str, Any] = {"title": request.title} if request.title != DEFAULT_TITLE else {}
     frame["notice"] = notice(request)
     if request.query and len(request.query) <= QUERY_SHOWN:
@@ -58,13 +58,13 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The rest of the object: counts and notes."""
+    """Return the rest of the object: counts and notes."""
     frame = {"footer": counts_line(request, items)} | _noted(notes(request, items))
     return f"],{dumped(frame)[1:]}}}"
 
 
 def _noted(listed: Iterable[Note]) -> dict[str, Any]:
-    """The entries of each note by its key, and how many there are more of them."""
+    """Return the entries of each note by its key, and how many there are more of them."""
     frame: dict[str, Any] = {}
     for note in listed:
         frame[note.key] = note.entries[0] if note.is_single else note.entries
@@ -90,7 +90,7 @@ def _entity(item: ContextItem, one: ShownEntity, view: View, *, show_code: bool)
 
 
 def _range(piece: Piece, *, show_code: bool, is_named: bool = False) -> Mapping[str, Any]:
-    """One piece as plain values."""
+    """Return one piece as plain values."""
     fields: dict[str, Any] = {"start": piece.start, "end": piece.end}
     if is_named and piece.name:
         fields["name"] = piece.name

@@ -56,37 +56,37 @@ _LONG = frozenset({Detail.FULL, Detail.SPAN})
 
 
 def quote(text: str) -> str:
-    """The text on one line: unchanged if it can be read back as it is, else a JSON string."""
+    """Return the text on one line: unchanged if it can be read back as it is, else a JSON string."""
     return text if _MISREADABLE.search(text) is None else quoted(text)
 
 
 def quoted(text: str) -> str:
-    """The text as a JSON string on one line."""
+    """Return the text as a JSON string on one line."""
     return _UNSAFE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def file_path(item: ContextItem) -> str:
-    """The path of an item that shows lines of a file, empty for a record."""
+    """Return the path of an item that shows lines of a file, empty for a record."""
     return item.location.path if item.location is not None and item.pieces else ""
 
 
 def line_range(piece: Piece) -> str:
-    """The lines of a piece: `10-24`, or `12` for one line."""
+    """Return the lines of a piece: `10-24`, or `12` for one line."""
     return f"{piece.start}-{piece.end}" if piece.end != piece.start else str(piece.start)
 
 
 def shown_range(piece: Piece) -> str:
-    """The lines of a piece whose text follows: `10-24=2` if that text has another number of lines."""
+    """Return the lines of a piece whose text follows: `10-24=2` if that text has another number of lines."""
     return line_range(piece) if _is_exact(piece) else f"{line_range(piece)}={piece.text.count(_LINE_END) + 1}"
 
 
 def _is_exact(piece: Piece) -> bool:
-    """Whether each line is shown as one line."""
+    """Return whether each line is shown as one line."""
     return piece.text.count(_LINE_END) == piece.end - piece.start
 
 
 def touches(earlier: Piece, later: Piece) -> bool:
-    """Whether no line is missing between two neighbouring pieces."""
+    """Return whether no line is missing between two neighbouring pieces."""
     return later.start == earlier.end + 1
 
 
@@ -107,7 +107,7 @@ def _label(piece: Piece, lines: str) -> str:
 
 
 def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces, with one for all that touch and differ in nothing but their names.
+    """Return the pieces, with one for all that touch and differ in nothing but their names.
 
     It is named after what contains them all. Lines of no file and pieces shown on another number of lines stay alone.
     """
@@ -143,7 +143,7 @@ def _joined(run: Sequence[Piece]) -> Piece:
 
 
 def _container(names: Sequence[str]) -> str:
-    """The class or section that contains all of them, empty if there is none."""
+    """Return the class or section that contains all of them, empty if there is none."""
     separator = SECTION_SEPARATOR if SECTION_SEPARATOR in names[0] else "."
     levels = zip(*(name.split(separator) for name in names), strict=False)
     return separator.join(level[0] for level in takewhile(lambda level: len(set(level)) == 1, levels))
@@ -155,7 +155,7 @@ def kind_label(item: ContextItem) -> str:
 
 
 def record_name(item: ContextItem) -> str:
-    """The title of a record without its kind: `1a2b3c4 by Ada on 2024-05-01`."""
+    """Return the title of a record without its kind: `1a2b3c4 by Ada on 2024-05-01`."""
     name = _NAMES.get(item.source)
     return (name(item) if name is not None else "") or item.title
 
@@ -196,25 +196,25 @@ _NAMES: Mapping[str, Callable[[ContextItem], str]] = {
 
 
 def record_title(item: ContextItem) -> str:
-    """The whole title of a record in plain words: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    """Return the whole title of a record in plain words: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
     name = record_name(item)
     return f"{kind_label(item)} {name}" if name else kind_label(item)
 
 
 def heading_name(item: ContextItem) -> str:
-    """The name above the body of a record, empty where the body begins with it anyway."""
+    """Return the name above the body of a record, empty where the body begins with it anyway."""
     name = record_name(item)
     return "" if name == record_body(item).split("\n", 1)[0] else name
 
 
 def heading(item: ContextItem) -> str:
-    """The title of a record above its body: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    """Return the title of a record above its body: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
     name = heading_name(item)
     return f"{kind_label(item)} {name}" if name else kind_label(item)
 
 
 def record_body(item: ContextItem) -> str:
-    """The text of a record: its pieces one below the other, else its content; then the files of a commit."""
+    """Return the text of a record: its pieces one below the other, else its content; then the files of a commit."""
     body = "\n".join(piece.text for piece in item.pieces) if item.pieces else item.content
     files = item.metadata.get("files_changed") if item.source == Kind.COMMIT else None
     if not files or item.detail in (Detail.SIGNATURE, Detail.LINE):
@@ -224,7 +224,7 @@ def record_body(item: ContextItem) -> str:
 
 
 def _day(timestamp: object) -> str:
-    """The day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
+    """Return the day (UTC) of a time in seconds or of an ISO text, empty if there is none."""
     if isinstance(timestamp, str):
         return timestamp[:_DAY]
     return f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d}" if isinstance(timestamp, int | float) else ""

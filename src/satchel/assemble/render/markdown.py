@@ -36,12 +36,12 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
-    """The heading of a section; nothing closes it."""
+    """Return the heading of a section; nothing closes it."""
     return f"## {title}\n\n", ""
 
 
 def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
-    """A file as heading and fence, a record as title line and fence, then a blank line."""
+    """Return a file as heading and fence, a record as title line and fence, then a blank line."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
@@ -52,7 +52,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The footer: counts, then the notes."""
+    """Return the footer: counts, then the notes."""
     return f"---\n*{counts_line(request, items)}*{note_lines(request, items)}"
 
 
@@ -66,7 +66,7 @@ def _title_line(item: ContextItem) -> str:
 
 
 def fenced(item: ContextItem, body: str) -> str:
-    """The body in a fence longer than any run of backticks in it, marked with the nonce of the item."""
+    """Return the body in a fence longer than any run of backticks in it, marked with the nonce of the item."""
     longest = max(map(len, _BACKTICKS.findall(body)), default=2) if "```" in body else 2
     fence = "`" * (longest + 1)
     language = item.language if _LANGUAGE.fullmatch(item.language) else ""
@@ -97,7 +97,7 @@ def _location(one: ShownEntity, *, show_code: bool) -> str:
 
 
 def _gapped(item: ContextItem, pieces: Sequence[Piece]) -> str:
-    """The texts of the pieces in a fence, with a gap line wherever lines are missing, and a blank line."""
+    """Return the texts of the pieces in a fence, with a gap line wherever lines are missing, and a blank line."""
     texts = [pieces[0].text]
     for earlier, later in pairwise(pieces):
         if not touches(earlier, later):

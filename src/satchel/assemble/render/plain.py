@@ -28,12 +28,12 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
-    """The title of a section; nothing closes it."""
+    """Return the title of a section; nothing closes it."""
     return f"=== {title} ===\n\n", ""
 
 
 def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
-    """The block of one item, then a blank line."""
+    """Return the block of one item, then a blank line."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
@@ -46,7 +46,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The footer: counts, then the notes."""
+    """Return the footer: counts, then the notes."""
     return f"{counts_line(request, items)}{note_lines(request, items)}"
 
 

@@ -30,7 +30,7 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The root element, the notice and the list of the best."""
+    """Return the root element, the notice and the list of the best."""
     title = _attribute("title", request.title if request.title != DEFAULT_TITLE else "")
     rows = [f"<context{title}>", f"<notice>{_escaped(notice(request))}</notice>", *_elements(head_notes(request))]
     if lines := overview_lines(request, items):
@@ -39,7 +39,7 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - the protocol of all formats
-    """The element of a section."""
+    """Return the element of a section."""
     return f'<section name="{_quoted(title)}">\n', "</section>\n"
 
 
@@ -91,21 +91,21 @@ def _lines(tag: str, piece: Piece, name: str, *, show_code: bool, has_range: boo
 
 
 def _detail(detail: Detail) -> str:
-    """How much is shown, as an attribute; empty for all of it."""
+    """Return how much is shown, as an attribute; empty for all of it."""
     return "" if detail is Detail.FULL else f' detail="{detail}"'
 
 
 def _escaped(text: str) -> str:
-    """The text between tags: a parser would turn a bare carriage return into a line feed."""
+    """Return the text between tags: a parser would turn a bare carriage return into a line feed."""
     text = _IMPOSSIBLE.sub("\ufffd", text).replace("&", "&amp;").replace("<", "&lt;").replace("]]>", "]]&gt;")
     return text.replace("\r", "&#13;")
 
 
 def _quoted(text: str) -> str:
-    """The text as an attribute value without its quotes: a parser would turn bare white space into spaces."""
+    """Return the text as an attribute value without its quotes: a parser would turn bare white space into spaces."""
     return _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
 
 
 def _attribute(name: str, text: str) -> str:
-    """An attribute with the space before it, empty without a text."""
+    """Return an attribute with the space before it, empty without a text."""
     return f' {name}="{_quoted(text)}"' if text else ""

@@ -72,7 +72,7 @@ def path(invocation: Invocation) -> int:
 
 
 def _load(invocation: Invocation) -> tuple[LoadedSettings, Folders]:
-    """The settings for the root, or without a repository's where there is no root."""
+    """Return the settings for the root, or without a repository's where there is no root."""
     import os
     from pathlib import Path
 
@@ -104,14 +104,14 @@ def setting_lines(loaded: LoadedSettings, *, origin: bool) -> list[str]:
 
 
 def written(value: Any) -> str:
-    """A value as the settings file has it: TOML, `auto` for none."""
+    """Return a value as the settings file has it: TOML, `auto` for none."""
     if value is None:
         return '"auto"'
     return streams.json_text(plain(value))
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
+    """Return a value as JSON has it."""
     return list(value) if isinstance(value, tuple) else value
 
 

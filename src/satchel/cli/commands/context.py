@@ -120,7 +120,7 @@ def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def described(row: Mapping[str, Any]) -> str:
-    """A few lines about one standing: what it is, whether it is in, its rank, and one line a signal."""
+    """Return a few lines about one standing: what it is, whether it is in, its rank, and one line a signal."""
     noun = "files" if row["path"] else "records"
     lines = [clean_field(row["id"])]
     if row["is_shown"]:
@@ -158,7 +158,7 @@ def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: P
 
 
 def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
-    """The object in a file, and how it is indented. Raises UsageError where there is none."""
+    """Return the object in a file, and how it is indented. Raises UsageError where there is none."""
     try:
         raw = sys.stdin.buffer.read(MOST_BYTES) if str(file) == "-" else _bytes(file)
         saved = json.loads(raw)

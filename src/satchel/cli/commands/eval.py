@@ -77,7 +77,7 @@ def eval_command(
 
 
 def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> list[str]:
-    """The report as text: what was asked, the table, and what tuning found."""
+    """Return the report as text: what was asked, the table, and what tuning found."""
     from satchel.evaluation.report import day, left_out_text, measures, named_share
 
     answers, fixes = outcome.answers, outcome.fixes
@@ -99,7 +99,7 @@ def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool)
 
 
 def tuning_lines(proposal: Proposal | None) -> list[str]:
-    """What fitted weights gain, and the settings to copy."""
+    """Return what fitted weights gain, and the settings to copy."""
     from satchel.evaluation.report import settings_lines, verdict
     from satchel.evaluation.tune import FEWEST_FIXES
 
@@ -112,7 +112,7 @@ def tuning_lines(proposal: Proposal | None) -> list[str]:
 
 
 def why_empty(outcome: Outcome) -> str:
-    """Why nothing could be measured."""
+    """Return why nothing could be measured."""
     from satchel.evaluation.report import left_out_text
 
     if outcome.is_stopped:

@@ -113,5 +113,5 @@ _add(SHOW, "Show one experience with its history and notes; without ID the activ
 
 
 def _bytes_of(stream: TextIO | None) -> IO[bytes]:
-    """The bytes of a standard stream, or nowhere if it is closed."""
+    """Return the bytes of a standard stream, or nowhere if it is closed."""
     return stream.buffer if stream is not None else Path(os.devnull).open("wb")

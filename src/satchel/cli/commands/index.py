@@ -56,7 +56,7 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
 
 
 def report_data(report: IndexReport) -> Mapping[str, Any]:
-    """The report as JSON."""
+    """Return the report as JSON."""
     return {
         "files": report.files,
         "added": report.added,
@@ -76,7 +76,7 @@ def report_data(report: IndexReport) -> Mapping[str, Any]:
 
 
 def vector_data(filled: VectorReport | None) -> Mapping[str, Any] | None:
-    """The vectors as JSON: how many are new, and `{"docs": "12/40"}`; None where none were asked for."""
+    """Return the vectors as JSON: how many are new, and `{"docs": "12/40"}`; None where none were asked for."""
     if filled is None:
         return None
     failure = filled.failure
@@ -95,7 +95,7 @@ def vector_summary(filled: VectorReport | None) -> str:
 
 
 def summary(report: IndexReport) -> str:
-    """One line: `indexed 281 files in 2.31 s: 281 new, 5,950 commits; left out 12 (binary 8, huge 4)`."""
+    """Return one line: `indexed 281 files in 2.31 s: 281 new, 5,950 commits; left out 12 (binary 8, huge 4)`."""
     changes = [
         f"{count:,} {what}"
         for count, what in (
@@ -333,7 +333,7 @@ def remove(invocation: Invocation, *, name: str) -> int:
 
 
 def workspace_data(workspace: Workspace) -> dict[str, Any]:
-    """A workspace as plain JSON values; `exists` says whether its root is there."""
+    """Return a workspace as plain JSON values; `exists` says whether its root is there."""
     return {
         "name": workspace.name,
         "path": _place(workspace),

@@ -286,7 +286,7 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
 
 
 def lines_of(entry: Mapping[str, Any]) -> list[str]:
-    """One event: what came of it and what it cost, and a line for each item."""
+    """Return one event: what came of it and what it cost, and a line for each item."""
     cost = f"{entry.get('tokens', 0):,} tokens, {entry.get('ms', 0):,} ms"
     who = " ".join(filter(None, (str(entry.get("host", "")), str(entry.get("session", "")))))
     head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "

@@ -38,7 +38,7 @@ def client_options(function: Function) -> Function:
 
 
 def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
-    """Where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
+    """Return where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
     from satchel.clients.targets import Places
     from satchel.config import Folders
     from satchel.system.locations import find_root
@@ -52,7 +52,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
 
 
 def change_data(change: FileChange) -> dict[str, Any]:
-    """One file as plain JSON values."""
+    """Return one file as plain JSON values."""
     from satchel.clients.edits import diff
 
     file = str(change.target.file)

@@ -46,7 +46,7 @@ def situation_command(invocation: Invocation, arguments: dict[str, Any], *, expl
 
 
 def why_lines(context: Context) -> list[str]:
-    """What applies and what does not, each with its reason."""
+    """Return what applies and what does not, each with its reason."""
     lines = [
         f"context {row['path'] or '.'}: {row['wanted_by']}, priority {row['priority']:g}"
         for row in context.meta["contexts"]
@@ -136,7 +136,7 @@ def _twin(row: Applied) -> str:
 
 
 def report_lines(report: Report, *, trusted: bool) -> list[str]:
-    """The report for people: what applies in its order, then what to look at."""
+    """Return the report for people: what applies in its order, then what to look at."""
     applying = [row for row in report.instructions if row.applies]
     lines = (
         [f"applies ({'as guidance' if trusted else 'as data: `satchel trust` makes it guidance'}):"] if applying else []
@@ -256,15 +256,15 @@ def _removed(invocation: Invocation, root: Path, gone: list[TrustMark]) -> int:
 
 
 def mark_data(mark: TrustMark) -> dict[str, Any]:
-    """A mark as plain JSON values; `repository` is None without git."""
+    """Return a mark as plain JSON values; `repository` is None without git."""
     return {"root": mark.root, "repository": mark.repository or None, "since": iso(mark)}
 
 
 def iso(mark: TrustMark) -> str:
-    """The second (UTC) since which it holds: `2026-05-01T10:30:00Z`."""
+    """Return the second (UTC) since which it holds: `2026-05-01T10:30:00Z`."""
     return f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def day(mark: TrustMark) -> str:
-    """The day (UTC) since which it holds."""
+    """Return the day (UTC) since which it holds."""
     return iso(mark)[: len("2026-05-01")]

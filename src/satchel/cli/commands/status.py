@@ -56,7 +56,7 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def below_root(path: str, root: Path) -> str:
-    """A path as a person writes it: from the current folder where something is there, else from the root."""
+    """Return a path as a person writes it: from the current folder where something is there, else from the root."""
     here = Path(os.path.normpath(Path.cwd() / path))
     if path and os.path.lexists(here) and here.is_relative_to(root):
         return here.relative_to(root).as_posix()
@@ -77,21 +77,21 @@ def history_lines(history: FileHistory) -> list[str]:
 
 
 def churn_lines(rows: list[FileChurn]) -> list[str]:
-    """One file a line, most commits first."""
+    """Return one file a line, most commits first."""
     cells = [[row.path, f"{row.commits:,}", f"{row.authors:,}", day(row.last)] for row in rows]
     columns = [Column("file"), Column("commits", is_number=True), Column("authors", is_number=True), Column("last")]
     return plain_lines(columns, cells) if cells else []
 
 
 def author_lines(rows: list[Author]) -> list[str]:
-    """One person a line, most commits first."""
+    """Return one person a line, most commits first."""
     cells = [[row.name, f"{row.commits:,}", day(row.first), day(row.last)] for row in rows]
     columns = [Column("author"), Column("commits", is_number=True), Column("first"), Column("last")]
     return plain_lines(columns, cells) if cells else []
 
 
 def day(moment: float) -> str:
-    """The day (UTC) of a time."""
+    """Return the day (UTC) of a time."""
     return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
@@ -121,7 +121,7 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def status_lines(status: Status, now: float) -> list[str]:
-    """The state as lines: a label, then the values, most first."""
+    """Return the state as lines: a label, then the values, most first."""
     held = status.statistics
     rows = [
         ("root", str(status.root)),
@@ -142,7 +142,7 @@ def status_lines(status: Status, now: float) -> list[str]:
 
 
 def broken_text(status: Status) -> str:
-    """How many links of a vault lead to no note, and the first of them."""
+    """Return how many links of a vault lead to no note, and the first of them."""
     if not status.broken_links:
         return ""
     named = [f"{note} -> {clean_field(link)}" for note, link in status.broken_examples[:MOST_BROKEN]]
@@ -151,7 +151,7 @@ def broken_text(status: Status) -> str:
 
 
 def removed_text(redacted: int, cleaned: int) -> str:
-    """What was taken out of texts before they were stored, empty if nothing was."""
+    """Return what was taken out of texts before they were stored, empty if nothing was."""
     found = (("secrets", redacted), ("hidden characters", cleaned))
     return ", ".join(f"{name} {count:,}" for name, count in found if count)
 
@@ -167,13 +167,13 @@ def vector_line(vectors: VectorReport, embedder: str | None) -> str:
 
 
 def trust_line(*, trusted: bool) -> str:
-    """Whether instruction files of this root guide agents."""
+    """Return whether instruction files of this root guide agents."""
     says = "instruction files are guidance" if trusted else "no: instruction files are data, `satchel trust` changes it"
     return f"{'trusted':<13} {says}"
 
 
 def freshness_text(fresh: Freshness, now: float) -> str:
-    """Whether the index is up to date, and what has happened since."""
+    """Return whether the index is up to date, and what has happened since."""
     if fresh.checked is None:
         return "never indexed: the first question does it, or `satchel index`"
     ago = f"checked {age_text(now - fresh.checked)} ago"

@@ -152,7 +152,7 @@ def forget(invocation: Invocation, identity: str) -> int:
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:
-    """An axis and its groups, one a line."""
+    """Return an axis and its groups, one a line."""
     if grouping.reason:
         return [f"{grouping.axis}: {grouping.reason}"]
     head = f"{grouping.axis}: {len(grouping.clusters)} groups of {grouping.entries} experiences, by {grouping.label}"
@@ -169,7 +169,7 @@ def validation_line(found: Validation) -> str:
 
 
 def value_lines(value: Value) -> list[str]:
-    """A value with everything about it, one fact a line, then what it says."""
+    """Return a value with everything about it, one fact a line, then what it says."""
     rows = [
         ("id", value.id),
         ("group", f"{value.cluster_id} ({value.cluster_size} experiences, by {value.label})"),

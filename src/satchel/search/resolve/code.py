@@ -118,31 +118,31 @@ class SourceFile:
         return [0, *(match.end() for match in re.finditer(rb"\n", self.source))]
 
     def text(self, node: Node | None) -> str:
-        """The text of a node, empty for None."""
+        """Return the text of a node, empty for None."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
 
     def lines(self, start: int, end: int) -> str:
-        """The text of these lines."""
+        """Return the text of these lines."""
         first, last = self.range(start, end)
         return self.source[first:last].decode("utf-8", "replace")
 
     def range(self, start: int, end: int) -> tuple[int, int]:
-        """The offsets of these lines."""
+        """Return the offsets of these lines."""
         last = self.line_starts[end] if end < len(self.line_starts) else len(self.source)
         return self.line_starts[min(start, len(self.line_starts)) - 1], last
 
     def node_at(self, offset: int) -> Node | None:
-        """The smallest node over a byte."""
+        """Return the smallest node over a byte."""
         return self.root.descendant_for_byte_range(offset, offset) if self.root is not None else None
 
     def occurrences(self, name: str) -> list[Node]:
-        """Every node whose text is this name, in order."""
+        """Return every node whose text is this name, in order."""
         if name not in self._occurrences:
             self._occurrences[name] = list(self._occurring(name.encode()))
         return self._occurrences[name]
 
     def mentions(self, name: str) -> bool:
-        """Whether a word stands anywhere in the text."""
+        """Return whether a word stands anywhere in the text."""
         return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", self.source) is not None
 
     def _occurring(self, name: bytes) -> Iterator[Node]:
@@ -154,7 +154,7 @@ class SourceFile:
                 yield node
 
     def calls(self, start: int, end: int) -> list[Node]:
-        """The names of what is called on these lines, in order."""
+        """Return the names of what is called on these lines, in order."""
         from tree_sitter import QueryCursor
 
         if self.root is None:
@@ -200,17 +200,17 @@ class Code:
         self._documents |= self.store.documents(wanted)
 
     def part(self, row: int) -> StoredChunk:
-        """A chunk of the store."""
+        """Return a chunk of the store."""
         if row not in self._parts:
             self.load([row])
         return self._parts[row]
 
     def document_of(self, row: int) -> Document:
-        """The file of a chunk."""
+        """Return the file of a chunk."""
         return self._documents[self.part(row).document]
 
     def defined(self, name: str) -> tuple[Definition, ...]:
-        """Everything of this unqualified name, by path and line."""
+        """Return everything of this unqualified name, by path and line."""
         if name not in self._defined:
             rows = self.store.definitions([name], most=MOST_DEFINED)
             self.load(row.row for row in rows)
@@ -234,17 +234,17 @@ class Code:
             self._files[path] = SourceFile(documents[number], texts[number]) if number in documents else None
 
     def file(self, path: str) -> SourceFile | None:
-        """The file at a path; None where no code is indexed there."""
+        """Return the file at a path; None where no code is indexed there."""
         if path not in self._files:
             self.load_files([path])
         return self._files[path]
 
     def has(self, path: str) -> bool:
-        """Whether there is code at a path, or was before the change."""
+        """Return whether there is code at a path, or was before the change."""
         return path in self._gone_paths or self.file(path) is not None
 
     def named(self, *names: str) -> list[str]:
-        """The paths of files with one of these names, in order."""
+        """Return the paths of files with one of these names, in order."""
         gone = {path for path in self._gone_paths if path.rpartition("/")[2] in names}
         return sorted({path for _, path in self.store.paths_named(names, [])} | gone)
 
@@ -258,14 +258,14 @@ class Code:
     # The tree of a definition
 
     def name_node(self, one: Definition) -> Node | None:
-        """The name of a definition in its file."""
+        """Return the name of a definition in its file."""
         file = self.file(one.path)
         nodes = file.occurrences(one.name) if file is not None else []
         here = [node for node in nodes if node.start_point[0] + 1 == one.line]
         return next((node for node in here if binding_of(node) is not None), here[0] if here else None)
 
     def declaration(self, one: Definition) -> Node | None:
-        """The function or class that a definition names, by its body."""
+        """Return the function or class that a definition names, by its body."""
         node = self.name_node(one)
         if node is None or node.parent is None:
             return None
@@ -273,24 +273,24 @@ class Code:
         return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else node.parent
 
     def area(self, owner: Definition) -> Node | None:
-        """The class in which the fields of a type are declared."""
+        """Return the class in which the fields of a type are declared."""
         declared = self.declaration(owner)
         return declared.parent if declared is not None and declared.type == "decorated_definition" else declared
 
     def is_function(self, one: Entity) -> bool:
-        """Whether something is a function or method."""
+        """Return whether something is a function or method."""
         declared = self.declaration(one) if isinstance(one, Definition) else None
         return declared is not None and declared.type in FUNCTIONS | {"method_elem", "method_signature"}
 
     def is_property(self, one: Definition) -> bool:
-        """Whether a method is read like a field."""
+        """Return whether a method is read like a field."""
         if one.language == "python":
             return "property" in self.decorator(one)
         declared = self.declaration(one)
         return declared is not None and any(child.type == "get" for child in declared.children)
 
     def decorator(self, one: Definition) -> str:
-        """The first decorator of a definition in Python, empty where it has none."""
+        """Return the first decorator of a definition in Python, empty where it has none."""
         file, declared = self.file(one.path), self.declaration(one)
         around = declared.parent if declared is not None else None
         if file is None or around is None or around.type != "decorated_definition":
@@ -299,6 +299,6 @@ class Code:
 
 
 def rust_module(file: SourceFile, node: Node) -> Module:
-    """The module of Rust that a place is in, with the modules written around it in its file."""
+    """Return the module of Rust that a place is in, with the modules written around it in its file."""
     inner = [file.text(one.child_by_field_name("name")) for one in above(node) if one.type == "mod_item"]
     return Module(file.path, "rust", ".".join(reversed(inner)))

@@ -32,12 +32,12 @@ _CRATE_FILES = ("lib.rs", "main.rs")
 
 
 def folder_of(path: str) -> str:
-    """The folder of a file, empty at the top."""
+    """Return the folder of a file, empty at the top."""
     return path.rpartition("/")[0]
 
 
 def joined(*parts: str) -> str:
-    """A path of these parts, normalised; what leads above the root keeps its dots and names nothing."""
+    """Return a path of these parts, normalised; what leads above the root keeps its dots and names nothing."""
     path = posixpath.normpath(posixpath.join(*parts))
     return "" if path == "." else path
 
@@ -109,14 +109,14 @@ class Modules:
         return sorted(((name, folder) for folder, name in folders.items()), key=lambda row: (-len(row[0]), row))
 
     def go(self, target: str) -> Module | None:
-        """The folder of a package; None for one that belongs to none of the modules here."""
+        """Return the folder of a package; None for one that belongs to none of the modules here."""
         for name, folder in self._go_modules:
             if target == name or target.startswith(f"{name}/"):
                 return Module(joined(folder, target[len(name) + 1 :]), "go")
         return None
 
     def crate_of(self, path: str) -> str:
-        """The folder in which the modules of the crate of a file lie."""
+        """Return the folder in which the modules of the crate of a file lie."""
         folder = folder_of(path)
         while True:
             if any(self._code.has(joined(folder, name)) for name in _CRATE_FILES):
@@ -130,26 +130,26 @@ class Modules:
         return {folder: name.replace("-", "_") for folder, name in self._code.manifests("Cargo.toml", _CRATE).items()}
 
     def crate(self, name: str) -> Module | None:
-        """The root of the crate of this name."""
+        """Return the root of the crate of this name."""
         for folder, one in sorted(self._crates.items()):
             if one == name:
                 return self._existing((joined(folder, "src/lib.rs"), joined(folder, "lib.rs")), "rust")
         return None
 
     def crate_root(self, path: str) -> Module:
-        """The root of the crate of a file."""
+        """Return the root of the crate of a file."""
         folder = self.crate_of(path)
         root = self._existing((joined(folder, name) for name in _CRATE_FILES), "rust")
         return root or Module(joined(folder, "lib.rs"), "rust")
 
     def rust_child(self, module: Module, name: str) -> Module | None:
-        """The module of this name below another one, in a file of its own."""
+        """Return the module of this name below another one, in a file of its own."""
         folder = self._rust_folder(module.path)
         inner = module.inside.replace(".", "/")
         return self._existing((joined(folder, inner, f"{name}.rs"), joined(folder, inner, name, "mod.rs")), "rust")
 
     def rust_parent(self, module: Module) -> Module | None:
-        """The module around another one."""
+        """Return the module around another one."""
         if module.inside:
             return Module(module.path, "rust", module.inside.rpartition(".")[0])
         folder = folder_of(module.path)
@@ -164,7 +164,7 @@ class Modules:
 
 
 def _shared(path: str, other: str) -> int:
-    """How many folders two paths have in common."""
+    """Return how many folders two paths have in common."""
     count = 0
     for one, two in zip(path.split("/"), other.split("/"), strict=False):
         if one != two:
@@ -237,7 +237,7 @@ def _module(path: str) -> tuple[str, ...]:
 
 
 def _spellings(path: str) -> set[str]:
-    """Every way in which an import may write this file, from its name alone to its whole path."""
+    """Return every way in which an import may write this file, from its name alone to its whole path."""
     whole = _module(path)
     module = tuple(part for part in whole if part not in _ROOTS)
     suffix = _SUFFIX.search(path)

@@ -50,7 +50,7 @@ class Names(Values):
         self._bound: dict[tuple[str, str], list[tuple[int, Binding]]] = {}
 
     def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """What a name without anything before it means at a place."""
+        """Return what a name without anything before it means at a place."""
         if node.parent is not None and node.parent.type == "macro_invocation":
             return self._of_package(file, name) or (OUTSIDE,)
         bound = self.bound(file, name, node)
@@ -69,7 +69,7 @@ class Names(Values):
         return self.unbound(file, name, node)
 
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
-        """The innermost binding of a name around a place."""
+        """Return the innermost binding of a name around a place."""
         around = list(scopes(node))
         depths = {scope.id: -place for place, scope in enumerate(around)}
         places: list[tuple[int, bool, int, Binding | Import]] = []
@@ -92,7 +92,7 @@ class Names(Values):
         return best[3]
 
     def _bindings(self, file: SourceFile, name: str) -> list[tuple[int, Binding]]:
-        """Every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
+        """Return every binding of a name in a file that can be seen without what it belongs to, each with its scope."""
         key = (file.path, name)
         if key not in self._bound:
             self._bound[key] = [
@@ -104,7 +104,7 @@ class Names(Values):
         return self._bound[key]
 
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """A name that nothing around it binds: of the class, the package, a star import, or from outside."""
+        """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
         language = file.language
         if language in _IMPLICIT_SELF:
             for owner in self.enclosing(file, node):
@@ -124,7 +124,7 @@ class Names(Values):
         return (OUTSIDE,)
 
     def _of_package(self, file: SourceFile, name: str) -> Entities:
-        """What the other files of the package define, in languages where that needs no import."""
+        """Return what the other files of the package define, in languages where that needs no import."""
         if file.language in {"go", "java"}:
             folder = folder_of(file.path)
             same = [one for one in self.code.defined(name) if folder_of(one.path) == folder and not one.owner]
@@ -140,7 +140,7 @@ class Names(Values):
         return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
 
     def _starred(self, file: SourceFile, name: str) -> Entities:
-        """What comes in by `import *`, `use super::*` or `import . "pkg"`."""
+        """Return what comes in by `import *`, `use super::*` or `import . "pkg"`."""
         for one in file.imports:
             for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
@@ -150,7 +150,7 @@ class Names(Values):
         return ()
 
     def in_module(self, module: Entity, name: str) -> Entities:
-        """What a module itself defines."""
+        """Return what a module itself defines."""
         if not isinstance(module, Module):
             return ()
         if module.language == "go":
@@ -158,7 +158,7 @@ class Names(Values):
         return tuple(d for d in self.code.defined(name) if d.path == module.path and d.owner == module.inside)
 
     def of_module(self, module: Module, name: str) -> Entities:
-        """What a name is inside a module."""
+        """Return what a name is inside a module."""
         own, file = self.in_module(module, name), self.code.file(module.path)
         if own or file is None:
             return own or (self._submodule(module, name) or OUTSIDE,)
@@ -180,7 +180,7 @@ class Names(Values):
         return None
 
     def _default(self, file: SourceFile) -> Entities:
-        """What a file of JavaScript exports by default."""
+        """Return what a file of JavaScript exports by default."""
         match = _DEFAULT_EXPORT.search(file.source.decode("utf-8", "replace"))
         name = (match[1] or match[2]) if match else ""
         own = tuple(d for d in self.code.defined(name) if d.path == file.path and not d.owner) if name else ()
@@ -192,7 +192,7 @@ class Names(Values):
         return (OUTSIDE,)
 
     def guess(self, file: SourceFile, node: Node) -> tuple[Definition, ...]:
-        """The methods of this name, where one class alone has it and the file names that class.
+        """Return the methods of this name, where one class alone has it and the file names that class.
 
         For a call on something whose class cannot be told by syntax. A telling name may be that of a function as well,
         where the file names the module.
@@ -212,7 +212,7 @@ class Names(Values):
     # Imports
 
     def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """What an import binds to a name."""
+        """Return what an import binds to a name."""
         group = group_of(file.language)
         statement = file.lines(one.start, one.end)
         if group == "python":
@@ -258,7 +258,7 @@ class Names(Values):
         return (module,) if module is not None else members or (OUTSIDE,)
 
     def module_of(self, file: SourceFile, one: Import) -> Entities:
-        """What an import names before its names."""
+        """Return what an import names before its names."""
         group = group_of(file.language)
         if group == "rust":
             node = file.node_at(file.line_starts[min(one.start, len(file.line_starts)) - 1])
@@ -270,7 +270,7 @@ class Names(Values):
         return ((self.modules.go(one.target) if group == "go" else None) or OUTSIDE,)
 
     def _used(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
-        """What a `use` of Rust binds: the target may end with the name, or be what the names are in."""
+        """Return what a `use` of Rust binds: the target may end with the name, or be what the names are in."""
         segments = one.target.split("::")
         node = file.node_at(file.line_starts[one.start - 1])
         if node is None:
@@ -284,7 +284,7 @@ class Names(Values):
         return self.of_members(whole, name)
 
     def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
-        """A path of Rust from its beginning."""
+        """Return a path of Rust from its beginning."""
         here: Entities = ()
         for place, segment in enumerate(segments):
             if segment == "crate":
@@ -308,12 +308,12 @@ class Names(Values):
 
 
 def is_telling(name: str) -> bool:
-    """Whether a name consists of several words: hardly anything from outside has the same one."""
+    """Return whether a name consists of several words: hardly anything from outside has the same one."""
     return len(_WORDS.findall(name)) > 1
 
 
 def _original(name: str, statement: str) -> str:
-    """The name that an import gives another one: `send` of `send as post`."""
+    """Return the name that an import gives another one: `send` of `send as post`."""
     alias = re.search(rf"([\w$]+)\s+as\s+{re.escape(name)}\b", statement)
     return alias[1] if alias else name
 

@@ -113,17 +113,17 @@ class Binding:
 
 
 def field_of(node: Node, *names: str) -> Node | None:
-    """The first of these fields that a node has."""
+    """Return the first of these fields that a node has."""
     return next((child for name in names if (child := node.child_by_field_name(name)) is not None), None)
 
 
 def first_child(node: Node) -> Node | None:
-    """The first named child of a node."""
+    """Return the first named child of a node."""
     return node.named_children[0] if node.named_child_count else None
 
 
 def owner_of(node: Node) -> Node | None:
-    """What stands before a name: `a.b` of `a.b.c`; None for a bare name."""
+    """Return what stands before a name: `a.b` of `a.b.c`; None for a bare name."""
     parent = node.parent
     if parent is None or parent.type not in _MEMBERS:
         return None
@@ -137,7 +137,7 @@ def owner_of(node: Node) -> Node | None:
 
 
 def calls_base(node: Node, source: bytes) -> bool:
-    """Whether a name is asked of the base class outright: `super().flush()`."""
+    """Return whether a name is asked of the base class outright: `super().flush()`."""
     owner = owner_of(node)
     return owner is not None and source[owner.start_byte : owner.end_byte].startswith((b"super", b"base", b"parent"))
 
@@ -152,7 +152,7 @@ def tokens_before(node: Node, source: bytes) -> str:
 
 
 def above(node: Node) -> Iterator[Node]:
-    """The nodes around one, from the inside out."""
+    """Yield the nodes around one, from the inside out."""
     parent = node.parent
     while parent is not None:
         yield parent
@@ -160,7 +160,7 @@ def above(node: Node) -> Iterator[Node]:
 
 
 def scopes(node: Node) -> Iterator[Node]:
-    """The functions, classes and modules around a node, from the inside out, and the file."""
+    """Yield the functions, classes and modules around a node, from the inside out, and the file."""
     inner = node
     for outer in above(node):
         if outer.parent is None or (outer.type in SCOPES and not is_outside(inner, outer)):
@@ -169,7 +169,7 @@ def scopes(node: Node) -> Iterator[Node]:
 
 
 def is_outside(child: Node, scope: Node) -> bool:
-    """Whether a child of a scope belongs to what is around it: its own name, its decorators, its bases."""
+    """Return whether a child of a scope belongs to what is around it: its own name, its decorators, its bases."""
     return child.type not in _PARAMETERS and any(
         scope.child_by_field_name(field) == child
         for field in ("name", "declarator", "superclasses", "type", "trait", "receiver_type")
@@ -177,12 +177,12 @@ def is_outside(child: Node, scope: Node) -> bool:
 
 
 def home(node: Node) -> Node | None:
-    """The innermost scope around a name."""
+    """Return the innermost scope around a name."""
     return next(scopes(node), None)
 
 
 def binding_of(node: Node) -> Binding | None:
-    """How this occurrence of a name binds it; None where it only uses it."""
+    """Return how this occurrence of a name binds it; None where it only uses it."""
     parent = node.parent
     if parent is None:
         return None
@@ -261,7 +261,7 @@ _NOTHING = frozenset({"None", "null", "undefined", "void", "nil"})
 
 
 def principal(text: str) -> str:
-    """The one type that a written type is about, dotted: `Foo` of `&mut Option<Foo>`, `x.Y` of `*x.Y | None`."""
+    """Return the one type that a written type is about, dotted: `Foo` of `&mut Option<Foo>`, `x.Y` of `*x.Y | None`."""
     for part in _top_level(text.strip().strip("()") if text.strip().startswith("(") else text, "|"):
         plain = _LEADS.sub("", part.strip())
         match = _HEAD.match(plain)
@@ -276,7 +276,7 @@ def principal(text: str) -> str:
 
 
 def _top_level(text: str, separator: str) -> Iterator[str]:
-    """The parts of a text between separators that no bracket is around."""
+    """Yield the parts of a text between separators that no bracket is around."""
     depth, start = 0, 0
     for place, letter in enumerate(text):
         if letter in "([{<":
@@ -290,7 +290,7 @@ def _top_level(text: str, separator: str) -> Iterator[str]:
 
 
 def statement_of(node: Node) -> tuple[int, int]:
-    """The first and the last line of the largest statement or block around a node that is short."""
+    """Return the first and the last line of the largest statement or block around a node that is short."""
     while (around := node.parent) is not None and around.type not in SCOPES:
         if around.end_point[0] - around.start_point[0] >= SHORT_STATEMENT:
             break

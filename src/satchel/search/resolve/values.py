@@ -107,41 +107,41 @@ class Values(ABC):
 
     @abstractmethod
     def bare(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """What a name without anything before it means at a place."""
+        """Return what a name without anything before it means at a place."""
 
     @abstractmethod
     def bound(self, file: SourceFile, name: str, node: Node) -> Binding | Import | None:
-        """The innermost binding of a name around a place."""
+        """Return the innermost binding of a name around a place."""
 
     @abstractmethod
     def unbound(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """A name that nothing around it binds: of the class, the package, a star import, or from outside."""
+        """Return a name that nothing around it binds: of the class, the package, a star import, or from outside."""
 
     @abstractmethod
     def imported(self, file: SourceFile, one: Import, name: str) -> Entities:
-        """What an import binds to a name."""
+        """Return what an import binds to a name."""
 
     @abstractmethod
     def of_module(self, module: Module, name: str) -> Entities:
-        """What a name is inside a module."""
+        """Return what a name is inside a module."""
 
     @abstractmethod
     def rust_path(self, file: SourceFile, segments: Sequence[str], node: Node) -> Entities:
-        """What a path of Rust names from its beginning."""
+        """Return what a path of Rust names from its beginning."""
 
     def value(self, file: SourceFile, node: Node | None) -> Entities:
-        """What an expression is: the class of an object, a module, or a function by itself."""
+        """Return what an expression is: the class of an object, a module, or a function by itself."""
         return self.once("value", file, node, self._value) if node is not None else ()
 
     def typed(self, file: SourceFile, node: Node | None) -> Entities:
-        """What a written type names."""
+        """Return what a written type names."""
         if node is None:
             return ()
         name = principal(file.text(node))
         return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
 
     def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
-        """The answer for a node, worked out the first time; empty for what depends on itself."""
+        """Return the answer for a node, worked out the first time; empty for what depends on itself."""
         key = (what, file.path, node.start_byte, node.end_byte)
         if key not in self._answers:
             if self._steps >= MOST_STEPS:
@@ -155,7 +155,7 @@ class Values(ABC):
         return self._answers[key]
 
     def at(self, file: SourceFile, node: Node | None) -> Entities:
-        """The definition that the index has where a name is bound."""
+        """Return the definition that the index has where a name is bound."""
         if node is None:
             return ()
         line = node.start_point[0] + 1
@@ -164,7 +164,7 @@ class Values(ABC):
     # Members
 
     def member(self, owner: Entity, name: str) -> Entities:
-        """What `name` is inside a class, a module or a function."""
+        """Return what `name` is inside a class, a module or a function."""
         if isinstance(owner, Outside):
             return (OUTSIDE,)
         key = (owner, name)
@@ -175,11 +175,11 @@ class Values(ABC):
         return self._members[key]
 
     def of_members(self, owners: Entities, name: str) -> Entities:
-        """What a name is inside any of these."""
+        """Return what a name is inside any of these."""
         return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
 
     def _of_class(self, owner: Definition, name: str) -> Entities:
-        """A member of a class or function itself, of a base, or of what an alias stands for."""
+        """Return a member of a class or function itself, of a base, or of what an alias stands for."""
         own = self._own_members(owner, name)
         if own:
             return own
@@ -211,7 +211,7 @@ class Values(ABC):
         return tuple(last)
 
     def _member_values(self, owners: Entities, name: str) -> Entities:
-        """The values of a field, a property or a method without its call."""
+        """Return the values of a field, a property or a method without its call."""
         values = (self.field(owner, name) or self._properties(self.member(owner, name)) for owner in owners)
         return tuple(dict.fromkeys(one for row in values for one in row))
 
@@ -225,7 +225,7 @@ class Values(ABC):
     # Classes
 
     def bases(self, owner: Definition) -> Entities:
-        """The classes that a class names as its bases; for Rust the traits that are implemented for it."""
+        """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
         if owner.key not in self._bases:
             self._bases[owner.key] = ()
             entities = self._named_bases(owner) if owner.row >= 0 else ()
@@ -249,7 +249,7 @@ class Values(ABC):
                     break
 
     def _implementations(self, owner: Definition) -> set[int]:
-        """The chunks of a file of Rust that are `impl` blocks of a type."""
+        """Return the chunks of a file of Rust that are `impl` blocks of a type."""
         document = self.code.document_of(owner.row)
         rows = range(document.first_chunk, document.last_chunk + 1)
         self.code.load(rows)
@@ -269,7 +269,7 @@ class Values(ABC):
         return True
 
     def _aliased(self, owner: Definition) -> Entities:
-        """What a type alias stands for."""
+        """Return what a type alias stands for."""
         file, node = self.code.file(owner.path), self.code.name_node(owner)
         if file is None or node is None or node.parent is None or node.parent.type not in _ALIASES:
             return ()
@@ -277,7 +277,7 @@ class Values(ABC):
         return self.typed(file, target) if target is not None and target.type not in _WRITTEN_OUT else ()
 
     def enclosing(self, file: SourceFile, node: Node) -> Entities:
-        """The class around a place."""
+        """Return the class around a place."""
         for outer in above(node):
             if outer.type == "impl_item":
                 return self.typed(file, outer.child_by_field_name("type"))
@@ -293,7 +293,7 @@ class Values(ABC):
         return tuple(base for one in around if isinstance(one, Definition) for base in self.bases(one))
 
     def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
-        """The type of a field by its declaration or by what is assigned to it in its class."""
+        """Return the type of a field by its declaration or by what is assigned to it in its class."""
         if not isinstance(owner, Definition) or depth > MOST_BASES:
             return ()
         if any(one for one in self._own_members(owner, name) if self.code.is_function(one)):
@@ -363,7 +363,7 @@ class Values(ABC):
         return (self.modules.crate_root(file.path),) if name == "crate" else self._named_value(file, name, node)
 
     def dotted(self, file: SourceFile, name: str, node: Node) -> Entities:
-        """What a dotted name at a place is: each step is a field or member of the one before."""
+        """Return what a dotted name at a place is: each step is a field or member of the one before."""
         first, *rest = name.split(".")
         if first in {"crate", "super"} and file.language == "rust":
             return self.rust_path(file, [first, *rest], node)
@@ -380,7 +380,7 @@ class Values(ABC):
         return tuple(dict.fromkeys(one for entity in meant for one in self._as_value(entity)))
 
     def _as_value(self, entity: Entity) -> Entities:
-        """A constant counts for its type; classes, functions and modules for themselves."""
+        """Return a constant counts for its type; classes, functions and modules for themselves."""
         if not isinstance(entity, Definition):
             return (entity,)
         file, node = self.code.file(entity.path), self.code.name_node(entity)
@@ -392,7 +392,7 @@ class Values(ABC):
         return self.bound_value(file, binding)
 
     def bound_value(self, file: SourceFile, bound: Binding) -> Entities:
-        """The value of a variable."""
+        """Return the value of a variable."""
         if bound.how is How.DECLARED:
             return self.at(file, bound.node) or (OUTSIDE,)
         if bound.member is not None:
@@ -402,7 +402,7 @@ class Values(ABC):
         return self.source(file, bound)
 
     def source(self, file: SourceFile, bound: Binding) -> Entities:
-        """What a variable or pattern is given: by its written type, else by its value."""
+        """Return what a variable or pattern is given: by its written type, else by its value."""
         if bound.type is not None or bound.value is not None:
             return self.typed(file, bound.type) if bound.type is not None else self.value(file, bound.value)
         is_passed = bound.how is How.PARAMETER and file.language == "python"
@@ -424,7 +424,7 @@ class Values(ABC):
     # Calls
 
     def meaning(self, file: SourceFile, node: Node) -> Entities:
-        """What a name means where it is used, called or inherited from."""
+        """Return what a name means where it is used, called or inherited from."""
         return self.once("meaning", file, node, self._meaning)
 
     def _meaning(self, file: SourceFile, node: Node) -> Entities:
@@ -435,7 +435,7 @@ class Values(ABC):
         return self.of_members(self.dotted(file, before, node), name) if before else self.bare(file, name, node)
 
     def _called(self, file: SourceFile, node: Node) -> Entities:
-        """What a call gives back."""
+        """Return what a call gives back."""
         called = field_of(node, "function", "name") or first_child(node)
         while called is not None and called.type in {"generic_function", "generic_type", "index_expression"}:
             called = called.named_children[0]
@@ -451,7 +451,7 @@ class Values(ABC):
         return tuple(dict.fromkeys(value for one in meant for value in self.result(one)))
 
     def result(self, entity: Entity) -> Entities:
-        """What calling something gives back: an object of a class, what a function returns."""
+        """Return what calling something gives back: an object of a class, what a function returns."""
         if not isinstance(entity, Definition):
             return () if isinstance(entity, Module) else (OUTSIDE,)
         declared = self.code.declaration(entity)
@@ -460,7 +460,7 @@ class Values(ABC):
         return (entity,) if declared is not None and declared.type in _CONSTRUCTED else ()
 
     def returned(self, one: Definition) -> Entities:
-        """What a function returns: by its written type, else by its first `return` that tells."""
+        """Return what a function returns: by its written type, else by its first `return` that tells."""
         file, declared = self.code.file(one.path), self.code.declaration(one)
         if file is None or declared is None:
             return ()
@@ -484,7 +484,7 @@ class Values(ABC):
 
 
 def _statements(file: SourceFile, word: str, declared: Node) -> Iterator[Node]:
-    """The values of the `return`s of a function itself."""
+    """Yield the values of the `return`s of a function itself."""
     if file.root is None:
         return
     for match in re.finditer(rb"\b" + word.encode() + rb"\b", file.source[declared.start_byte : declared.end_byte]):

@@ -87,13 +87,13 @@ _MARK = re.compile(r"@(" + "|".join(sorted((mark.name.lower() for mark in Mark),
 
 
 def _mark(pattern: str) -> Mark:
-    """What a pattern finds: the mark of the highest preference in its text."""
+    """Return what a pattern finds: the mark of the highest preference in its text."""
     return min(Mark[name.upper()] for name in _MARK.findall(pattern))
 
 
 @cache
 def grammar(language: str) -> Grammar:
-    """The grammar of a language in `GRAMMARS` (KeyError otherwise). Loads one wheel."""
+    """Return the grammar of a language in `GRAMMARS` (KeyError otherwise). Loads one wheel."""
     from importlib.resources import files  # here, because it brings ten modules that a question does not need
 
     from tree_sitter import Language, Query

@@ -20,7 +20,7 @@ MAX_NAMES = 200
 
 
 def read_imports(findings: Findings) -> list[Import]:
-    """The imports of a file in line order; a statement that names several modules gives one for each."""
+    """Return the imports of a file in line order; a statement that names several modules gives one for each."""
     reader = _READERS[findings.language]
     source = Source(findings.source)
     found = []
@@ -38,15 +38,15 @@ class Source:
         self._data = data
 
     def text(self, node: Node | None) -> str:
-        """The text of a node, empty for None."""
+        """Return the text of a node, empty for None."""
         return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
 
     def unquoted(self, node: Node | None) -> str:
-        """The text of a node without the quotes around it."""
+        """Return the text of a node without the quotes around it."""
         return self.text(node).strip("'\"`")
 
     def bound(self, node: Node) -> str:
-        """The name that `a` or `a as b` binds."""
+        """Return the name that `a` or `a as b` binds."""
         return self.text(_field(node, "alias") or _field(node, "name") or node)
 
 
@@ -101,7 +101,7 @@ def _clause_names(clause: Node, source: Source) -> Iterator[str]:
 
 
 def _pattern_names(pattern: Node | None, source: Source) -> Iterator[str]:
-    """The names that `a`, `{ a, b: c }` bind; what nests deeper is left out."""
+    """Yield the names that `a`, `{ a, b: c }` bind; what nests deeper is left out."""
     if pattern is None:
         return
     if pattern.type == "identifier":
@@ -213,7 +213,7 @@ def _php(node: Node, source: Source) -> Iterator[Binding]:
 
 
 def _descendants(node: Node, *types: str) -> list[Node]:
-    """The descendants of some types in chunk order, without what is inside them."""
+    """Return the descendants of some types in chunk order, without what is inside them."""
     found, pending = [], [node]
     while pending:
         current = pending.pop()

@@ -167,7 +167,7 @@ _XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE TS)")
 
 
 def language_of(path: str, head: str = "") -> str | None:
-    """The language of a file, None if unknown.
+    """Return the language of a file, None if unknown.
 
     `path` decides by file name, then extension (letter case ignored); `head` (the start of the text, a few kilobytes
     are enough) by interpreter line where there is no extension, and where one extension serves several languages.

@@ -23,7 +23,7 @@ _MODIFIERS = re.compile(rb"[ \t]*((?:[A-Za-z_]\w*[ \t]+)+)")
 
 
 def signature(findings: Findings, declaration: Declaration) -> str:
-    """The text from the first modifier to the body, decorators and attributes left out, moved to the margin.
+    """Return the text from the first modifier to the body, decorators and attributes left out, moved to the margin.
 
     At most `MAX_SIGNATURE` characters, cut at a blank.
     """
@@ -65,7 +65,7 @@ class Stretch:
 
 
 def nesting(findings: Findings) -> list[Declaration]:
-    """The declarations in order, each told its owner; constants inside functions are left out."""
+    """Return the declarations in order, each told its owner; constants inside functions are left out."""
     ordered = sorted(findings.declarations.values(), key=lambda one: (one.start, -one.end, one.mark))
     stack: list[Declaration] = []
     kept = []
@@ -94,7 +94,7 @@ def nesting(findings: Findings) -> list[Declaration]:
 
 
 def _cuts(declaration: Declaration) -> bool:
-    """Whether the declaration is a part of its own."""
+    """Return whether the declaration is a part of its own."""
     if declaration.in_function or declaration.mark > Mark.MODULE:
         return False
     if declaration.mark is Mark.CLASS and declaration.parent is not None:
@@ -103,7 +103,7 @@ def _cuts(declaration: Declaration) -> bool:
 
 
 def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
-    """The parts of the file, in order and without holes.
+    """Return the parts of the file, in order and without holes.
 
     A function takes the comments and decorators directly above it; a class becomes a header that ends before its
     first method; what is left are gaps, cut where a class ends. Blank lines and lone closing brackets go to the part
@@ -140,7 +140,7 @@ def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
 
 
 def _attached(findings: Findings, overloads: dict[int, str], declaration: Declaration, row: int) -> bool:
-    """Whether a row above a declaration belongs to it."""
+    """Return whether a row above a declaration belongs to it."""
     if row in findings.comment_rows or row in findings.prefix_rows:
         return True
     return overloads.get(row) == declaration.name
@@ -191,7 +191,7 @@ class _Tiling:
         return (self._findings.line(row) for row in range(first, until))
 
     def finish(self) -> list[Stretch]:
-        """The stretches; a file of blank lines is one gap."""
+        """Return the stretches; a file of blank lines is one gap."""
         if not self._stretches and self._findings.row_count:
             return [Stretch(0, self._findings.row_count - 1, None)]
         return self._stretches
@@ -255,7 +255,7 @@ _NO_NAMES = frozenset({b"Self", b"self", b"static", b"parent"})
 
 
 def outline(text: str, language: str) -> Outline:
-    """The parts, imports and comment lines of a file; `language` is one of `GRAMMARS`.
+    """Return the parts, imports and comment lines of a file; `language` is one of `GRAMMARS`.
 
     The text has plain line feeds. Syntax errors cost at most the definitions around them. A file that cannot be read
     at all (nesting without end, another language under this name) is cut by lines and says `parsed=False`.
@@ -281,7 +281,7 @@ def outline(text: str, language: str) -> Outline:
 
 
 def _is_foreign(findings: Findings) -> bool:
-    """Whether nothing in the file made sense."""
+    """Return whether nothing in the file made sense."""
     return findings.has_error and not (findings.declarations or findings.references or findings.imports)
 
 
@@ -321,7 +321,7 @@ def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> 
 
 
 def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tuple[Definition, ...]]:
-    """The definitions of each part, by line."""
+    """Return the definitions of each part, by line."""
     found: list[list[Definition]] = [[] for _ in starts]
     for one in declarations:
         if one.mark is not Mark.SCOPE:
@@ -331,7 +331,7 @@ def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tup
 
 
 def _references(findings: Findings, starts: list[int]) -> list[tuple[Reference, ...]]:
-    """The references of each part, each once, in the order of the text."""
+    """Return the references of each part, each once, in the order of the text."""
     found: list[tuple[Reference, ...]] = []
     references = sorted(findings.references)
     offsets = [findings.line_starts[row] for row in starts[1:]]

@@ -21,7 +21,7 @@ _INCLUDE = re.compile(rb"[ \t]*#[ \t]*include\b")
 
 
 def first_branches(source: bytes) -> bytes:
-    """The same text with the directives and all branches but the first of each turned into blanks.
+    """Return the same text with the directives and all branches but the first of each turned into blanks.
 
     Offsets and lines stay, and so do all `#include`; `#if 0` counts as false.
     """
@@ -108,7 +108,7 @@ def _bad_blocks(findings: Findings) -> Iterator[_Block]:
 
 
 def _blocks(findings: Findings) -> Iterator[_Block]:
-    """The top-level blocks with a brace in them, in order."""
+    """Yield the top-level blocks with a brace in them, in order."""
     starts = []
     before = b""
     for row in range(findings.row_count):
@@ -125,7 +125,7 @@ def _blocks(findings: Findings) -> Iterator[_Block]:
 
 
 def _is_end(line: bytes) -> bool:
-    """Whether a line can end a block: not blank, and no comment or directive before the next block."""
+    """Return whether a line can end a block: not blank, and no comment or directive before the next block."""
     return bool(line.strip()) and not line.startswith((b"#", b"/", b" *", b"*"))
 
 
@@ -210,14 +210,14 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
 
 
 def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
-    """The bare syntax tree of a text. None where its shape would make that take for ever."""
+    """Return the bare syntax tree of a text. None where its shape would make that take for ever."""
     from tree_sitter import Parser
 
     return None if _is_hostile_text(source) else _parse(Parser(grammar.language), source, _Budget(len(source)))
 
 
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
-    """The tree, or None where it takes too long or holds an error that no query can get past.
+    """Return the tree, or None where it takes too long or holds an error that no query can get past.
 
     Only a read function comes with progress reports. The binding never lets go of what it returns, so it gets views
     that are emptied afterwards.
@@ -240,7 +240,7 @@ def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
 
 
 def _is_hostile_text(source: bytes) -> bool:
-    """Whether a run of punctuation and blanks is longer than the limit (or nearly twice as long)."""
+    """Return whether a run of punctuation and blanks is longer than the limit (or nearly twice as long)."""
     for offset in range(0, len(source), MAX_PUNCTUATION):
         word = _WORD.search(source, offset)
         if (word.start() if word else len(source)) - offset > MAX_PUNCTUATION:
@@ -249,7 +249,7 @@ def _is_hostile_text(source: bytes) -> bool:
 
 
 def _is_hostile_tree(tree: Tree) -> bool:
-    """Whether a node with an error has too many children. Visits only nodes with errors and their siblings."""
+    """Return whether a node with an error has too many children. Visits only nodes with errors and their siblings."""
     cursor = tree.walk()
     while True:
         node = cursor.node

@@ -45,7 +45,7 @@ class _Group:
         return named[0] if len(named) == 1 else None
 
     def says(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the types of all named children match."""
+        """Return whether the types of all named children match."""
         return all(pattern.search(node.type) for node in self.nodes if node.is_named)
 
 
@@ -68,12 +68,12 @@ class Run:
 
 
 def tree_of(text: str, language: str) -> Tree | None:
-    """The syntax tree of a text in one of `GRAMMARS`; None for a text that nobody wrote by hand."""
+    """Return the syntax tree of a text in one of `GRAMMARS`; None for a text that nobody wrote by hand."""
     return syntax_tree(text.encode("utf-8", "replace"), grammar(language))
 
 
 def faults(tree: Tree) -> int:
-    """How many errors and missing tokens the tree holds."""
+    """Return how many errors and missing tokens the tree holds."""
     found, pending = 0, [tree.root_node]
     while pending:
         node = pending.pop()
@@ -92,7 +92,7 @@ def run_within(tree: Tree, text: str, start: int, end: int) -> Run | None:
 
 
 def _around(node: Node, first: int, last: int) -> Node:
-    """The smallest node that holds all of these rows."""
+    """Return the smallest node that holds all of these rows."""
     for _ in range(_DEEPEST):
         inner = next((child for child in node.children if child.start_point[0] <= first and _last(child) >= last), None)
         if inner is None or (inner.start_point[0], _last(inner)) == (first, last):
@@ -102,7 +102,7 @@ def _around(node: Node, first: int, last: int) -> Node:
 
 
 def _main_run(node: Node, start: int, end: int, lines: Sequence[bytes]) -> Run | None:
-    """The run of a node, or of the one thing that makes up the node, as deep as that goes."""
+    """Return the run of a node, or of the one thing that makes up the node, as deep as that goes."""
     best: Run | None = None
     is_inside = False
     for _ in range(_DEEPEST):
@@ -143,7 +143,7 @@ def _unit(group: _Group, lines: Sequence[bytes]) -> Unit:
 
 
 def _groups(node: Node, lines: Sequence[bytes]) -> Iterator[_Group]:
-    """The children that can be left out line by line.
+    """Yield the children that can be left out line by line.
 
     What shares a line with a keyword or bracket of the node, or with anything around it, cannot.
     """
@@ -172,6 +172,6 @@ def _is_free(group: _Group, lines: Sequence[bytes]) -> bool:
 
 
 def _last(node: Node) -> int:
-    """The last row (from 0) that holds something of the node."""
+    """Return the last row (from 0) that holds something of the node."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row

@@ -27,7 +27,7 @@ _ECMASCRIPT = frozenset({"javascript", "typescript", "tsx"})
 
 
 def dotted(text: str, language: str) -> str:
-    """A name from the source, with dots and without generics, quotes and what only says where it is attached.
+    """Return a name from the source, with dots and without generics, quotes and what only says where it is attached.
 
     `ns::Box<T>::size` -> `ns.Box.size`, `Store.prototype.remove` -> `Store.remove`, `exports.create` -> `create`,
     `&'a super::Shape<T>` -> `Shape` (Rust), `[Symbol.iterator]` -> `iterator`.
@@ -49,7 +49,7 @@ def dotted(text: str, language: str) -> str:
 
 
 def _path(text: str) -> str:
-    """The text without generics, its separators turned into dots."""
+    """Return the text without generics, its separators turned into dots."""
     for _ in range(_GENERIC_ROUNDS):
         text, count = _GENERIC.subn("", text)
         if not count:
@@ -121,20 +121,20 @@ class Findings:
         return len(self.line_starts) - (1 if self.line_starts[-1] == len(self.source) else 0)
 
     def row_of(self, offset: int) -> int:
-        """The row that holds a byte."""
+        """Return the row that holds a byte."""
         return bisect_right(self.line_starts, offset) - 1
 
     def line(self, row: int) -> bytes:
-        """The bytes of a row, without its line end."""
+        """Return the bytes of a row, without its line end."""
         end = self.line_starts[row + 1] - 1 if row + 1 < len(self.line_starts) else len(self.source)
         return self.source[self.line_starts[row] : end]
 
     def rows(self, first: int, end: int) -> bytes:
-        """The bytes of the rows from one to before another."""
+        """Return the bytes of the rows from one to before another."""
         return self.source[self.line_starts[first] : self.offset(end)]
 
     def offset(self, row: int) -> int:
-        """Where a row starts; the end of the text for the row after the last."""
+        """Return where a row starts; the end of the text for the row after the last."""
         return self.line_starts[row] if row < len(self.line_starts) else len(self.source)
 
     def text(self, start: int, end: int) -> str:
@@ -206,7 +206,7 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
 
 
 def _innermost(node: Node) -> Node:
-    """The name inside a C declarator: `shape_new` of `*shape_new(int x)`."""
+    """Return the name inside a C declarator: `shape_new` of `*shape_new(int x)`."""
     for _ in range(_DECLARATOR_STEPS):
         inner = node.child_by_field_name("declarator")
         if inner is None and node.type in {"parenthesized_declarator", "reference_declarator"}:
@@ -218,7 +218,7 @@ def _innermost(node: Node) -> Node:
 
 
 def _own_rows(findings: Findings, node: Node) -> range:
-    """The rows that hold nothing but this node."""
+    """Return the rows that hold nothing but this node."""
     (first, _), (last, end_column) = node.start_point, node.end_point
     starts, source = findings.line_starts, findings.source
     end = node.end_byte

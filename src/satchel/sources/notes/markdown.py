@@ -33,7 +33,7 @@ class FrontMatter:
 
 
 def front_matter(lines: Sequence[str]) -> FrontMatter:
-    """The front matter at the top of a text; none where the first line does not begin it."""
+    """Return the front matter at the top of a text; none where the first line does not begin it."""
     if not lines or lines[0].rstrip() != _FENCE:
         return FrontMatter()
     end = next((row for row in range(1, len(lines)) if lines[row].rstrip() in _ENDS), 0)
@@ -57,7 +57,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
 
 
 def _problems() -> tuple[type[Exception], ...]:
-    """What reading YAML raises: its own errors, and those of values that only look like a date or a number."""
+    """Return what reading YAML raises: its own errors, and those of values that only look like a date or a number."""
     import yaml
 
     return yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError
@@ -81,7 +81,7 @@ def _load(text: str) -> Any:
 
 
 def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
-    """A value of YAML as one of JSON: a date is `2026-05-01`; what is nested too deep is text."""
+    """Return a value of YAML as one of JSON: a date is `2026-05-01`; what is nested too deep is text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping) and depth:
@@ -170,18 +170,18 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 
 
 def wikilink(row: int, inner: str, *, in_field: bool = False) -> FoundLink:
-    r"""The link that stands between double brackets; inside of a table its `|` is written `\|`."""
+    r"""Return the link that stands between double brackets; inside of a table its `|` is written `\|`."""
     target, _, shown = inner.replace("\\|", "|").partition("|")
     return FoundLink(row, target.strip(), shown.strip() or target.strip(), in_field=in_field)
 
 
 def wikilinks(text: str) -> list[FoundLink]:
-    """The links in a value of front matter."""
+    """Return the links in a value of front matter."""
     return [wikilink(0, inner, in_field=True) for inner in re.findall(r"\[\[([^\[\]\n]{1,500})\]\]", text)]
 
 
 def look_through(lines: Sequence[str], first_row: int) -> Found:
-    """Everything from `first_row` on; rows count from 0 at the first of `lines`."""
+    """Return everything from `first_row` on; rows count from 0 at the first of `lines`."""
     found = Found()
     tokens = _parser().parse("\n".join([*[""] * first_row, *lines[first_row:]]))
     for number, token in enumerate(tokens):
@@ -222,7 +222,7 @@ def _lines(children: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _piece(child: Token, row: int, links: list[FoundLink]) -> str:
-    """What a piece of a line says; a link leaves a hole with its number."""
+    """Return what a piece of a line says; a link leaves a hole with its number."""
     if child.type == "wikilink":
         links.append(wikilink(row, child.content))
         return _HOLE.format(len(links) - 1)

@@ -15,7 +15,7 @@ SUFFIXES = (".md", ".markdown")
 
 
 def is_note(path: str) -> bool:
-    """Whether a file of a vault is a note."""
+    """Return whether a file of a vault is a note."""
     return path.lower().endswith(SUFFIXES)
 
 
@@ -45,7 +45,7 @@ class Note:
 
 
 def value_text(value: Any) -> str:
-    """A value of a field as text: of a reference its name."""
+    """Return a value of a field as text: of a reference its name."""
     return str(value.get("name") or value.get("id") or "") if isinstance(value, Mapping) else str(value)
 
 
@@ -65,12 +65,12 @@ _ATTACHMENT_SUFFIXES = frozenset(
 
 
 def folded(name: str) -> str:
-    """A name as it is compared."""
+    """Return a name as it is compared."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
 def without_suffix(path: str) -> str:
-    """A path without the suffix of a note."""
+    """Return a path without the suffix of a note."""
     return next((path[: -len(suffix)] for suffix in SUFFIXES if path.lower().endswith(suffix)), path)
 
 
@@ -97,7 +97,7 @@ class Names:
                 self._aliases.setdefault(folded(alias), []).append(path)
 
     def resolve(self, written: str, source: str, *, is_path: bool) -> Target | None:
-        """What a link in the file `source` means.
+        """Return what a link in the file `source` means.
 
         None for what is no link to a note (an attachment, a folder above the vault); a target with an empty path for
         a note that does not exist.

@@ -66,14 +66,14 @@ def _parts(name: str) -> Sequence[str | tuple[str]]:
 
 
 def inline_references(name: str | None) -> list[str]:
-    """Ids of the nodes that a name refers to, in order."""
+    """Return ids of the nodes that a name refers to, in order."""
     if not name or "data-inlineref-node" not in name:
         return []
     return [part[0] for part in _parts(name) if isinstance(part, tuple)]
 
 
 def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> str:
-    """A name as plain text; references by the name of what they refer to, by its id where there is none."""
+    """Return a name as plain text; references by the name of what they refer to, by its id where there is none."""
     if not name:
         return ""
     if "<" not in name:
@@ -187,7 +187,7 @@ def _list(value: Any, name: str) -> list[Any] | None:
 
 
 def read_nodes(raw: bytes) -> dict[str, Node]:
-    """The nodes of an export by id, in its order. Raises UsageError for what is no export.
+    """Return the nodes of an export by id, in its order. Raises UsageError for what is no export.
 
     What is damaged in a single node is left out: a node needs nothing but an id.
     """
@@ -237,7 +237,7 @@ def _seconds(value: Any) -> float:
 
 
 def _modified(value: Any) -> float:
-    """The last change; the times are a list, or a list written as JSON."""
+    """Return the last change; the times are a list, or a list written as JSON."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -272,13 +272,13 @@ class Workspace:
                 self._children.setdefault(parent, []).append(key)
 
     def notes(self) -> Iterator[Note]:
-        """Every note, in the order of the export."""
+        """Yield every note, in the order of the export."""
         for node in self._nodes.values():
             if node.id in self.keys:
                 yield self._note(node)
 
     def text(self, identity: str) -> str:
-        """The name of a node as plain text, empty where there is none."""
+        """Return the name of a node as plain text, empty where there is none."""
         node = self._nodes.get(identity)
         return (
             plain_text(
@@ -294,7 +294,7 @@ class Workspace:
         return node.name if node is not None else None
 
     def owner(self, identity: str) -> Node | None:
-        """The node that a node belongs to."""
+        """Return the node that a node belongs to."""
         return self._nodes.get(self._owners.get(identity, ""))
 
     def parent(self, identity: str) -> str:
@@ -305,7 +305,7 @@ class Workspace:
         return owner.id if owner is not None and owner.id in self.keys else ""
 
     def is_deleted(self, identity: str) -> bool:
-        """Whether a node is the trash or lies in it, however deep."""
+        """Return whether a node is the trash or lies in it, however deep."""
         return self._holds(identity, self._deleted, lambda one, _: "TRASH" in one)
 
     def _is_machinery(self, identity: str) -> bool:
@@ -315,7 +315,7 @@ class Workspace:
         )
 
     def _holds(self, identity: str, known: dict[str, bool], test: Any) -> bool:
-        """Whether the test holds for a node or one that it belongs to; circles end."""
+        """Return whether the test holds for a node or one that it belongs to; circles end."""
         path: list[str] = []
         found, at = False, identity
         seen: set[str] = set()
@@ -333,7 +333,7 @@ class Workspace:
         return found
 
     def _referred_values(self) -> set[str]:
-        """Nodes that a tuple holds without owning them, and those that a name refers to."""
+        """Return nodes that a tuple holds without owning them, and those that a name refers to."""
         found: set[str] = set()
         for node in self._nodes.values():
             if node.type == "tuple":
@@ -355,7 +355,7 @@ class Workspace:
         return True
 
     def _has_lines(self, node: Node) -> bool:
-        """Whether there is anything below a node that is not machinery."""
+        """Return whether there is anything below a node that is not machinery."""
         children = (self._nodes.get(child) for child in node.children)
         return any(child is not None and child.type not in MACHINERY for child in children)
 
@@ -387,7 +387,7 @@ class Workspace:
                 yield found
 
     def _tags(self, node: Node) -> list[str]:
-        """Ids of the tags that were put on a node."""
+        """Return ids of the tags that were put on a node."""
         found = []
         for row in self._tuples(node.meta):
             if TAG in row.children and not {TAG_DEFINITION, FIELD_DEFINITION} & set(row.children):
@@ -395,7 +395,7 @@ class Workspace:
         return list(dict.fromkeys(tag for tag in found if not self.is_deleted(tag)))
 
     def _extended(self, tag: str) -> list[str]:
-        """Ids of the tags that a tag extends."""
+        """Return ids of the tags that a tag extends."""
         node = self._nodes.get(tag)
         found = []
         for row in self._tuples(node.meta) if node is not None else ():
@@ -404,7 +404,7 @@ class Workspace:
         return found
 
     def _inherited(self, tags: Sequence[str]) -> list[str]:
-        """Ids of all that these tags extend, nearest first; circles end."""
+        """Return ids of all that these tags extend, nearest first; circles end."""
         found: dict[str, None] = {}
         pending = list(tags)
         for tag in pending:
@@ -415,7 +415,7 @@ class Workspace:
         return list(found)
 
     def _fields(self, node: Node) -> tuple[dict[str, list[Any]], list[Link]]:
-        """The fields of a node, and the links of those values that are notes."""
+        """Return the fields of a node, and the links of those values that are notes."""
         fields: dict[str, list[Any]] = {}
         links: list[Link] = []
         for row in self._tuples(node.id):
@@ -434,12 +434,12 @@ class Workspace:
         return fields, links
 
     def _label(self, row: Node) -> str:
-        """The name of the field that a tuple is, empty for what is no field of the user."""
+        """Return the name of the field that a tuple is, empty for what is no field of the user."""
         label = row.children[0] if row.children else ""
         return SYSTEM_FIELDS.get(label, "") if label.startswith("SYS") else self.text(label)
 
     def _value(self, child: str) -> tuple[Any, list[str]]:
-        """A value of a field, and the notes it is or refers to."""
+        """Return a value of a field, and the notes it is or refers to."""
         node = self._nodes.get(child)
         if node is None:
             return (FIELD_TYPES.get(child), []) if child.startswith("SYS") else ({"name": "", "id": child}, [child])
@@ -454,14 +454,14 @@ class Workspace:
         return text, referred
 
     def _known(self, identities: Sequence[str]) -> list[str]:
-        """Those that are notes, or that the export does not hold: what is gone is still a link."""
+        """Return those that are notes, or that the export does not hold: what is gone is still a link."""
         return [one for one in identities if one in self.keys or self._is_missing(one)]
 
     def _is_missing(self, identity: str) -> bool:
         return identity not in self._nodes and not identity.startswith("SYS") and not self.is_deleted(identity)
 
     def _field_type(self, definition: Node) -> str:
-        """What values a field takes: `date`, `options`."""
+        """Return what values a field takes: `date`, `options`."""
         for row in self._tuples(definition.id):
             if row.children[:1] == (TYPE_CHOICE,) or row.source == TYPE_CHOICE:
                 for child in row.children:
@@ -470,7 +470,7 @@ class Workspace:
         return ""
 
     def _tree(self, node: Node) -> Iterator[Link]:
-        """What a note is below, and the notes below it."""
+        """Yield what a note is below, and the notes below it."""
         parent = self.parent(node.id)
         if parent:
             yield EdgeType.PARENT, parent
@@ -478,7 +478,7 @@ class Workspace:
             yield EdgeType.CHILD, child
 
     def _references(self, node: Node) -> Iterator[Link]:
-        """What the text refers to, the notes shown below it that belong elsewhere, and the tags a tag extends."""
+        """Yield what the text refers to, the notes shown below it that belong elsewhere, and the tags a tag extends."""
         for target in self._known([*inline_references(node.name), *inline_references(node.description)]):
             yield EdgeType.REFERENCE, target
         for child in node.children:

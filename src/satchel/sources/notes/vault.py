@@ -60,7 +60,7 @@ class Facts:
     problem: str = ""
 
     def dump(self) -> str:
-        """The facts as JSON, for another process."""
+        """Return the facts as JSON, for another process."""
         rows = [[link.part, link.type, link.target, link.is_path] for link in self.links]
         return json.dumps(
             [self.title, self.tags, self.inherited, self.aliases, self.fields, rows, self.blocks, self.problem]
@@ -78,12 +78,12 @@ def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
 
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
-    """The links of a document, from its fields."""
+    """Return the links of a document, from its fields."""
     return [RawLink(part, EdgeType(kind), target, is_path) for part, kind, target, is_path in fields.get("links", ())]
 
 
 def read_note(path: str, text: str) -> tuple[Outline, Facts]:
-    """The parts of a file and what is known of it. `text` is clean and has plain line feeds."""
+    """Return the parts of a file and what is known of it. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
     matter = front_matter(lines)
     found = look_through(lines, matter.lines)
@@ -95,7 +95,7 @@ def read_note(path: str, text: str) -> tuple[Outline, Facts]:
 def _title(
     path: str, lines: Sequence[str], matter: FrontMatter, headings: Sequence[FoundHeading]
 ) -> tuple[str, Sequence[FoundHeading]]:
-    """The title of a file, and its headings without one that is the title of all below it."""
+    """Return the title of a file, and its headings without one that is the title of all below it."""
     stem = path.rpartition("/")[2].rpartition(".")[0]
     given = matter.values.get("title")
     named = str(given).strip() if isinstance(given, str | int | float) else ""

@@ -108,7 +108,7 @@ class DamagedStoreError(StoreError):
 
 
 def rows(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
-    """All rows of a query. Columns have the types of the schema, which the type checker cannot know."""
+    """Return all rows of a query. Columns have the types of the schema, which the type checker cannot know."""
     return connection.execute(sql, tuple(bindings)).fetchall()
 
 

@@ -58,7 +58,7 @@ def _kinds(counted: Sequence[tuple[Any, ...]]) -> dict[Kind, int]:
 
 
 def _by(select: str) -> str:
-    """The query grouped by its first column, the largest count first."""
+    """Return the query grouped by its first column, the largest count first."""
     return f"{select} GROUP BY 1 ORDER BY 2 DESC, 1"
 
 
@@ -93,7 +93,7 @@ class SqliteReader(ABC):
 
     @abstractmethod
     def _rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a query. Raises LockedError and DamagedStoreError."""
+        """Return all rows of a query. Raises LockedError and DamagedStoreError."""
 
     @abstractmethod
     def _damaged(self, error: Exception) -> DamagedStoreError:
@@ -108,7 +108,7 @@ class SqliteReader(ABC):
             raise self._damaged(error) from error
 
     def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
+        """Return rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
         listed = list(values)
         return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
 
@@ -118,12 +118,12 @@ class SqliteReader(ABC):
         return self.meta("revision") or "0"
 
     def meta(self, key: str) -> str | None:
-        """A value noted by `set_meta`."""
+        """Return a value noted by `set_meta`."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else None
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """The stamp of every document of a kind, by key."""
+        """Return the stamp of every document of a kind, by key."""
         rows = self._rows(
             "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
         )
@@ -134,19 +134,19 @@ class SqliteReader(ABC):
         return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
 
     def skipped_reasons(self) -> Mapping[str, int]:
-        """How many files are remembered as skipped, by reason."""
+        """Return how many files are remembered as skipped, by reason."""
         return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
 
     def keys(self, kind: Kind) -> set[str]:
-        """Keys of all documents of a kind, hidden ones too, of every workspace."""
+        """Return keys of all documents of a kind, hidden ones too, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Keys of the documents of a kind that are kept out of sight, of every workspace."""
+        """Return keys of the documents of a kind that are kept out of sight, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ? AND hidden", (kind,))}
 
     def _in_sight(self) -> tuple[str, tuple[str, ...]]:
-        """A condition on documents for what is searched, counted and listed, and what it is given."""
+        """Return a condition on documents for what is searched, counted and listed, and what it is given."""
         if self.workspaces is None:
             return "NOT hidden", ()
         return "NOT hidden AND workspace IN (SELECT value FROM json_each(?))", (json.dumps(self.workspaces),)
@@ -164,19 +164,19 @@ class SqliteReader(ABC):
         return found
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Keys of visible documents in order."""
+        """Return keys of visible documents in order."""
         seen, given = self._in_sight()
         rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {seen} ORDER BY key", (kind, *given))
         return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
-        """Documents by id; unknown ids are left out."""
+        """Return documents by id; unknown ids are left out."""
         sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
         with self._decoding():
             return {row[0]: _document(row) for row in self._rows_in(sql, ids)}
 
     def document(self, kind: Kind, key: str) -> Document | None:
-        """The document with this key."""
+        """Return the document with this key."""
         rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
         with self._decoding():
             return _document(rows[0]) if rows else None
@@ -188,7 +188,7 @@ class SqliteReader(ABC):
         return [row[0] for row in self._rows(sql, (kind, *given, most))]
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Ids of the documents with these keys; unknown keys are left out."""
+        """Return ids of the documents with these keys; unknown keys are left out."""
         sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
@@ -198,7 +198,7 @@ class SqliteReader(ABC):
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """What a walk needs to know of these chunks; unknown and hidden ones are left out."""
+        """Return what a walk needs to know of these chunks; unknown and hidden ones are left out."""
         seen, given = self._in_sight()
         sql = (
             "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
@@ -209,13 +209,13 @@ class SqliteReader(ABC):
             return {row[0]: _place(row) for row in self._rows_in(sql, rows, given)}
 
     def text(self, document: int) -> str:
-        """The redacted text of a document."""
+        """Return the redacted text of a document."""
         rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (document,))
         with self._decoding():
             return zlib.decompress(rows[0][0]).decode() if rows else ""
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
-        """The redacted texts of these documents; unknown ids are left out."""
+        """Return the redacted texts of these documents; unknown ids are left out."""
         sql = "SELECT bundle, body FROM texts WHERE bundle IN (SELECT value FROM json_each(?))"
         with self._decoding():
             return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
@@ -226,7 +226,7 @@ class SqliteReader(ABC):
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Where any of these names is defined; with `most`, only names that so many chunks define at most."""
+        """Return where any of these names is defined; with `most`, only names that so many chunks define at most."""
         few = (
             " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
         )
@@ -264,7 +264,7 @@ class SqliteReader(ABC):
             return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in found]
 
     def lexicon(self, kind: Kind) -> Lexicon:
-        """The words of one kind at this revision; kept in memory until the store changes."""
+        """Return the words of one kind at this revision; kept in memory until the store changes."""
         revision = self.revision
         known = self._derived.lexicons.get(kind)
         if known is None or known[0] != revision:
@@ -284,7 +284,7 @@ class SqliteReader(ABC):
             return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
-        """The vectors of one kind and fingerprint; kept in memory until the store changes."""
+        """Return the vectors of one kind and fingerprint; kept in memory until the store changes."""
         revision = self.revision
         known = self._derived.vectors.get(kind)
         if known is None or known[:2] != (revision, fingerprint):
@@ -324,7 +324,7 @@ class SqliteReader(ABC):
         return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
 
     def kinds(self) -> Mapping[Kind, int]:
-        """How many visible chunks there are of each kind that has any; kept until the store changes."""
+        """Return how many visible chunks there are of each kind that has any; kept until the store changes."""
         revision = self.revision
         known = self._derived.kinds
         if known[0] != revision:
@@ -335,13 +335,13 @@ class SqliteReader(ABC):
         return known[1]
 
     def statistics(self) -> StoreStatistics:
-        """What the store holds, counted. Takes some milliseconds: every table is looked at."""
+        """Return what the store holds, counted. Takes some milliseconds: every table is looked at."""
         with self._decoding():
             return count(self._rows, {kind: self.lexicon(kind).span_count for kind in self.kinds()})
 
 
 def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
-    """A segment as it is read: what belongs to other workspaces counts as dead."""
+    """Return a segment as it is read: what belongs to other workspaces counts as dead."""
     dead = np.frombuffer(row[2], dtype="<i8")
     return Segment(row[0], decode_columns(row[1]), np.union1d(dead, np.array(others, dtype="<i8")) if others else dead)
 

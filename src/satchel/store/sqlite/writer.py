@@ -81,7 +81,7 @@ def _due(connection: apsw.Connection, kind: str) -> list[int]:
 
 
 def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> bool:
-    """Whether most documents of a segment were deleted. Hidden ones are not: rewriting would keep them."""
+    """Return whether most documents of a segment were deleted. Hidden ones are not: rewriting would keep them."""
     ((left,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
     return document_count(head) - int(left) > LARGEST_GONE_SHARE * document_count(head)
 
@@ -121,7 +121,7 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
 def _living(
     connection: apsw.Connection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
-    """The columns without documents that no longer exist; hidden ones stay.
+    """Return the columns without documents that no longer exist; hidden ones stay.
 
     Also the new number of every old span, chunk and document (-1 for the gone), and the next free numbers.
     """
@@ -189,7 +189,7 @@ def _merge_postings(
 
 
 def _range_end(connection: apsw.Connection, segments: Sequence[int], after: str) -> str | None:
-    """The last term of the next range, None where it takes in all that is left."""
+    """Return the last term of the next range, None where it takes in all that is left."""
     step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
     found = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
     return min(found, default=None)
