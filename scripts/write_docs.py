@@ -3,20 +3,23 @@
     python scripts/write_docs.py [--check]
 
 docs/cli.md is the help of every command; the tables of docs/configuration.md list every setting, those of
-docs/sources/memories.md every choice, those of docs/mcp.md every tool with its arguments. With `--check` nothing is
+docs/sources/memories.md every choice, those of docs/mcp.md every tool with its arguments,
+docs/architecture.md the rooms and how they import each other. With `--check` nothing is
 written, and the exit status is 1 when a page differs from what would be written.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+SOURCE = DOCS.parent / "src" / "satchel"
 
 WIDTH = 100
 """Columns of the help texts, so that the page does not depend on who writes it."""
@@ -27,6 +30,8 @@ VOCABULARY_BEGIN = "<!-- vocabulary: written by `make docs` -->"
 VOCABULARY_END = "<!-- vocabulary: end -->"
 TOOLS_BEGIN = "<!-- tools: begin, written by `make docs` -->"
 TOOLS_END = "<!-- tools: end -->"
+ROOMS_BEGIN = "<!-- rooms: begin, written by `make docs` -->"
+ROOMS_END = "<!-- rooms: end -->"
 
 CLI_HEAD = """# Command line
 
@@ -142,6 +147,63 @@ def mcp_page() -> str:
     return f"{before}{TOOLS_BEGIN}\n\n{tool_tables()}\n\n{TOOLS_END}{after}"
 
 
+def room_imports() -> dict[str, set[str]]:
+    """Map each room (folder) to the rooms that its modules import.
+
+    Services are left out: they are in the folder of their subject and above all stages. So are `safety` and `system`,
+    which every room uses.
+    """
+    graph: dict[str, set[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).parts
+        if len(parts) == 1 or parts[0] in {"safety", "system"} or "open_root" in path.read_text(encoding="utf-8"):
+            continue
+        rooms = graph.setdefault(parts[0], set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            rooms |= {name.split(".")[1] for name in names if name.startswith("satchel.")} - {parts[0]}
+    graph["engine"] = {"assemble", "graph", "guidance", "index", "memory", "receipts"}
+    return {room: targets & graph.keys() for room, targets in graph.items()}
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph[waiting.pop()] - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
+def room_diagram() -> str:
+    """Draw the rooms with an arrow for each import that no chain of other arrows implies."""
+    graph = room_imports()
+    lines = ["```mermaid", "graph TD"]
+    for room in sorted(graph):
+        below = [_reachable(graph, target) for target in graph[room]]
+        implied = set().union(*(rooms for rooms in below if room not in rooms))
+        lines += [f"    {room} --> {target}" for target in sorted(graph[room] - implied)]
+    return "\n".join([*lines, "```"])
+
+
+def room_table() -> str:
+    """Every room with the first sentence of its docstring."""
+    rows = ["| room | what is in it |", "|---|---|"]
+    for path in sorted(SOURCE.glob("*/__init__.py")):
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        rows.append(f"| `{path.parent.name}/` | {' '.join(docstring.split(chr(10) * 2)[0].split())} |")
+    return "\n".join(rows)
+
+
+def architecture_page() -> str:
+    """docs/architecture.md as it is, with a new table and diagram between the marks."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    before, _, rest = text.partition(ROOMS_BEGIN)
+    _, _, after = rest.partition(ROOMS_END)
+    return f"{before}{ROOMS_BEGIN}\n\n{room_table()}\n\n{room_diagram()}\n\n{ROOMS_END}{after}"
+
+
 def main() -> int:
     """Write or check every generated page."""
     pages = {
@@ -149,6 +211,7 @@ def main() -> int:
         DOCS / "configuration.md": configuration_page(),
         DOCS / "sources" / "memories.md": memory_page(),
         DOCS / "mcp.md": mcp_page(),
+        DOCS / "architecture.md": architecture_page(),
     }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     for path in stale:
