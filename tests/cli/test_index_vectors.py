@@ -55,7 +55,7 @@ def test_vectors_are_made_after_the_words(
 ) -> None:
     assert shop.root.exists()
     monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
-    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: HashEmbedder()))
+    monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     found = satchel("index", "--json").json
     assert found["vectors"]["made"] == 2
     assert found["vectors"]["kinds"] == {"docs": "2/2"}
@@ -81,7 +81,7 @@ def test_ctrl_c_ends_the_run_while_the_first_vectors_are_made(
 ) -> None:
     assert shop.root.exists()
     embedder = Interrupted()
-    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: embedder))
+    monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: embedder))
     ran = satchel("index", "--json")
     embedder.let_go.set()
     assert ran.code == 130
@@ -96,7 +96,7 @@ def test_status_says_how_far_the_vectors_are(
     assert "vectors       none: words alone answer, `satchel doctor` says why\n" in satchel("status").out
     assert satchel("status", "--json").json["vectors"] == {"embedder": None, "kinds": {}, "failure": None}
     monkeypatch.setattr(Engine, "embedder", property(lambda _: HashEmbedder()))
-    monkeypatch.setattr("satchel.index.vectors.Vectors.embedder", property(lambda _: HashEmbedder()))
+    monkeypatch.setattr("satchel.index.vectors.IndexVectors.embedder", property(lambda _: HashEmbedder()))
     assert "vectors       nothing to embed yet, by hash@1\n" in satchel("status").out
     satchel("index", "--no-vectors")
     assert "vectors       docs 0 of 2, by hash@1; `satchel index` makes the rest\n" in satchel("status").out

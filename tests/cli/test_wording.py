@@ -71,7 +71,7 @@ def test_freshness(fresh: Freshness, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "line"),
+    ("chunk", "line"),
     [
         (Chunk("code:a.py::C.m", Kind.CODE, "C.m", "", Location("a.py", 3, 9)), "a.py:3-9  0.50  C.m"),
         (Chunk("code:a.py#L1-2", Kind.CODE, "a.py", "", Location("a.py", 1, 2)), "a.py:1-2  0.50"),

@@ -42,7 +42,7 @@ sys.exit(main())
 
 PLACES = {
     "walk": ("satchel.index.walk:_Walker._visit", 2),
-    "history": ("satchel.index.commits:commit_bundle", 2),
+    "history": ("satchel.index.commits:commit_document", 2),
     "reading": ("satchel.index.reading:Reader.read", 5),
     "publishing": ("satchel.store.sqlite.writer:SqliteWriter._write_segments", 1),
     "merging": ("satchel.store.sqlite.writer:_merge_postings", 1),
@@ -102,7 +102,7 @@ def test_a_second_signal_ends_it_at_once_and_leaves_what_was_published(
     before = satchel.contents()
     repository.write({f"src/later{number}.py": f"def later_{number}(): pass\n" for number in range(6)})
     twice = SIGNALLING.replace("calls == number", "calls in (number, number + 1)")
-    place, call = "satchel.index.update:new_bundle", "2"
+    place, call = "satchel.index.update:new_document", "2"
     ran = satchel(place, call, "SIGINT", "index", program=(sys.executable, "-P", "-c", twice))
     assert (ran.code, ran.err) == (130, "")
     assert satchel.faults() == []

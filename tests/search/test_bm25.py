@@ -107,7 +107,7 @@ def test_what_is_kept_between_questions_changes_no_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
     monkeypatch.setattr(bm25, "LEAST_KEPT_UNITS", kept)
-    monkeypatch.setattr(bm25, "KEPT_UNITS_PER_WINDOW", 0)
+    monkeypatch.setattr(bm25, "KEPT_UNITS_PER_SPAN", 0)
     files: list[tuple[str, Parts]] = [
         ("alpha", [("beta", ["alpha", "gamma"]), ("f", ["beta"])]),
         ("x", [("alpha", ["delta", "alpha"])]),

@@ -123,8 +123,8 @@ class _Reader:
 
     def __init__(self, result: object, number: int, allow: Sequence[str], notes: list[Failure]) -> None:
         entity = _get(result, "entity")
-        self._is_hit = entity is None and _get(result, "document") is not None
-        entity = _get(result, "document") if entity is None else entity
+        self._is_hit = entity is None and _get(result, "chunk") is not None
+        entity = _get(result, "chunk") if entity is None else entity
         self._result = result
         self._entity = result if entity is None else entity
         self._places = (self._entity, _get(self._entity, "location"), _get(self._entity, "metadata"))
