@@ -17,7 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from satchel.mcp.pipes import END_SECONDS
-from satchel.mcp.running import Desk
+from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Mounted:
 
     app: ASGIApp
     _manager: StreamableHTTPSessionManager
-    _desk: Desk
+    _runner: EngineRunner
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -45,9 +45,9 @@ class Mounted:
             try:
                 yield
             finally:
-                self._desk.stop()
+                self._runner.stop()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._desk.wait, END_SECONDS)
+            await anyio.to_thread.run_sync(self._runner.wait, END_SECONDS)
 
 
 def mcp_app(
@@ -62,14 +62,14 @@ def mcp_app(
     `hosts` are the values of Host that are taken, `:*` for any port; `origins` those of Origin, by default the hosts
     with `http://` before them. `body_bytes` is the most that one request may send.
     """
-    desk, known = Desk(lambda: engine), sorted(hosts)
-    allowed = [f"http://{host}" for host in known] if origins is None else sorted(origins)
+    runner, host_names = EngineRunner(lambda: engine), sorted(hosts)
+    allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)
     manager = StreamableHTTPSessionManager(
-        app=build(desk),
+        app=build(runner),
         security_settings=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=known, allowed_origins=allowed
+            enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
         ),
         max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
         max_sessions=MOST_SESSIONS,
     )
-    return Mounted(StreamableHTTPASGIApp(manager), manager, desk)
+    return Mounted(StreamableHTTPASGIApp(manager), manager, runner)

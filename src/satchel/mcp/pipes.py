@@ -30,7 +30,7 @@ DRAIN_SECONDS = 1.0
 Incoming = SessionMessage | Exception
 
 
-class Lines:
+class LineTransport:
     """Both directions of one client. The reading thread is a daemon: it may be blocked in a read at the end."""
 
     def __init__(self, source: int, sink: int) -> None:
@@ -124,23 +124,23 @@ def parsed(line: bytes) -> tuple[types.JSONRPCMessage | None, types.JSONRPCError
         return types.jsonrpc_message_adapter.validate_python(value, by_name=False), None
     except ValidationError:
         identity = value.get("id") if isinstance(value, dict) else None
-        known = identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
-        return None, _error(known, types.INVALID_REQUEST, "the line is no JSON-RPC 2.0 message (batches are none)")
+        answer_id = identity if isinstance(identity, str | int) and not isinstance(identity, bool) else None
+        return None, _error(answer_id, types.INVALID_REQUEST, "the line is no JSON-RPC 2.0 message (batches are none)")
 
 
 def read_lines(source: int, longest: int) -> Iterator[bytes | None]:
     """Each line without its end; None for one that is longer than `longest` bytes, of which the rest is not kept."""
-    kept: list[bytes] = []
+    pieces: list[bytes] = []
     size = 0
     while chunk := _chunk(source):
         *whole, rest = chunk.split(b"\n")
         for line in whole:
-            yield b"".join([*kept, line]) if size + len(line) <= longest else None
-            kept, size = [], 0
+            yield b"".join([*pieces, line]) if size + len(line) <= longest else None
+            pieces, size = [], 0
         size += len(rest)
-        kept = [*kept, rest] if size <= longest else []
+        pieces = [*pieces, rest] if size <= longest else []
     if size:
-        yield b"".join(kept) if size <= longest else None
+        yield b"".join(pieces) if size <= longest else None
 
 
 def _chunk(source: int) -> bytes:
@@ -150,8 +150,8 @@ def _chunk(source: int) -> bytes:
         return b""
 
 
-def _error(identity: types.RequestId | None, code: int, said: str) -> types.JSONRPCError:
-    return types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=said))
+def _error(identity: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+    return types.JSONRPCError(jsonrpc="2.0", id=identity, error=types.ErrorData(code=code, message=message))
 
 
 _TOO_LONG = _error(None, types.INVALID_REQUEST, f"the line has more than {LONGEST_LINE:,} bytes: send less at once")
@@ -227,7 +227,7 @@ class Parent:
         self._gone = gone
         self._seconds = seconds
         self._grace = grace
-        self._known = os.getppid()
+        self._parent_id = os.getppid()
         self._done = threading.Event()
 
     def watch(self) -> None:
@@ -240,7 +240,7 @@ class Parent:
 
     def _look(self) -> None:
         while not self._done.wait(self._seconds):
-            if os.getppid() != self._known:
+            if os.getppid() != self._parent_id:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: the end has begun already
                     self._gone()
                 if not self._done.wait(self._grace):

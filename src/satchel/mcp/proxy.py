@@ -50,7 +50,7 @@ CLIENT, SERVER = "client", "server"
 
 
 @dataclass(frozen=True, slots=True)
-class Pipes:
+class ProxyPipes:
     """The descriptors of the client's side, and of notes."""
 
     client_in: int = 0
@@ -64,26 +64,26 @@ class Notes:
     def __init__(self, descriptor: int) -> None:
         self.output = Output(descriptor)
         self._guard = threading.Lock()
-        self._said: set[str] = set()
+        self._kinds: set[str] = set()
 
     def say(self, text: str) -> None:
         """Say something of a kind that was not said before: `no context: NoIndexError` is one, whatever follows."""
         kind = ": ".join(text.split(": ")[:2])
         with self._guard:
-            if kind in self._said:
+            if kind in self._kinds:
                 return
-            self._said.add(kind)
+            self._kinds.add(kind)
         line = sanitize.line(text, sanitize.NOTE_LIMIT)
         self.output.write([f"satchel proxy: {line}\n".encode("utf-8", "replace")])
 
 
 def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyContexts, is_ending: threading.Event,
-              pipes: Pipes | None = None) -> int:  # fmt: skip
+              pipes: ProxyPipes | None = None) -> int:  # fmt: skip
     """Relay until one side ends; returns the server's exit code, or 128 and the number of the signal that ended us.
 
     Raises UsageError where the command cannot be run. Signals are handled where this is the main thread.
     """
-    sides = pipes or Pipes()
+    sides = pipes or ProxyPipes()
     notes = Notes(sides.notes)
     output = Output(sides.client_out)
     relay = Relay(output, notes.output, globs, contexts.enriched, contexts.deadline_seconds, notes.say)
@@ -234,8 +234,8 @@ class ProxyContexts:
         head = f"Context that satchel adds for {sanitize.line(request.tool, 100)}:\n\n"
         room = self._max_tokens - self._count(head)
         notes = engine.refresh(should_stop=self._is_ending.is_set)
-        asked: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}
-        context, _ = engine.situation_answer(situation, refresh=False, notes=notes, **asked)
+        options: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}
+        context, _ = engine.situation_answer(situation, refresh=False, notes=notes, **options)
         used = context_used(context)
         has_news = any(item.id != SITUATION_ITEM for item in context.items)
         text = head + context.text

@@ -123,22 +123,22 @@ def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
 
 def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
     """Return where the values of the object that begins at `start` begin and end. The text is known to be JSON."""
-    found: dict[str, tuple[int, int]] = {}
+    values: dict[str, tuple[int, int]] = {}
     place = _skipped(text, start + 1)
     while text[place] != "}":
         name, place = _DECODER.raw_decode(text, place)
         value = _skipped(text, _skipped(text, place) + 1)
         _, end = _DECODER.raw_decode(text, value)
-        found[name] = (value, end)
+        values[name] = (value, end)
         place = _skipped(text, end)
         if text[place] == ",":
             place = _skipped(text, place + 1)
-    return found
+    return values
 
 
 def _skipped(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found is not None else place
+    blanks = _SPACE.match(text, place)
+    return blanks.end() if blanks is not None else place
 
 
 def _decoded(line: bytes) -> str:
@@ -161,7 +161,7 @@ def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
 MOST_REQUESTS = 10_000
 """Requests that wait for an answer; beyond that the oldest are forgotten, and their answers pass as they are."""
 
-MOST_HELD = 32
+MOST_WAITING = 32
 """Results that wait for their context at once; while there are more, the server is not read."""
 
 NAMES_SHOWN = 12
@@ -173,7 +173,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(slots=True, eq=False)
-class _Held:
+class _WaitingResult:
     """A line that waits for its context. Whoever releases it first decides what is written.
 
     `is_done` says that its context was assembled or failed, which may be long after the line is gone.
@@ -203,10 +203,10 @@ class Relay:
         self._threads = Daemons(1)
         self._guard = threading.Lock()
         self._requests: dict[str, Request] = {}
-        self._slots = threading.BoundedSemaphore(MOST_HELD)
-        self._held: set[_Held] = set()
+        self._slots = threading.BoundedSemaphore(MOST_WAITING)
+        self._waiting: set[_WaitingResult] = set()
         self._settled = threading.Condition(self._guard)
-        self._late_ones: set[_Held] = set()
+        self._late_ones: set[_WaitingResult] = set()
 
     def prepare(self, work: Callable[[], None]) -> None:
         """Do this before the first context, while nobody waits for one."""
@@ -250,10 +250,10 @@ class Relay:
     def settle(self, seconds: float) -> None:
         """Wait for what is held, and pass the rest on as it was."""
         with self._settled:
-            self._settled.wait_for(lambda: not self._held, seconds)
-            left = [*self._held]
-        for held in left:
-            self._release(held, held.line)
+            self._settled.wait_for(lambda: not self._waiting, seconds)
+            remaining = [*self._waiting]
+        for result in remaining:
+            self._release(result, result.line)
 
     def _is_chosen(self, tool: str) -> bool:
         return any(fnmatchcase(tool, glob) for glob in self._globs)
@@ -269,47 +269,47 @@ class Relay:
             self._output.write([line])
             return
         self._slots.acquire()
-        held, seconds = _Held(line), self._deadline()
+        result, seconds = _WaitingResult(line), self._deadline()
         with self._guard:
-            self._held.add(held)
-        held.timer = threading.Timer(seconds, self._late, (held, seconds))
-        held.timer.daemon = True
-        held.timer.start()
-        job = self._threads.start(partial(self._enriched, held, request))
-        job.add_done_callback(partial(self._done, held))
+            self._waiting.add(result)
+        result.timer = threading.Timer(seconds, self._late, (result, seconds))
+        result.timer.daemon = True
+        result.timer.start()
+        job = self._threads.start(partial(self._enriched, result, request))
+        job.add_done_callback(partial(self._done, result))
 
-    def _enriched(self, held: _Held, request: Request) -> bytes:
+    def _enriched(self, result: _WaitingResult, request: Request) -> bytes:
         # One that is gone already costs nothing more: what waits behind a slow one shall not be late as well.
-        return held.line if held.is_gone else self._enrich(request, held.line)
+        return result.line if result.is_gone else self._enrich(request, result.line)
 
-    def _done(self, held: _Held, job: Future[bytes]) -> None:
+    def _done(self, result: _WaitingResult, job: Future[bytes]) -> None:
         with self._guard:
-            held.is_done = True
-            self._late_ones.discard(held)
+            result.is_done = True
+            self._late_ones.discard(result)
         problem = job.exception()
         if problem is not None:
             self._say(f"no context: {type(problem).__name__}: {problem}")
-        self._release(held, held.line if problem is not None else job.result())
+        self._release(result, result.line if problem is not None else job.result())
 
-    def _late(self, held: _Held, seconds: float) -> None:
+    def _late(self, result: _WaitingResult, seconds: float) -> None:
         with self._guard:
-            if not held.is_done:
-                self._late_ones.add(held)
-        if self._release(held, held.line):
+            if not result.is_done:
+                self._late_ones.add(result)
+        if self._release(result, result.line):
             self._say(f"no context: not assembled within {seconds:g} s (the setting tools.deadline_s)")
 
-    def _release(self, held: _Held, line: bytes) -> bool:
+    def _release(self, result: _WaitingResult, line: bytes) -> bool:
         """Write a held line, once. Returns whether it was this time."""
-        with held.guard:
-            if held.is_gone:
+        with result.guard:
+            if result.is_gone:
                 return False
-            held.is_gone = True
-        if held.timer is not None:
-            held.timer.cancel()
+            result.is_gone = True
+        if result.timer is not None:
+            result.timer.cancel()
         self._output.write([line])
         self._slots.release()
         with self._settled:
-            self._held.discard(held)
+            self._waiting.discard(result)
             self._settled.notify_all()
         return True
 

@@ -29,7 +29,7 @@ Context = ServerRequestContext[Any, Any]
 Result = TypeVar("Result")
 
 
-class Desk:
+class EngineRunner:
     """The engine of this server, opened when first needed, and the calls that are at work."""
 
     def __init__(self, open_engine: Callable[[], Satchel]) -> None:
@@ -50,7 +50,7 @@ class Desk:
 
     async def run(self, context: Context, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
         """Return the answer of an operation, with its progress told to whoever asked for that."""
-        async with telling(context) as reporter:
+        async with progress_reporter(context) as reporter:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
@@ -112,7 +112,7 @@ class Reporter:
         self._tell = tell
         self._steps = 0
         self._phase, self._done, self._total = "", 0, 0
-        self._told = 0.0
+        self._last_report = 0.0
 
     def phase(self, name: str, total: int) -> None:
         """A phase of `total` steps starts."""
@@ -124,16 +124,16 @@ class Reporter:
         """So many steps are done."""
         self._done += count
         self._steps += count
-        if time.monotonic() - self._told >= REPORT_SECONDS:
+        if time.monotonic() - self._last_report >= REPORT_SECONDS:
             self._say()
 
     def _say(self) -> None:
-        self._told = time.monotonic()
+        self._last_report = time.monotonic()
         self._tell(self._steps, f"{self._phase}: {self._done:,} of {self._total:,}" if self._total else self._phase)
 
 
 @asynccontextmanager
-async def telling(context: Context) -> AsyncIterator[Reporter | None]:
+async def progress_reporter(context: Context) -> AsyncIterator[Reporter | None]:
     """A reporter whose words arrive at the client before the block ends; None where nobody wants to know.
 
     Neither side waits for the other: a client that reads slowly must not hold up an index that others wait for.

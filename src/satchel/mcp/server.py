@@ -14,7 +14,7 @@ from satchel import __version__
 from satchel.errors import SatchelError
 from satchel.mcp import prompts, tools
 from satchel.mcp import prompts as resources
-from satchel.mcp.running import Context, Desk
+from satchel.mcp.running import Context, EngineRunner
 from satchel.mcp.tools import structured
 from satchel.operations.ask import SESSION
 from satchel.operations.operation import Answered, fault_text, without_home
@@ -58,8 +58,8 @@ _BROKEN = "the call failed inside satchel: its log on standard error says why, `
 class Handlers:
     """What answers the requests of a client. `session` is for whom, where neither the call nor the host says."""
 
-    def __init__(self, desk: Desk, session: str = "") -> None:
-        self._desk = desk
+    def __init__(self, runner: EngineRunner, session: str = "") -> None:
+        self._runner = runner
         self._session = session
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
@@ -70,15 +70,15 @@ class Handlers:
         """Return the answer of a tool; what is wrong with the call is part of it, so that a model can do better."""
         operation = tools.TOOLS_BY_NAME.get(params.name)
         if operation is None:
-            known = ", ".join(tools.TOOLS_BY_NAME)
+            names = ", ".join(tools.TOOLS_BY_NAME)
             raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {known}"
+                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {names}"
             )
         arguments = dict(params.arguments or {})
         if self._session and SESSION in operation.parameters:
             arguments.setdefault("session", self._session)
         try:
-            answered = await self._desk.run(context, operation, arguments)
+            answered = await self._runner.run(context, operation, arguments)
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
         except Exception:  # noqa: BLE001 - a fault of ours must not reach the client, nor end its other calls
@@ -92,12 +92,12 @@ class Handlers:
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt with what is known."""
-        prompt, given = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
+        prompt, values = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
         if prompt is None:
             raise _unknown("prompt", params.name, prompts.PROMPTS)
         try:
-            arguments = prompts.arguments_of(prompt, given)
-            return prompts.message_of(prompt, given, await self._desk.run(context, prompt.operation, arguments))
+            arguments = prompts.arguments_of(prompt, values)
+            return prompts.message_of(prompt, values, await self._runner.run(context, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
             raise MCPError(types.INVALID_PARAMS, fault_text(error)) from None
 
@@ -114,9 +114,9 @@ class Handlers:
     ) -> types.ReadResourceResult:
         """Return a chunk, or what a handle stands for."""
         uri = str(params.uri)
-        wanted = resources.parsed(uri)
+        target = resources.parsed(uri)
         try:
-            answered = await self._desk.run(context, *wanted) if wanted is not None else None
+            answered = await self._runner.run(context, *target) if target is not None else None
         except (SatchelError, OSError):  # why makes no difference: the answer must not tell one from the other
             answered = None
         if answered is None or not answered.text:
@@ -124,9 +124,9 @@ class Handlers:
         return resources.contents(uri, answered.text)
 
 
-def build(desk: Desk, session: str = "") -> Server[Any]:
-    """Return the server. Several may share a desk."""
-    handlers = Handlers(desk, session)
+def build(runner: EngineRunner, session: str = "") -> Server[Any]:
+    """Return the server. Several servers may share a runner."""
+    handlers = Handlers(runner, session)
     return Server(
         NAME,
         version=__version__,
@@ -167,10 +167,10 @@ def bounded(listing: str) -> str:
     return "\n".join([*lines[:fits], more])
 
 
-def _failed(said: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> MCPError:
+def _unknown(what: str, name: str, names: Iterable[str]) -> MCPError:
     shown = clean_field(name, NAME_CHARACTERS)
-    return MCPError(types.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(known)}")
+    return MCPError(types.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")

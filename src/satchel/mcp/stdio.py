@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.lowlevel import Server
 
-from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Lines, Parent, Pipes, end_after
-from satchel.mcp.running import Desk
+from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, LineTransport, Parent, Pipes, end_after
+from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, 
     """Serve until the client has closed its side or has gone. Returns whether the engine could be closed in time."""
     gc.freeze()  # what is loaded by now stays: looking through it again and again would cost every answer
     gc.enable()
-    desk = Desk(open_engine)
+    runner = EngineRunner(open_engine)
     last: list[threading.Timer] = []
     try:
-        server = build(desk, environ.get(SESSION_VARIABLE, ""))
+        server = build(runner, environ.get(SESSION_VARIABLE, ""))
         asyncio.run(_serve(server, pipes, lambda: last.append(end_after(LAST_SECONDS))))
-        return desk.close(END_SECONDS)
+        return runner.close(END_SECONDS)
     finally:
         for timer in last:
             timer.cancel()
@@ -43,9 +43,11 @@ def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, 
 
 async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
-    lines = Lines(pipes.source, pipes.sink)
-    carrying = asyncio.ensure_future(lines.serve())
-    serving = asyncio.ensure_future(server.run(lines.incoming, lines.outgoing, server.create_initialization_options()))
+    transport = LineTransport(pipes.source, pipes.sink)
+    carrying = asyncio.ensure_future(transport.serve())
+    serving = asyncio.ensure_future(
+        server.run(transport.incoming, transport.outgoing, server.create_initialization_options())
+    )
     ended = asyncio.Event()
     parent = Parent(lambda: loop.call_soon_threadsafe(ended.set))
     parent.watch()

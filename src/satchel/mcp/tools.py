@@ -18,7 +18,7 @@ MOST_TOKENS = 300
 SPARE_TOKENS = 20
 """Kept free for the numbers that are written last, so that they never lead over the limit."""
 
-SAID_TOKENS = 150
+NOTE_TOKENS = 150
 """Up to here failures and notes may fill it: half stays for ids and handles."""
 
 LINE_CHARACTERS = 160
@@ -33,43 +33,43 @@ _USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 def structured(answered: Answered) -> dict[str, Any]:
     """What a program wants of an answer. `more` counts the items that did not fit in here; the text shows them all."""
     envelope = answered.envelope
-    found: dict[str, Any] = {"items": [], "more": 0}
+    content: dict[str, Any] = {"items": [], "more": 0}
     if "usage" in envelope:
-        found["usage"] = {name: envelope["usage"][name] for name in _USAGE}
+        content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
     failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
     for name, lines in (("failures", failures), ("notes", answered.notes)):
         if lines:
-            found[name] = []
-            _fill(found, found[name], [_short(line) for line in lines], SAID_TOKENS)
+            content[name] = []
+            _fill(content, content[name], [_short(line) for line in lines], NOTE_TOKENS)
     overflow = envelope.get("overflow", ())
     if overflow:
-        found["left_out"] = {"count": len(overflow), "handles": []}
+        content["left_out"] = {"count": len(overflow), "handles": []}
     rows = _rows(envelope)
-    found["more"] = len(rows) - _fill(found, found["items"], rows, MOST_TOKENS - SPARE_TOKENS)
+    content["more"] = len(rows) - _fill(content, content["items"], rows, MOST_TOKENS - SPARE_TOKENS)
     if overflow:
         handles = [row["handle"] for row in overflow]
-        _fill(found, found["left_out"]["handles"], handles, MOST_TOKENS - SPARE_TOKENS)
-    return found
+        _fill(content, content["left_out"]["handles"], handles, MOST_TOKENS - SPARE_TOKENS)
+    return content
 
 
-def cost(found: Mapping[str, Any]) -> int:
+def cost(content: Mapping[str, Any]) -> int:
     """Return tokens of a value as it is sent."""
-    return counter().count(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
-def _fill(found: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
+def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
     """Put in as many rows as there is room for while all of it has `most` tokens; returns how many that are."""
     for count, row in enumerate(rows):
         into.append(row)
-        if cost(found) > most:
+        if cost(content) > most:
             into.pop()
             return count
     return len(rows)
 
 
 def _short(line: str) -> str:
-    said = without_home(line)
-    return said if len(said) <= LINE_CHARACTERS else f"{said[: LINE_CHARACTERS - 1]}…"
+    text = without_home(line)
+    return text if len(text) <= LINE_CHARACTERS else f"{text[: LINE_CHARACTERS - 1]}…"
 
 
 def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -81,9 +81,9 @@ def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _row(one: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: one[name] for name in ("id", "handle", "status") if one.get(name)}
+    ids = {name: one[name] for name in ("id", "handle", "status") if one.get(name)}
     cuts = [cut["handle"] for cut in one.get("cuts", ())[:MOST_CUTS]]
-    return kept | ({"cuts": cuts} if cuts else {})
+    return ids | ({"cuts": cuts} if cuts else {})
 
 
 TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
