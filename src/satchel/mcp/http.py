@@ -1,4 +1,4 @@
-"""The same server over streamable HTTP, as an ASGI application to mount at `/mcp`.
+"""The MCP server over streamable HTTP, as an ASGI application to mount at `/mcp`.
 
 served = mcp_app(engine)
 Starlette(routes=[Route("/mcp", served.app)], lifespan=...)    # which enters `served.running()`
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
 
 LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-"""Values of Host by default, on any port."""
+"""Allowed values of Host by default, on any port."""
 
 MOST_SESSIONS = 200
-"""Of clients of the older protocol, which has sessions; each holds a stream and some tasks."""
+"""Sessions of clients of the older protocol; each uses a stream and some tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mounted:
-    """The application, and what has to run around it. It can be run once; the engine stays open."""
+    """The application and its lifespan. It can be run once; the engine stays open."""
 
     app: ASGIApp
     _manager: StreamableHTTPSessionManager
@@ -40,7 +40,7 @@ class Mounted:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serve while the block runs; at its end everything that is at work is asked to stop."""
+        """Serve while the block runs; at its end all running calls are asked to stop."""
         async with self._manager.run():
             try:
                 yield
@@ -57,10 +57,10 @@ def mcp_app(
     *,
     body_bytes: int | None = None,
 ) -> Mounted:
-    """Return the server around an engine that somebody else closes.
+    """Return the server around an engine that the caller closes.
 
-    `hosts` are the values of Host that are taken, `:*` for any port; `origins` those of Origin, by default the hosts
-    with `http://` before them. `body_bytes` is the most that one request may send.
+    `hosts` are the allowed values of Host, `:*` for any port; `origins` those of Origin, by default the hosts with
+    `http://` before them. `body_bytes` is the largest body of a request.
     """
     runner, host_names = EngineRunner(lambda: engine), sorted(hosts)
     allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)

@@ -19,7 +19,7 @@ from satchel.vocabulary import Domain, Strategy, choices
 MIME_TYPE = "text/markdown"
 
 LONGEST_URI = 4_000
-"""Characters: a path of an index has at most 4,096 bytes, and hardly one is near that."""
+"""Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that."""
 
 TEMPLATES = types.ListResourceTemplatesResult(
     resource_templates=[
@@ -41,13 +41,13 @@ TEMPLATES = types.ListResourceTemplatesResult(
 )
 
 RESOURCE_TOKENS = 20_000
-"""Of a resource: below what hosts take. What is longer is cut, with a handle for the rest."""
+"""Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest."""
 
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
-    """Return the operation that reads a URI, with its arguments; None for a URI that is none of ours."""
+    """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
     match = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
     if match is None:
         return None
@@ -57,7 +57,7 @@ def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
 
 
 def not_found(uri: str) -> str:
-    """Return the same for what is missing, what is forbidden and what is no URI of ours."""
+    """Return the message for missing, forbidden and unknown URIs, which must not differ."""
     shown = uri if len(uri) <= 100 else f"{uri[:100]}..."
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
 
@@ -71,9 +71,9 @@ def contents(uri: str, text: str) -> types.ReadResourceResult:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: the operation behind it, what it always says to it, and what a person fills in (name, meaning).
+    """A prompt: its operation, the fixed arguments, and the arguments that a person fills in (name, meaning).
 
-    The first argument is needed, the others are not. `lead` stands before the text.
+    Only the first argument is required. `lead` precedes the text of the answer.
     """
 
     name: str
@@ -153,7 +153,7 @@ def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def message_of(prompt: Prompt, values: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
-    """Return the prompt with the text of the answer, or with the reason why there is none."""
+    """Return the prompt with the text of the answer, or its notes if the text is empty."""
     text = "\n\n".join([prompt.lead.format(**values), answered.text or "; ".join(answered.notes)])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])

@@ -13,25 +13,25 @@ from satchel.operations.registry import TOOLS
 from satchel.tokens import counter
 
 MOST_TOKENS = 300
-"""Of the structured content as it is sent. The text is what was asked for; this is what it costs beside it."""
+"""Largest structured content as it is sent, in tokens; it comes on top of the text."""
 
 SPARE_TOKENS = 20
-"""Kept free for the numbers that are written last, so that they never lead over the limit."""
+"""Reserve for the numbers that are written last, so that they never exceed the limit."""
 
 NOTE_TOKENS = 150
-"""Up to here failures and notes may fill it: half stays for ids and handles."""
+"""Tokens that failures and notes may use: half remains for ids and handles."""
 
 LINE_CHARACTERS = 160
-"""Of a failure or a note: what happened stands at its beginning."""
+"""Length of a failure or a note; its beginning names the event."""
 
 MOST_CUTS = 3
-"""Handles of the parts of one item: one long file must not take the room of the others."""
+"""Handles of cuts shown per item: one long file must not use the room of the others."""
 
 _USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 
 
 def structured(answered: Answered) -> dict[str, Any]:
-    """What a program wants of an answer. `more` counts the items that did not fit in here; the text shows them all."""
+    """Return ids, handles and usage of an answer. `more` counts the items that did not fit; the text shows them all."""
     envelope = answered.envelope
     content: dict[str, Any] = {"items": [], "more": 0}
     if "usage" in envelope:
@@ -53,12 +53,12 @@ def structured(answered: Answered) -> dict[str, Any]:
 
 
 def cost(content: Mapping[str, Any]) -> int:
-    """Return tokens of a value as it is sent."""
+    """Return the tokens of a value as it is sent."""
     return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
 def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
-    """Put in as many rows as there is room for while all of it has `most` tokens; returns how many that are."""
+    """Append rows while `content` has at most `most` tokens; returns how many were appended."""
     for count, row in enumerate(rows):
         into.append(row)
         if cost(content) > most:
@@ -73,7 +73,7 @@ def _short(line: str) -> str:
 
 
 def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what an envelope lists, each by its id and what else leads on from there."""
+    """Return the ids, handles and cuts of the rows of an envelope."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
             return [_row(one) for one in envelope[name]]
@@ -105,7 +105,7 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
     },
     "required": ["items", "more"],
 }
-"""What the structured content of every tool has: what the text shows, by id and handle. The text is not in it again."""
+"""Schema of the structured content of every tool: ids and handles of the text, without the text itself."""
 
 
 def tool(operation: Operation) -> types.Tool:
