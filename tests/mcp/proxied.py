@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.engine import Satchel
-from satchel.mcp.proxy import Pipes, ProxyContexts, run_proxy
+from satchel.mcp.proxy import ProxyContexts, ProxyPipes, run_proxy
 
 SERVER = (sys.executable, str(Path(__file__).with_name("odd_server.py")))
 PATIENCE = 30.0
@@ -86,7 +86,7 @@ def proxy(
 
     def run() -> None:
         try:
-            pipes = Pipes(client_in, client_out, notes_in)
+            pipes = ProxyPipes(client_in, client_out, notes_in)
             client.code = run_proxy([*server, *options], tools, contexts, is_ending, pipes)
         finally:
             for descriptor in (client_out, notes_in):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp import types
 from mcp.shared.message import SessionMessage
 
-from satchel.mcp.pipes import Lines, parsed, read_lines
+from satchel.mcp.transport import LineTransport, parsed, read_lines
 from tests.mcp.serving import PATIENCE_SECONDS
 
 
@@ -48,7 +48,7 @@ def test_whatever_a_line_holds_it_is_a_message_or_has_an_error(line: bytes) -> N
 class Client:
     """The other side of the pipes."""
 
-    lines: Lines
+    lines: LineTransport
     into: int
     out: int
 
@@ -68,7 +68,7 @@ def speak(test: Callable[[Client], Awaitable[None]]) -> None:
 
     async def run() -> None:
         (source, into), (out, sink) = os.pipe(), os.pipe()
-        client = Client(Lines(source, sink), into, out)
+        client = Client(LineTransport(source, sink), into, out)
         serving = asyncio.ensure_future(client.lines.serve())
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):

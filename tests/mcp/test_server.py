@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
-from satchel.mcp.running import Desk
+from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, bounded, build
 from satchel.mcp.tools import MOST_TOKENS, cost, listed, structured
 from satchel.operations.operation import Answered
@@ -42,13 +42,13 @@ class Asked:
     """A server around an engine, and a way to speak to it."""
 
     engine: Satchel
-    desk: Desk
+    runner: EngineRunner
 
     def run(self, test: Callable[[Client], Awaitable[Any]], era: str = ERAS[1], session: str = "") -> Any:
         """What a test of a connected client returns."""
 
         async def bounded() -> Any:
-            async with asyncio.timeout(PATIENCE_SECONDS), Client(build(self.desk, session), mode=era) as client:
+            async with asyncio.timeout(PATIENCE_SECONDS), Client(build(self.runner, session), mode=era) as client:
                 return await test(client)
 
         return asyncio.run(bounded())
@@ -77,9 +77,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     folder = tmp_path_factory.mktemp("asked")
     TinyRepository(folder / "shop").commit("Send orders again with backoff", FILES)
     environ = {"SATCHEL_HOME": str(folder / "home"), "SATCHEL_EMBED_PROVIDER": "off"}
-    desk = Desk(lambda: Satchel.open(folder / "shop", environ=environ))
-    yield Asked(desk.engine(), desk)
-    assert desk.close(PATIENCE_SECONDS)
+    runner = EngineRunner(lambda: Satchel.open(folder / "shop", environ=environ))
+    yield Asked(runner.engine(), runner)
+    assert runner.close(PATIENCE_SECONDS)
 
 
 def text_of(result: types.CallToolResult) -> str:
@@ -291,17 +291,17 @@ def test_an_engine_that_cannot_be_opened_fails_each_call_and_not_the_server() ->
     def missing() -> Satchel:
         raise SatchelError("there is no folder here")
 
-    desk = Desk(missing)
+    runner = EngineRunner(missing)
     for _ in range(2):
-        assert text_of(Asked(None, desk).call("search", {"question": "x"})) == "there is no folder here"  # type: ignore[arg-type]
-    assert desk.close(1.0)
+        assert text_of(Asked(None, runner).call("search", {"question": "x"})) == "there is no folder here"  # type: ignore[arg-type]
+    assert runner.close(1.0)
 
 
 def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
     import threading
 
     inside, leave = threading.Event(), threading.Event()
-    desk = Desk(lambda: asked.engine)
+    runner = EngineRunner(lambda: asked.engine)
 
     async def test() -> None:
         def work(should_stop: Callable[[], bool]) -> None:
@@ -309,14 +309,14 @@ def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
             assert leave.wait(PATIENCE_SECONDS)
             assert should_stop()
 
-        running = asyncio.ensure_future(desk.in_thread(work))
+        running = asyncio.ensure_future(runner.in_thread(work))
         await asyncio.to_thread(inside.wait, PATIENCE_SECONDS)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert not await asyncio.to_thread(desk.close, 0.05)
+        assert not await asyncio.to_thread(runner.close, 0.05)
         leave.set()
-        assert await asyncio.to_thread(desk.wait, PATIENCE_SECONDS)
+        assert await asyncio.to_thread(runner.wait, PATIENCE_SECONDS)
 
     asyncio.run(test())
 

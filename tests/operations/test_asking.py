@@ -1,4 +1,4 @@
-"""Questions through an operation: the same answer as in Python and on the command line."""
+"""Questions through an operation: the answer of the Python API, and the options of the command line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,8 @@ from tests.operations.conftest import Ask, Printed, stable
 QUESTION = "where are orders sent again?"
 
 
-def test_a_question_gives_the_same_answer_through_python_the_command_line_and_here(
-    engine: Satchel, ask: Ask, printed: Printed
-) -> None:
-    answered = ask("context_query", question=QUESTION)
-    assert answered.text == engine.assemble(QUESTION).text != ""
-    assert stable(answered.envelope) == stable(printed("context", QUESTION))
+def test_a_question_gives_the_same_answer_as_in_python(engine: Satchel, ask: Ask) -> None:
+    assert ask("context_query", question=QUESTION).text == engine.assemble(QUESTION).text != ""
 
 
 def test_options_mean_what_they_mean_on_the_command_line(ask: Ask, printed: Printed) -> None:
@@ -55,11 +51,9 @@ def test_a_kind_of_code_may_be_asked_for_like_a_kind_of_knowledge(ask: Ask) -> N
     assert ask("context_query", question="backoff", types=["class"]).envelope["items"] == []
 
 
-def test_a_change_needs_no_question(root: Path, ask: Ask, printed: Printed) -> None:
+def test_a_change_needs_no_question(root: Path, ask: Ask) -> None:
     (root / "shop" / "prices.py").write_text("def discount(price: float) -> float:\n    return price\n")
-    answered = ask("context_query", diff="HEAD")
-    assert stable(answered.envelope) == stable(printed("context", "--diff", "HEAD"))
-    assert "shop/prices.py" in answered.text
+    assert "shop/prices.py" in ask("context_query", diff="HEAD").text
     with pytest.raises(UsageError, match="the question is empty"):
         ask("context_query", staged=False)
 
@@ -77,9 +71,8 @@ def test_a_session_is_not_sent_the_same_twice(ask: Ask) -> None:
     assert "this session has received all of it" in again.notes[0]
 
 
-def test_matches_are_listed_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+def test_matches_are_listed_with_their_place_first(ask: Ask) -> None:
     answered = ask("search", question="backoff", types=["code", "commits"], limit=2)
-    assert stable(answered.envelope) == stable(printed("search", "backoff", "--types", "code,commits", "-n", "2"))
     assert answered.text.splitlines()[0].startswith("shop/client.py:")
     assert ask("search", question="zebra").notes == ("nothing here matches the question",)
 
@@ -90,11 +83,9 @@ def test_a_filter_that_says_nothing_of_what_is_searched_is_refused(ask: Ask) -> 
     assert ask("search", question="backoff", author="ada").envelope["hits"]
 
 
-def test_a_handle_is_expanded_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
+def test_a_handle_is_expanded_within_the_budget(ask: Ask) -> None:
     handle = ask("context_query", question="backoff").envelope["items"][0]["handle"]
-    answered = ask("expand", handles=[handle])
-    assert stable(answered.envelope) == stable(printed("expand", handle))
-    assert "def send_order" in answered.text
+    assert "def send_order" in ask("expand", handles=[handle]).text
     assert "max_tokens" in ask("expand", handles=[handle], max_tokens=20).notes[0]
 
 

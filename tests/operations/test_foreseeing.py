@@ -26,19 +26,17 @@ def fail_once(ask: Ask) -> None:
     )  # fmt: skip
 
 
-def test_a_premortem_is_that_of_the_command_line(ask: Ask, printed: Printed) -> None:
+def test_a_premortem_names_the_surprise_of_a_failure(ask: Ask) -> None:
     fail_once(ask)
     answered = ask("premortem", domain="debugging", strategy="read-the-error", max_tokens=900)
-    same = printed("premortem", "--domain", "debugging", "--strategy", "read-the-error", "--max-tokens", "900")
-    assert stable(answered.envelope) == stable(same)
     assert "The lock was never taken" in answered.text
 
 
-def test_a_brief_is_that_of_the_command_line(ask: Ask, printed: Printed) -> None:
-    assert stable(ask("premortem", mode="brief").envelope) == stable(printed("brief"))
+def test_a_brief_without_memories_says_so(ask: Ask) -> None:
+    assert "nothing is remembered here yet" in ask("premortem", mode="brief").notes[0]
 
 
-def test_what_is_known_of_a_failure_is_that_of_the_command_line(
+def test_a_failure_is_read_from_a_file_on_the_command_line(
     ask: Ask, printed: Printed, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     said = 'File "shop/client.py", line 3, in send_order\nTimeoutError: backoff'
@@ -71,16 +69,11 @@ def test_where_nothing_is_known_it_says_so(ask: Ask) -> None:
     assert "nothing fits into 9 tokens" in ask("premortem", domain="debugging", max_tokens=9).notes[0]
 
 
-def test_a_situation_is_that_of_the_command_line(ask: Ask, printed: Printed) -> None:
+def test_a_situation_shows_the_rules_that_apply(ask: Ask) -> None:
     answered = ask(
         "situation_context", task="change a price", files=["shop/prices.py"], tool="edit_file",
         params={"path": "shop/prices.py"}, time=1_700_000_000, max_tokens=800,
     )  # fmt: skip
-    same = printed(
-        "situation", "--task", "change a price", "--files", "shop/prices.py", "--tool", "edit_file",
-        "--params", '{"path": "shop/prices.py"}', "--time", "1700000000", "--max-tokens", "800",
-    )  # fmt: skip
-    assert stable(answered.envelope) == stable(same)
     assert "Never round prices" in answered.text
 
 

@@ -11,14 +11,11 @@ from satchel.engine import Satchel
 from satchel.errors import UsageError
 from satchel.system.locations import Registry
 from satchel.testing import TinyRepository
-from tests.operations.conftest import Ask, Printed, stable
+from tests.operations.conftest import Ask
 
 
-def test_a_walk_gives_the_same_answer_as_on_the_command_line(ask: Ask, printed: Printed) -> None:
-    answered = ask("graph_context", query="backoff", depth=1, lens="code", max_tokens=900)
-    same = printed("graph", "backoff", "--depth", "1", "--lens", "code", "--max-tokens", "900")
-    assert stable(answered.envelope) == stable(same)
-    assert "send_order" in answered.text
+def test_a_walk_reaches_the_caller_of_a_function(ask: Ask) -> None:
+    assert "send_order" in ask("graph_context", query="backoff", depth=1, lens="code", max_tokens=900).text
 
 
 def test_the_spellings_of_the_specification_are_taken(ask: Ask) -> None:
@@ -29,13 +26,11 @@ def test_the_spellings_of_the_specification_are_taken(ask: Ask) -> None:
     assert one.text == two.text
 
 
-def test_another_workspace_is_walked_by_its_alias(tmp_path: Path, engine: Satchel, ask: Ask, printed: Printed) -> None:
+def test_another_workspace_is_walked_by_its_alias(tmp_path: Path, engine: Satchel, ask: Ask) -> None:
     other = TinyRepository(tmp_path / "other")
     other.commit("Begin", {"zoo.py": "def feed_zebra():\n    return 1\n"})
     Registry(Folders.from_environment()).add("zoo", other.root)
-    answered = ask("graph_context", query="feed_zebra", workspace="zoo")
-    assert stable(answered.envelope) == stable(printed("graph", "feed_zebra", "--workspace", "zoo"))
-    assert "zoo.py" in answered.text
+    assert "zoo.py" in ask("graph_context", query="feed_zebra", workspace="zoo").text
     assert ask("graph_context", query="backoff", workspace=engine.places.root.name).text
     with pytest.raises(UsageError, match="zoos"):
         ask("graph_context", query="backoff", workspace="zoos")

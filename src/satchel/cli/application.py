@@ -117,8 +117,8 @@ class LazyGroup(click.Group):
         """Offer commands without importing them, and the options of the group."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        matches = [CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)]
+        return [*matches, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 def unknown_command(name: str) -> str:

@@ -51,13 +51,13 @@ def operation_command(
     def decorate(function: Run) -> Command:
         def run(invocation: Invocation, **values: Any) -> int | None:
             texts = {one.name for one in offered if places.get(one.name, "").rstrip("]").endswith("|-")}
-            given = {one.name: values.pop(one.name) for one in offered}
+            option_values = {one.name: values.pop(one.name) for one in offered}
             taken = {
-                one.name: read_question(given[one.name], color=invocation.color)
+                one.name: read_question(option_values[one.name], color=invocation.color)
                 if one.name in texts
-                else _value(one, given[one.name], is_listed=not flags.get(one.name, one.flags))
+                else _value(one, option_values[one.name], is_listed=not flags.get(one.name, one.flags))
                 for one in offered
-                if given[one.name] not in (None, ())
+                if option_values[one.name] not in (None, ())
             }
             return function(invocation, taken, **values)
 

@@ -59,7 +59,7 @@ class LineWatch(Watch):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._said = self._began = clock()
+        self._last_line = self._began = clock()
         self._name, self._total, self._done = FIRST_PHASE, 0, 0
 
     def phase(self, name: str, total: int) -> None:
@@ -71,8 +71,8 @@ class LineWatch(Watch):
         """Count, and say so where the last line is old."""
         self._done += count
         now = self._clock()
-        if now - self._said >= LINE_SECONDS:
-            self._said = now
+        if now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
             streams.say(progress_line(self._name, self._done, self._total, now - self._began))
 
 
@@ -82,8 +82,8 @@ def progress_line(name: str, done: int, total: int, seconds: float) -> str:
     if seconds <= 0 or not done:
         return line
     rate = done / seconds
-    left = f", {(total - done) / rate:.0f} s left" if total > done else ""
-    return f"{line}, {rate:,.0f}/s{left}"
+    remaining = f", {(total - done) / rate:.0f} s left" if total > done else ""
+    return f"{line}, {rate:,.0f}/s{remaining}"
 
 
 class BarWatch(Watch):

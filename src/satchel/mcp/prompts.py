@@ -19,7 +19,7 @@ from satchel.vocabulary import Domain, Strategy, choices
 MIME_TYPE = "text/markdown"
 
 LONGEST_URI = 4_000
-"""Characters: a path of an index has at most 4,096 bytes, and hardly one is near that."""
+"""Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that."""
 
 TEMPLATES = types.ListResourceTemplatesResult(
     resource_templates=[
@@ -41,23 +41,23 @@ TEMPLATES = types.ListResourceTemplatesResult(
 )
 
 RESOURCE_TOKENS = 20_000
-"""Of a resource: below what hosts take. What is longer is cut, with a handle for the rest."""
+"""Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest."""
 
 _URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
 
 
 def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
-    """Return the operation that reads a URI, with its arguments; None for a URI that is none of ours."""
-    found = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
-    if found is None:
+    """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
+    match = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
+    if match is None:
         return None
-    named = unquote(found[2])
-    operation, asked = (DOCUMENT, {"id": named}) if found[1] == "document" else (EXPAND, {"handles": [named]})
-    return operation, {**asked, "max_tokens": RESOURCE_TOKENS}
+    named = unquote(match[2])
+    operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
+    return operation, {**arguments, "max_tokens": RESOURCE_TOKENS}
 
 
 def not_found(uri: str) -> str:
-    """Return the same for what is missing, what is forbidden and what is no URI of ours."""
+    """Return the message for missing, forbidden and unknown URIs, which must not differ."""
     shown = uri if len(uri) <= 100 else f"{uri[:100]}..."
     return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
 
@@ -71,9 +71,9 @@ def contents(uri: str, text: str) -> types.ReadResourceResult:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: the operation behind it, what it always says to it, and what a person fills in (name, meaning).
+    """A prompt: its operation, the fixed arguments, and the arguments that a person fills in (name, meaning).
 
-    The first argument is needed, the others are not. `lead` stands before the text.
+    Only the first argument is required. `lead` precedes the text of the answer.
     """
 
     name: str
@@ -140,20 +140,20 @@ def listed() -> types.ListPromptsResult:
     )
 
 
-def arguments_of(prompt: Prompt, given: Mapping[str, str]) -> dict[str, Any]:
+def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments of the operation. Raises UsageError for one that is unknown or missing."""
-    known = [name for name, _ in prompt.arguments]
-    for name in given:
-        if name not in known:
-            raise UsageError(f"prompt {prompt.name} has no argument {name!r}: choose from {', '.join(known)}")
-    filled = {name: text for name, text in given.items() if text.strip()}
-    if known[0] not in filled:
-        raise UsageError(f"prompt {prompt.name} needs {known[0]}: {prompt.arguments[0][1]}")
+    names = [name for name, _ in prompt.arguments]
+    for name in values:
+        if name not in names:
+            raise UsageError(f"prompt {prompt.name} has no argument {name!r}: choose from {', '.join(names)}")
+    filled = {name: text for name, text in values.items() if text.strip()}
+    if names[0] not in filled:
+        raise UsageError(f"prompt {prompt.name} needs {names[0]}: {prompt.arguments[0][1]}")
     return {**prompt.fixed, **filled}
 
 
-def message_of(prompt: Prompt, given: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
-    """Return the prompt with the text of the answer, or with the reason why there is none."""
-    text = "\n\n".join([prompt.lead.format(**given), answered.text or "; ".join(answered.notes)])
+def message_of(prompt: Prompt, values: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
+    """Return the prompt with the text of the answer, or its notes if the text is empty."""
+    text = "\n\n".join([prompt.lead.format(**values), answered.text or "; ".join(answered.notes)])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=prompt.description, messages=[message])

@@ -1,8 +1,8 @@
 """A server in front of another one: `satchel proxy -- COMMAND` adds context to the results of the tools you choose.
 
-It reads and writes lines, not messages of one version of the protocol: unknown messages pass unchanged. It ends with
-whichever side ends first. The engine is opened when it is first needed and ends with the process: a thread that hangs
-in it must not delay the end.
+It reads and writes lines, not messages of one protocol version: unknown messages pass unchanged. It ends with the side
+that ends first. The engine is opened on first use and ends with the process: a thread that hangs in it must not delay
+the end.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 END_SECONDS = 2.8
-"""From the end of one side to the end of the proxy: a client that restarts its servers waits 3 s at most."""
+"""Seconds from the end of one side to the end of the proxy: a client that restarts its servers waits at most 3 s."""
 
 GRACE_SECONDS = 1.5
-"""Of it, for a server to end by itself when the client has gone, or after the signal that was meant for us."""
+"""The part of `END_SECONDS` for a server to end by itself when the client ends or after a signal to the proxy."""
 
 FORCE = ((signal.SIGTERM, 0.5), (KILL, 0.3))
-"""What follows, with the seconds after each. The rest is for what the server said last to be passed on."""
+"""The signals after that, with the seconds to wait after each. The remaining time is for the last lines."""
 
 LEAST_DRAIN_SECONDS = 0.1
 
 LOOK_SECONDS = 0.2
-"""Between two looks at the process that started us: with `END_SECONDS` it is 3 s from its end to ours."""
+"""Seconds between two checks of the parent process: with `END_SECONDS` the proxy ends 3 s after it."""
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -50,8 +50,8 @@ CLIENT, SERVER = "client", "server"
 
 
 @dataclass(frozen=True, slots=True)
-class Pipes:
-    """The descriptors of the client's side, and of notes."""
+class ProxyPipes:
+    """The descriptors of the client and of notes."""
 
     client_in: int = 0
     client_out: int = 1
@@ -59,36 +59,36 @@ class Pipes:
 
 
 class Notes:
-    """Lines for standard error, each kind once."""
+    """Notes on standard error, each kind once."""
 
     def __init__(self, descriptor: int) -> None:
         self.output = Output(descriptor)
         self._guard = threading.Lock()
-        self._said: set[str] = set()
+        self._kinds: set[str] = set()
 
     def say(self, text: str) -> None:
-        """Say something of a kind that was not said before: `no context: NoIndexError` is one, whatever follows."""
+        """Write a note unless one of its kind was written; `no context: NoIndexError` is a kind, whatever follows."""
         kind = ": ".join(text.split(": ")[:2])
         with self._guard:
-            if kind in self._said:
+            if kind in self._kinds:
                 return
-            self._said.add(kind)
+            self._kinds.add(kind)
         line = sanitize.line(text, sanitize.NOTE_LIMIT)
         self.output.write([f"satchel proxy: {line}\n".encode("utf-8", "replace")])
 
 
 def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyContexts, is_ending: threading.Event,
-              pipes: Pipes | None = None) -> int:  # fmt: skip
-    """Relay until one side ends; returns the server's exit code, or 128 and the number of the signal that ended us.
+              pipes: ProxyPipes | None = None) -> int:  # fmt: skip
+    """Relay until one side ends; returns the server's exit code, or 128 plus the number of the signal that ended us.
 
-    Raises UsageError where the command cannot be run. Signals are handled where this is the main thread.
+    Raises UsageError if the command cannot be run. Signals are handled only in the main thread.
     """
-    sides = pipes or Pipes()
+    sides = pipes or ProxyPipes()
     notes = Notes(sides.notes)
     output = Output(sides.client_out)
     relay = Relay(output, notes.output, globs, contexts.enriched, contexts.deadline_seconds, notes.say)
     ends: queue.SimpleQueue[str | int] = queue.SimpleQueue()
-    # A server that reads nothing leaves us waiting in the middle of a line, where the client's end is not seen.
+    # While a server reads nothing, a write blocks in the middle of a line, and the client's end goes unnoticed.
     with _signals(ends.put), _watched(Parent(lambda: ends.put(CLIENT), LOOK_SECONDS, END_SECONDS)):
         child = Child(command)
         relay.prepare(lambda: _prepared(contexts, notes))
@@ -112,7 +112,7 @@ def run_proxy(command: Sequence[str], globs: Sequence[str], contexts: ProxyConte
 
 
 def _ended(first: str | int, ends: queue.SimpleQueue[str | int], child: Child) -> int:
-    """See to it that the server ends, after one side has."""
+    """End the server after one side has ended; returns the exit code."""
     if isinstance(first, int):
         child.end(((first, GRACE_SECONDS), *FORCE))
         return FIRST_SIGNAL_CODE + first
@@ -123,9 +123,9 @@ def _ended(first: str | int, ends: queue.SimpleQueue[str | int], child: Child) -
 
 
 def _from_client(descriptor: int, child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
-    """Pass the lines of the client on until it ends; then the server hears the end as well.
+    """Pass the lines of the client on until it ends, then close the input of the server.
 
-    A server that does not listen any more may live on: the end of the client is waited for all the same.
+    If the server stops reading, the lines are still read until the client ends.
     """
     server, is_heard = Output(child.input), True
     for line in lines(descriptor):
@@ -137,7 +137,7 @@ def _from_client(descriptor: int, child: Child, relay: Relay, tell: Callable[[st
 
 
 def _from_server(child: Child, relay: Relay, tell: Callable[[str], None]) -> None:
-    """Pass the lines of the server on until it ends or nobody reads."""
+    """Pass the lines of the server on until it ends or the client stops reading."""
     for line in lines(child.output):
         if not (relay.passes(line) if isinstance(line, bytes) else relay.passes_long(line)):
             tell(CLIENT)
@@ -158,7 +158,7 @@ def _prepared(contexts: ProxyContexts, notes: Notes) -> None:
 
 @contextlib.contextmanager
 def _signals(tell: Callable[[int], None]) -> Iterator[None]:
-    """While the block runs, signals are told; one that the process was started to ignore stays ignored."""
+    """Report signals while the block runs; those that the process was started to ignore stay ignored."""
 
     def handle(number: int, _: FrameType | None) -> None:
         tell(number)
@@ -178,7 +178,7 @@ def _signals(tell: Callable[[int], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched(parent: Parent) -> Iterator[None]:
-    """While the block runs, somebody looks whether the process that started us is still there."""
+    """Watch the parent process while the block runs."""
     parent.watch()
     try:
         yield
@@ -187,7 +187,7 @@ def _watched(parent: Parent) -> Iterator[None]:
 
 
 def has_standard_streams() -> bool:
-    """Return whether there is a client to talk to: both of its pipes are open."""
+    """Return whether both standard input and output are open."""
     try:
         os.fstat(0)
         os.fstat(1)
@@ -197,17 +197,17 @@ def has_standard_streams() -> bool:
 
 
 LONGEST_PARAMETER = 300
-"""Characters of a parameter in the situation: the client has just written them, and needs no copy."""
+"""Characters of a parameter in the situation: the client wrote it and needs no copy."""
 
 MARK = "_meta"
 MARKED: Mapping[str, Any] = {"satchel/context": True}
-"""What tells the added item from those of the server."""
+"""Marks the added item among those of the server."""
 
 
 class ProxyContexts:
     """Adds contexts to results. `is_ending` stops an index that is being built.
 
-    What a `session` has received is not sent to it again; without one every context is whole.
+    Content that a `session` received is not sent to it again; without a session every context is complete.
     """
 
     def __init__(
@@ -218,12 +218,12 @@ class ProxyContexts:
         self._engine: Satchel | None = None
 
     def deadline_seconds(self) -> float:
-        """Return how long a result may wait for its context: the setting, its default until the engine is open."""
+        """Return the seconds that a result may wait: the setting, or its default until the engine is open."""
         row = SETTINGS["tools.deadline_s"]
         return float(row.default if self._engine is None else self._engine.settings.tools_deadline_s)
 
     def prepare(self) -> None:
-        """Open the engine and bring its index up to date. Raises what that raises."""
+        """Open the engine and bring its index up to date. Raises the errors of both."""
         self._opened().refresh(should_stop=self._is_ending.is_set)
 
     def enriched(self, request: Request, line: bytes) -> bytes:
@@ -234,8 +234,8 @@ class ProxyContexts:
         head = f"Context that satchel adds for {sanitize.line(request.tool, 100)}:\n\n"
         room = self._max_tokens - self._count(head)
         notes = engine.refresh(should_stop=self._is_ending.is_set)
-        asked: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}
-        context, _ = engine.situation_answer(situation, refresh=False, notes=notes, **asked)
+        options: dict[str, Any] = {"max_tokens": max(room, 1), **self._options}
+        context, _ = engine.situation_answer(situation, refresh=False, notes=notes, **options)
         used = context_used(context)
         has_news = any(item.id != SITUATION_ITEM for item in context.items)
         text = head + context.text

@@ -1,7 +1,7 @@
 """The server behind the proxy as a child process, and the lines of its pipes.
 
-The child has a process group of its own, so that all of it ends with the proxy. Pipes are read through descriptors, not
-streams: a thread that is blocked in a buffered read would keep the process from ending.
+The child has its own process group, so that all its processes end with the proxy. Pipes are read through descriptors,
+not streams: a thread that is blocked in a buffered read would keep the process from ending.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from satchel.errors import UsageError
 FIRST_SIGNAL_CODE = 128
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""The signal that nobody can ignore, where there is one."""
+"""The signal that no process can ignore, if the system has one."""
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 
@@ -46,18 +46,18 @@ class Child:
         self.input, self.output = self._process.stdin.fileno(), self._process.stdout.fileno()
 
     def close_input(self) -> None:
-        """Say that nothing more will come, which is how a server is told to end."""
+        """Close the input of the server, which asks it to end."""
         with contextlib.suppress(OSError):
             self._pipes[0].close()
 
     def close(self) -> None:
-        """Close both pipes, once nobody reads or writes them any more."""
+        """Close both pipes, after the last read and write."""
         for pipe in self._pipes:
             with contextlib.suppress(OSError):
                 pipe.close()
 
     def wait(self, seconds: float | None = None) -> int | None:
-        """Return the exit code, 128 and the number of the signal that ended it; None while it runs."""
+        """Return the exit code, or 128 plus the number of the signal that ended it; None while it runs."""
         try:
             code: int = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ class Child:
         return code if code >= 0 else FIRST_SIGNAL_CODE - code
 
     def signal(self, number: int) -> None:
-        """Send a signal to the server and all that it started."""
+        """Send a signal to the server and all its child processes."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, number)
@@ -73,20 +73,20 @@ class Child:
                 self._process.send_signal(number)
 
     def end(self, waits: Sequence[tuple[int, float]]) -> int:
-        """Signal after signal, each with the seconds to wait behind it, until it has ended."""
+        """Send each signal and wait the seconds after it, until the server has ended. Returns the exit code."""
         code = self.wait(0)
         for number, seconds in waits:
             if code is not None:
                 break
             self.signal(number)
             code = self.wait(seconds)
-        # What it started and left behind has no other reader than the proxy.
+        # Processes that the server left behind have no reader but the proxy.
         self.signal(signal.SIGTERM)
         return FIRST_SIGNAL_CODE + KILL if code is None else code
 
 
 def _dies_with_parent() -> Callable[[], None] | None:
-    """What the child does before it becomes the server: on Linux it asks to end with the proxy, however that ends."""
+    """Return what the child runs before it becomes the server: on Linux it asks to end together with the proxy."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes
@@ -100,23 +100,23 @@ def _dies_with_parent() -> Callable[[], None] | None:
 
 
 CHUNK_BYTES = 65_536
-"""What a pipe holds, so that a reader gets no more than that at once."""
+"""Capacity of a pipe, which is the most that one read returns."""
 
 LONGEST_LINE = 64_000_000
-"""Bytes of a line that is looked at. A longer one is passed on as it comes, so that memory stays bounded."""
+"""Longest line in bytes that is parsed. A longer one is passed on in pieces, so that memory stays bounded."""
 
 Pieces = Iterator[bytes]
 
 
 def lines(descriptor: int) -> Iterator[bytes | Pieces]:
-    """Yield each line with its end; the last one may have none. What is longer than `LONGEST_LINE` comes in pieces.
+    """Yield each line with its end; the last one may have none. A line longer than `LONGEST_LINE` comes in pieces.
 
-    The pieces have to be taken before the next line is asked for.
+    The caller has to consume the pieces before it asks for the next line.
     """
     buffered: list[bytes] = []
     size, behind = 0, b""
-    chunks = _chunks(descriptor)
-    while chunk := behind or next(chunks, b""):
+    source = chunks(descriptor)
+    while chunk := behind or next(source, b""):
         behind = b""
         *whole, rest = chunk.split(b"\n")
         for line in whole:
@@ -127,16 +127,16 @@ def lines(descriptor: int) -> Iterator[bytes | Pieces]:
             size += len(rest)
         if size > LONGEST_LINE:
             following: list[bytes] = []
-            yield _pieces(buffered, chunks, following)
+            yield _pieces(buffered, source, following)
             buffered, size, behind = [], 0, b"".join(following)
     if buffered:
         yield b"".join(buffered)
 
 
-def _pieces(buffered: list[bytes], chunks: Iterator[bytes], following: list[bytes]) -> Pieces:
-    """Return what was buffered and all up to the end of the line; what was read behind that goes to `following`."""
+def _pieces(buffered: list[bytes], source: Iterator[bytes], following: list[bytes]) -> Pieces:
+    """Yield the buffered bytes and the rest of the line; bytes after the line are appended to `following`."""
     yield from buffered
-    for chunk in chunks:
+    for chunk in source:
         piece, end, rest = chunk.partition(b"\n")
         following.append(rest)
         yield piece + end
@@ -144,7 +144,8 @@ def _pieces(buffered: list[bytes], chunks: Iterator[bytes], following: list[byte
             return
 
 
-def _chunks(descriptor: int) -> Iterator[bytes]:
+def chunks(descriptor: int) -> Iterator[bytes]:
+    """Yield what a descriptor gives until its end."""
     while True:
         try:
             chunk = os.read(descriptor, CHUNK_BYTES)
@@ -156,24 +157,20 @@ def _chunks(descriptor: int) -> Iterator[bytes]:
 
 
 class Output:
-    """Where lines go, whole and one after the other, from whichever thread. It blocks while nobody reads."""
+    """Writes lines one after the other, from any thread. It blocks while nobody reads."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._guard = threading.Lock()
 
     def write(self, pieces: Iterable[bytes]) -> bool:
-        """Write one line; False where nobody reads any more."""
+        """Write one line; False if the reader is gone."""
         with self._guard:
             try:
                 for piece in pieces:
-                    _write_all(self._descriptor, piece)
+                    rest = memoryview(piece)
+                    while rest:
+                        rest = rest[os.write(self._descriptor, rest) :]
             except OSError:
                 return False
         return True
-
-
-def _write_all(descriptor: int, raw: bytes) -> None:
-    rest = memoryview(raw)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]

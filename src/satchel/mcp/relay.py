@@ -1,6 +1,6 @@
-"""Relays JSON-RPC lines between client and server; the results of chosen tools wait a moment for their context.
+"""Relays JSON-RPC lines between client and server; results of chosen tools wait briefly for their context.
 
-A result gets its context without any change to its other bytes.
+Adding the context changes no other byte of a result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LIST, CALL, CANCELLED = "tools/list", "tools/call", "notifications/cancelled"
 
 COMPLETE = "complete"
-"""The `resultType` of a result that is one; others ask the client for something first, or name a task."""
+"""The `resultType` of a final result; others ask the client for input first, or name a task."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -31,7 +31,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the client that the proxy remembers: a call of a tool, or the list of all."""
+    """A request of the client that the proxy remembers: a call of a tool, or the list of all tools."""
 
     key: str
     method: str
@@ -40,25 +40,25 @@ class Request:
 
 
 def parsed(line: bytes) -> Any:
-    """Return the JSON-RPC message (or the batch of them) on a line, None where it is none."""
+    """Return the JSON-RPC message or batch on a line, None if there is none."""
     try:
         value = json.loads(_decoded(line))
     except ValueError:
         return None
-    except RecursionError:  # nested too deeply to be looked at; it may well be a message
+    except RecursionError:  # nested too deeply to parse; it may still be a message
         return {} if b'"jsonrpc"' in line else None
     messages = value if isinstance(value, list) else [value]
     return value if any(isinstance(one, dict) and "jsonrpc" in one for one in messages) else None
 
 
 def request_of(message: object) -> Request | None:
-    """Return a call of a tool or a request for their list, None for everything else."""
+    """Return a call of a tool or a request for the list of tools, None for everything else."""
     if not isinstance(message, dict) or message.get("method") not in {LIST, CALL} or "id" not in message:
         return None
     params = message.get("params")
     named = params if isinstance(params, dict) else {}
     if message["method"] == LIST:
-        # A page after the first says nothing about what there is at all.
+        # A page after the first does not show all tools.
         return None if named.get("cursor") else Request(_key(message["id"]), LIST)
     arguments, name = named.get("arguments"), named.get("name")
     if not isinstance(name, str):
@@ -67,7 +67,7 @@ def request_of(message: object) -> Request | None:
 
 
 def cancelled_key(message: object) -> str | None:
-    """Return the key of the request that a message takes back."""
+    """Return the key of the request that a message cancels."""
     if not isinstance(message, dict) or message.get("method") != CANCELLED:
         return None
     params = message.get("params")
@@ -81,7 +81,7 @@ def answered_keys(message: object) -> list[str]:
 
 
 def takes_context(message: object) -> bool:
-    """Return whether a message is the successful and complete result of a call, with content to add to."""
+    """Return whether a message is the successful, final result of a call, with a list of content."""
     result = message.get("result") if isinstance(message, dict) else None
     if not isinstance(result, dict) or not isinstance(result.get("content"), list):
         return False
@@ -89,7 +89,7 @@ def takes_context(message: object) -> bool:
 
 
 def tool_names(message: object) -> list[str] | None:
-    """Return the names in a whole list of tools, None where it is none or goes on on another page."""
+    """Return the names in a complete list of tools, None for other messages and for a list with another page."""
     result = message.get("result") if isinstance(message, dict) else None
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not isinstance(tools, list) or result.get("nextCursor"):
@@ -98,7 +98,7 @@ def tool_names(message: object) -> list[str] | None:
 
 
 def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str, Any]) -> bytes:
-    """Return the line with one more item of content and `_meta.contextUsed`; every other byte is as it was."""
+    """Return the line with one more item of content and `_meta.contextUsed`; all other bytes are unchanged."""
     text = _decoded(line)
     message = _members(text, _skipped(text, 0))
     result = _members(text, message["result"][0])
@@ -116,67 +116,65 @@ def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str,
 
 
 def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
-    """Return where to add to the array or object that stands there, and what with."""
+    """Return the insertion point in the array or object from `start` to `end`, and the text to insert."""
     is_empty = _skipped(text, start + 1) == end - 1
     return end - 1, added if is_empty else f", {added}"
 
 
 def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """Return where the values of the object that begins at `start` begin and end. The text is known to be JSON."""
-    found: dict[str, tuple[int, int]] = {}
+    """Return the start and end of each value of the object that begins at `start`. The text must be JSON."""
+    values: dict[str, tuple[int, int]] = {}
     place = _skipped(text, start + 1)
     while text[place] != "}":
         name, place = _DECODER.raw_decode(text, place)
         value = _skipped(text, _skipped(text, place) + 1)
         _, end = _DECODER.raw_decode(text, value)
-        found[name] = (value, end)
+        values[name] = (value, end)
         place = _skipped(text, end)
         if text[place] == ",":
             place = _skipped(text, place + 1)
-    return found
+    return values
 
 
 def _skipped(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found is not None else place
+    blanks = _SPACE.match(text, place)
+    return blanks.end() if blanks is not None else place
 
 
 def _decoded(line: bytes) -> str:
-    """Return bytes that are no UTF-8 survive the way there and back."""
+    """Return the text of a line; bytes that are not UTF-8 survive encoding and decoding."""
     return line.decode("utf-8", "surrogateescape")
 
 
 def _key(identity: object) -> str:
-    """Return an id as a key: 1 and "1" are two."""
+    """Return an id as a key that differs for 1 and "1"."""
     return json.dumps(identity, sort_keys=True)
 
 
 def unmatched(globs: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the globs that match none of these names."""
-    from fnmatch import fnmatchcase
-
     return [glob for glob in globs if not any(fnmatchcase(name, glob) for name in names)]
 
 
 MOST_REQUESTS = 10_000
-"""Requests that wait for an answer; beyond that the oldest are forgotten, and their answers pass as they are."""
+"""Most remembered requests; beyond that the oldest are dropped, and their answers pass unchanged."""
 
-MOST_HELD = 32
-"""Results that wait for their context at once; while there are more, the server is not read."""
+MOST_WAITING = 32
+"""Most results that wait for their context at once; at the limit the server is not read."""
 
 NAMES_SHOWN = 12
 
 Enrich = Callable[[Request, bytes], bytes]
-"""The line of a result with the context of its call. Whatever it raises, the line goes on as it was."""
+"""Returns the line of a result with the context of its call. If it raises, the line passes unchanged."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(slots=True, eq=False)
-class _Held:
-    """A line that waits for its context. Whoever releases it first decides what is written.
+class _WaitingResult:
+    """A line that waits for its context. The first release decides what is written.
 
-    `is_done` says that its context was assembled or failed, which may be long after the line is gone.
+    `is_done`: its context was assembled or failed, which may be long after the line was written.
     """
 
     line: bytes
@@ -187,7 +185,7 @@ class _Held:
 
 
 class Relay:
-    """Passes lines of the server on to the client. `say` writes a note, `junk` what is no message."""
+    """Passes lines of the server on to the client. `say` writes a note; `junk` receives lines that are no messages."""
 
     def __init__(
         self,
@@ -203,17 +201,17 @@ class Relay:
         self._threads = Daemons(1)
         self._guard = threading.Lock()
         self._requests: dict[str, Request] = {}
-        self._slots = threading.BoundedSemaphore(MOST_HELD)
-        self._held: set[_Held] = set()
+        self._slots = threading.BoundedSemaphore(MOST_WAITING)
+        self._waiting: set[_WaitingResult] = set()
         self._settled = threading.Condition(self._guard)
-        self._late_ones: set[_Held] = set()
+        self._late_ones: set[_WaitingResult] = set()
 
     def prepare(self, work: Callable[[], None]) -> None:
-        """Do this before the first context, while nobody waits for one."""
+        """Run `work` in the thread that assembles contexts, before the first one."""
         self._threads.start(work)
 
     def sees(self, line: bytes) -> None:
-        """Take note of a line of the client, before the server has it."""
+        """Remember the request on a line of the client, before the server receives it."""
         if b'"method"' not in line:
             return
         message = parsed(line)
@@ -227,7 +225,7 @@ class Relay:
                     del self._requests[next(iter(self._requests))]
 
     def passes(self, line: bytes) -> bool:
-        """Pass a line of the server on, now or with its context soon. False where nobody reads any more."""
+        """Pass a line of the server on, now or later with its context. False if the reader is gone."""
         message = parsed(line)
         if message is None:
             if line.strip():
@@ -235,7 +233,7 @@ class Relay:
             return True
         with self._guard:
             requests = [self._requests.pop(key, None) for key in answered_keys(message)]
-        request = requests[0] if len(requests) == 1 else None  # the answers of a batch pass as they are
+        request = requests[0] if len(requests) == 1 else None  # the answers of a batch pass unchanged
         if request is not None and request.method == LIST:
             self._compare(tool_names(message))
         elif request is not None and takes_context(message):
@@ -244,24 +242,24 @@ class Relay:
         return self._output.write([line])
 
     def passes_long(self, pieces: Pieces) -> bool:
-        """Pass a line on that is too long to be looked at."""
+        """Pass on a line that is too long to parse."""
         return self._output.write(pieces)
 
     def settle(self, seconds: float) -> None:
-        """Wait for what is held, and pass the rest on as it was."""
+        """Wait for the waiting results, and pass the remaining ones on unchanged."""
         with self._settled:
-            self._settled.wait_for(lambda: not self._held, seconds)
-            left = [*self._held]
-        for held in left:
-            self._release(held, held.line)
+            self._settled.wait_for(lambda: not self._waiting, seconds)
+            remaining = [*self._waiting]
+        for result in remaining:
+            self._release(result, result.line)
 
     def _is_chosen(self, tool: str) -> bool:
         return any(fnmatchcase(tool, glob) for glob in self._globs)
 
     def _hold(self, request: Request, line: bytes) -> None:
-        """Let a line wait for its context, no longer than the deadline.
+        """Let a line wait for its context, at most until the deadline.
 
-        While the one that was too late is still being assembled, nobody waits behind it.
+        While a late context is still being assembled, no line waits behind it.
         """
         with self._guard:
             is_stuck = bool(self._late_ones)
@@ -269,52 +267,52 @@ class Relay:
             self._output.write([line])
             return
         self._slots.acquire()
-        held, seconds = _Held(line), self._deadline()
+        result, seconds = _WaitingResult(line), self._deadline()
         with self._guard:
-            self._held.add(held)
-        held.timer = threading.Timer(seconds, self._late, (held, seconds))
-        held.timer.daemon = True
-        held.timer.start()
-        job = self._threads.start(partial(self._enriched, held, request))
-        job.add_done_callback(partial(self._done, held))
+            self._waiting.add(result)
+        result.timer = threading.Timer(seconds, self._late, (result, seconds))
+        result.timer.daemon = True
+        result.timer.start()
+        job = self._threads.start(partial(self._enriched, result, request))
+        job.add_done_callback(partial(self._done, result))
 
-    def _enriched(self, held: _Held, request: Request) -> bytes:
-        # One that is gone already costs nothing more: what waits behind a slow one shall not be late as well.
-        return held.line if held.is_gone else self._enrich(request, held.line)
+    def _enriched(self, result: _WaitingResult, request: Request) -> bytes:
+        # A released line needs no context, so that the lines behind a slow one are not late too.
+        return result.line if result.is_gone else self._enrich(request, result.line)
 
-    def _done(self, held: _Held, job: Future[bytes]) -> None:
+    def _done(self, result: _WaitingResult, job: Future[bytes]) -> None:
         with self._guard:
-            held.is_done = True
-            self._late_ones.discard(held)
+            result.is_done = True
+            self._late_ones.discard(result)
         problem = job.exception()
         if problem is not None:
             self._say(f"no context: {type(problem).__name__}: {problem}")
-        self._release(held, held.line if problem is not None else job.result())
+        self._release(result, result.line if problem is not None else job.result())
 
-    def _late(self, held: _Held, seconds: float) -> None:
+    def _late(self, result: _WaitingResult, seconds: float) -> None:
         with self._guard:
-            if not held.is_done:
-                self._late_ones.add(held)
-        if self._release(held, held.line):
+            if not result.is_done:
+                self._late_ones.add(result)
+        if self._release(result, result.line):
             self._say(f"no context: not assembled within {seconds:g} s (the setting tools.deadline_s)")
 
-    def _release(self, held: _Held, line: bytes) -> bool:
-        """Write a held line, once. Returns whether it was this time."""
-        with held.guard:
-            if held.is_gone:
+    def _release(self, result: _WaitingResult, line: bytes) -> bool:
+        """Write a waiting line, once. Returns whether this call wrote it."""
+        with result.guard:
+            if result.is_gone:
                 return False
-            held.is_gone = True
-        if held.timer is not None:
-            held.timer.cancel()
+            result.is_gone = True
+        if result.timer is not None:
+            result.timer.cancel()
         self._output.write([line])
         self._slots.release()
         with self._settled:
-            self._held.discard(held)
+            self._waiting.discard(result)
             self._settled.notify_all()
         return True
 
     def _compare(self, names: Sequence[str] | None) -> None:
-        """Say which globs choose nothing of what this server has."""
+        """Write a note for each glob that matches no tool of this server."""
         for glob in unmatched(self._globs, names) if names is not None else ():
             more = f" and {len(names) - NAMES_SHOWN} more" if names and len(names) > NAMES_SHOWN else ""
             self._say(f"no tool of this server matches {glob!r}: it has {', '.join((names or [])[:NAMES_SHOWN])}{more}")

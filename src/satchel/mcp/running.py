@@ -1,4 +1,4 @@
-"""Operations of a synchronous engine on an event loop: in threads, with progress, and stopped when nobody waits."""
+"""Run operations of a synchronous engine from an event loop: in threads, with progress and cancellation."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
 
 THREADS = 8
-"""Calls at work at once: more would only share the same interpreter, and hold more memory."""
+"""Calls that run at once: more would only share the same interpreter and use more memory."""
 
 REPORT_SECONDS = 0.1
-"""Between two messages about progress: a client draws no faster, and a large tree has thousands of steps."""
+"""Seconds between two progress messages: clients draw no faster, and a large tree has thousands of steps."""
 
 Context = ServerRequestContext[Any, Any]
 Result = TypeVar("Result")
 
 
-class Desk:
-    """The engine of this server, opened when first needed, and the calls that are at work."""
+class EngineRunner:
+    """Opens the engine of this server on first use and runs its calls in threads."""
 
     def __init__(self, open_engine: Callable[[], Satchel]) -> None:
         self._open = open_engine
@@ -49,8 +49,8 @@ class Desk:
             return self._engine
 
     async def run(self, context: Context, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
-        """Return the answer of an operation, with its progress told to whoever asked for that."""
-        async with telling(context) as reporter:
+        """Return the answer of an operation, reporting progress to a client that asked for it."""
+        async with progress_reporter(context) as reporter:
 
             def work(should_stop: Callable[[], bool]) -> Answered:
                 engine = self.engine()
@@ -61,12 +61,12 @@ class Desk:
             return await self.in_thread(work)
 
     def _embed(self, engine: Satchel) -> None:
-        """Make vectors from the first answer on: they must not delay it."""
+        """Start to make vectors after the first answer, which they must not delay."""
         with self._guard:
             engine.start_embedding()
 
     async def in_thread(self, work: Callable[[Callable[[], bool]], Result]) -> Result:
-        """Return what `work` returns. It is told to stop when the request is cancelled or the server ends."""
+        """Return the result of `work`, which is asked to stop when the request is cancelled or the server ends."""
         stop = threading.Event()
         self._limiter = self._limiter or anyio.CapacityLimiter(THREADS)
 
@@ -86,16 +86,16 @@ class Desk:
             stop.set()
 
     def stop(self) -> None:
-        """Ask everything that runs to stop."""
+        """Ask all running calls to stop."""
         self._ending.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for what runs; returns whether it ended in time."""
+        """Wait for the running calls; returns whether they ended in time."""
         with self._idle:
             return self._idle.wait_for(lambda: not self._working, seconds)
 
     def close(self, seconds: float) -> bool:
-        """Stop what runs and close the engine. Returns False, with the engine still open, where that took too long."""
+        """Stop the running calls and close the engine. Returns False, with the engine open, if they took too long."""
         self.stop()
         is_idle = self.wait(seconds)
         with self._guard:
@@ -106,37 +106,37 @@ class Desk:
 
 
 class Reporter:
-    """A `Progress` that says how far it is in numbers that only grow. It is called from the thread that works."""
+    """A `Progress` that reports steps, which only increase. It is called from the working thread."""
 
     def __init__(self, tell: Callable[[int, str], None]) -> None:
         self._tell = tell
         self._steps = 0
         self._phase, self._done, self._total = "", 0, 0
-        self._told = 0.0
+        self._last_report = 0.0
 
     def phase(self, name: str, total: int) -> None:
-        """A phase of `total` steps starts."""
+        """Start a phase of `total` steps."""
         self._phase, self._done, self._total = name, 0, total
         self._steps += 1
         self._say()
 
     def advance(self, count: int) -> None:
-        """So many steps are done."""
+        """Count more finished steps."""
         self._done += count
         self._steps += count
-        if time.monotonic() - self._told >= REPORT_SECONDS:
+        if time.monotonic() - self._last_report >= REPORT_SECONDS:
             self._say()
 
     def _say(self) -> None:
-        self._told = time.monotonic()
+        self._last_report = time.monotonic()
         self._tell(self._steps, f"{self._phase}: {self._done:,} of {self._total:,}" if self._total else self._phase)
 
 
 @asynccontextmanager
-async def telling(context: Context) -> AsyncIterator[Reporter | None]:
-    """A reporter whose words arrive at the client before the block ends; None where nobody wants to know.
+async def progress_reporter(context: Context) -> AsyncIterator[Reporter | None]:
+    """Yield a reporter whose messages reach the client before the block ends; None if it asked for no progress.
 
-    Neither side waits for the other: a client that reads slowly must not hold up an index that others wait for.
+    Neither side waits for the other: a client that reads slowly must not delay an index that others wait for.
     """
     if not context.meta or "progress_token" not in context.meta:
         yield None
@@ -145,7 +145,7 @@ async def telling(context: Context) -> AsyncIterator[Reporter | None]:
     waiting: asyncio.Queue[tuple[int, str] | None] = asyncio.Queue()
 
     def tell(steps: int, message: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the server ended, and nobody listens
+        with contextlib.suppress(RuntimeError):  # the loop is closed because the server ended
             loop.call_soon_threadsafe(waiting.put_nowait, (steps, message))
 
     async def forward() -> None:
@@ -155,7 +155,7 @@ async def telling(context: Context) -> AsyncIterator[Reporter | None]:
     forwarding = asyncio.ensure_future(forward())
     try:
         yield Reporter(tell)
-        loop.call_soon(waiting.put_nowait, None)  # behind what the thread said last
+        loop.call_soon(waiting.put_nowait, None)  # after the last message of the thread
         await forwarding
     finally:
         forwarding.cancel()

@@ -14,7 +14,7 @@ from satchel import __version__
 from satchel.errors import SatchelError
 from satchel.mcp import prompts, tools
 from satchel.mcp import prompts as resources
-from satchel.mcp.running import Context, Desk
+from satchel.mcp.running import Context, EngineRunner
 from satchel.mcp.tools import structured
 from satchel.operations.ask import SESSION
 from satchel.operations.operation import Answered, fault_text, without_home
@@ -36,10 +36,10 @@ INSTRUCTIONS = (
 )
 
 NAME_CHARACTERS = 60
-"""Of an unknown name in a message."""
+"""Length of an unknown name in a message."""
 
 LISTING_TOKENS = 8_000
-"""Of a listing: hosts take 25,000 at most, and no model reads more than this many lines with care."""
+"""Largest listing in tokens: hosts accept 25,000 at most, and models read longer ones without care."""
 
 HOUR_MS = 3_600_000
 
@@ -50,16 +50,16 @@ CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
     "resources/templates/list": CacheHint(HOUR_MS, "public"),
     "server/discover": CacheHint(HOUR_MS, "public"),
 }
-"""Lists are the same for everyone until another version is installed; what is read may change with every edit."""
+"""Lists stay the same until another version is installed; resources may change with every edit."""
 
 _BROKEN = "the call failed inside satchel: its log on standard error says why, `satchel doctor` checks the installation"
 
 
 class Handlers:
-    """What answers the requests of a client. `session` is for whom, where neither the call nor the host says."""
+    """Answers the requests of a client. `session` is the default for calls that name none."""
 
-    def __init__(self, desk: Desk, session: str = "") -> None:
-        self._desk = desk
+    def __init__(self, runner: EngineRunner, session: str = "") -> None:
+        self._runner = runner
         self._session = session
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
@@ -67,18 +67,18 @@ class Handlers:
         return tools.listed()
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        """Return the answer of a tool; what is wrong with the call is part of it, so that a model can do better."""
+        """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = tools.TOOLS_BY_NAME.get(params.name)
         if operation is None:
-            known = ", ".join(tools.TOOLS_BY_NAME)
+            names = ", ".join(tools.TOOLS_BY_NAME)
             raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {known}"
+                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {names}"
             )
         arguments = dict(params.arguments or {})
         if self._session and SESSION in operation.parameters:
             arguments.setdefault("session", self._session)
         try:
-            answered = await self._desk.run(context, operation, arguments)
+            answered = await self._runner.run(context, operation, arguments)
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
         except Exception:  # noqa: BLE001 - a fault of ours must not reach the client, nor end its other calls
@@ -91,42 +91,42 @@ class Handlers:
         return prompts.listed()
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        """Return a prompt with what is known."""
-        prompt, given = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
+        """Return a prompt with its context."""
+        prompt, values = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
         if prompt is None:
             raise _unknown("prompt", params.name, prompts.PROMPTS)
         try:
-            arguments = prompts.arguments_of(prompt, given)
-            return prompts.message_of(prompt, given, await self._desk.run(context, prompt.operation, arguments))
+            arguments = prompts.arguments_of(prompt, values)
+            return prompts.message_of(prompt, values, await self._runner.run(context, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
             raise MCPError(types.INVALID_PARAMS, fault_text(error)) from None
 
     async def list_resources(self, _context: Context, _params: Any) -> types.ListResourcesResult:
-        """None: there are as many as chunks, and `search` finds them."""
+        """Return no resources: there are as many as chunks, and `search` finds them."""
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-        """Return how resources are named."""
+        """Return the URI templates of resources."""
         return resources.TEMPLATES
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """Return a chunk, or what a handle stands for."""
+        """Return a document, or the content behind a handle."""
         uri = str(params.uri)
-        wanted = resources.parsed(uri)
+        target = resources.parsed(uri)
         try:
-            answered = await self._desk.run(context, *wanted) if wanted is not None else None
-        except (SatchelError, OSError):  # why makes no difference: the answer must not tell one from the other
+            answered = await self._runner.run(context, *target) if target is not None else None
+        except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
             raise MCPError(types.INVALID_PARAMS, resources.not_found(clean_field(uri)), {"uri": uri})
         return resources.contents(uri, answered.text)
 
 
-def build(desk: Desk, session: str = "") -> Server[Any]:
-    """Return the server. Several may share a desk."""
-    handlers = Handlers(desk, session)
+def build(runner: EngineRunner, session: str = "") -> Server[Any]:
+    """Return the server. Several servers may share a runner."""
+    handlers = Handlers(runner, session)
     return Server(
         NAME,
         version=__version__,
@@ -145,7 +145,7 @@ def build(desk: Desk, session: str = "") -> Server[Any]:
 
 
 def answer(answered: Answered) -> types.CallToolResult:
-    """Return the text once, byte for byte; where there is none, why there is none. Beside it what programs want."""
+    """Return the text once, byte for byte, or the notes if it is empty, and the structured content."""
     text = answered.text if "usage" in answered.envelope else bounded(answered.text)
     shown = text or without_home("; ".join(answered.notes)) or "done"
     return types.CallToolResult(
@@ -154,7 +154,7 @@ def answer(answered: Answered) -> types.CallToolResult:
 
 
 def bounded(listing: str) -> str:
-    """Return the first lines of a listing, which has no budget of its own, and how many more there are."""
+    """Return the first lines of a listing, which has no budget, and how many more there are."""
     count = counter().count
     if count(listing) <= LISTING_TOKENS:
         return listing
@@ -167,10 +167,10 @@ def bounded(listing: str) -> str:
     return "\n".join([*lines[:fits], more])
 
 
-def _failed(said: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=said)], is_error=True)
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> MCPError:
+def _unknown(what: str, name: str, names: Iterable[str]) -> MCPError:
     shown = clean_field(name, NAME_CHARACTERS)
-    return MCPError(types.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(known)}")
+    return MCPError(types.INVALID_PARAMS, f"there is no {what} {shown!r}: choose from {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""`satchel mcp`: the server for one client that started it, over standard input and output."""
+"""`satchel mcp`: the MCP server over standard input and output, for the client that started it."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.lowlevel import Server
 
-from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Lines, Parent, Pipes, end_after
-from satchel.mcp.running import Desk
+from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Parent, Pipes, end_after
+from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
+from satchel.mcp.transport import LineTransport
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
-"""Set by the host for the servers that it starts: for whom answers are, so that nothing is sent twice."""
+"""Environment variable of the host with the session that answers are for, so that nothing is sent twice."""
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, str] = os.environ) -> bool:
-    """Serve until the client has closed its side or has gone. Returns whether the engine could be closed in time."""
-    gc.freeze()  # what is loaded by now stays: looking through it again and again would cost every answer
+    """Serve until the client closes its side or ends. Returns whether the engine was closed in time."""
+    gc.freeze()  # loaded modules stay: collecting them again would slow every answer
     gc.enable()
-    desk = Desk(open_engine)
+    runner = EngineRunner(open_engine)
     last: list[threading.Timer] = []
     try:
-        server = build(desk, environ.get(SESSION_VARIABLE, ""))
+        server = build(runner, environ.get(SESSION_VARIABLE, ""))
         asyncio.run(_serve(server, pipes, lambda: last.append(end_after(LAST_SECONDS))))
-        return desk.close(END_SECONDS)
+        return runner.close(END_SECONDS)
     finally:
         for timer in last:
             timer.cancel()
@@ -43,9 +44,11 @@ def run(open_engine: Callable[[], Satchel], pipes: Pipes, environ: Mapping[str, 
 
 async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
-    lines = Lines(pipes.source, pipes.sink)
-    carrying = asyncio.ensure_future(lines.serve())
-    serving = asyncio.ensure_future(server.run(lines.incoming, lines.outgoing, server.create_initialization_options()))
+    transport = LineTransport(pipes.source, pipes.sink)
+    carrying = asyncio.ensure_future(transport.serve())
+    serving = asyncio.ensure_future(
+        server.run(transport.incoming, transport.outgoing, server.create_initialization_options())
+    )
     ended = asyncio.Event()
     parent = Parent(lambda: loop.call_soon_threadsafe(ended.set))
     parent.watch()
@@ -57,7 +60,7 @@ async def _serve(server: Server[Any], pipes: Pipes, ending: Callable[[], None]) 
         await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
         ending()
         if serving.done():
-            await carrying  # what was said last has arrived
+            await carrying  # the last messages have arrived
             await serving
     finally:
         parent.stop()

@@ -13,67 +13,67 @@ from satchel.operations.registry import TOOLS
 from satchel.tokens import counter
 
 MOST_TOKENS = 300
-"""Of the structured content as it is sent. The text is what was asked for; this is what it costs beside it."""
+"""Largest structured content as it is sent, in tokens; it comes on top of the text."""
 
 SPARE_TOKENS = 20
-"""Kept free for the numbers that are written last, so that they never lead over the limit."""
+"""Reserve for the numbers that are written last, so that they never exceed the limit."""
 
-SAID_TOKENS = 150
-"""Up to here failures and notes may fill it: half stays for ids and handles."""
+NOTE_TOKENS = 150
+"""Tokens that failures and notes may use: half remains for ids and handles."""
 
 LINE_CHARACTERS = 160
-"""Of a failure or a note: what happened stands at its beginning."""
+"""Length of a failure or a note; its beginning names the event."""
 
 MOST_CUTS = 3
-"""Handles of the parts of one item: one long file must not take the room of the others."""
+"""Handles of cuts shown per item: one long file must not use the room of the others."""
 
 _USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
 
 
 def structured(answered: Answered) -> dict[str, Any]:
-    """What a program wants of an answer. `more` counts the items that did not fit in here; the text shows them all."""
+    """Return ids, handles and usage of an answer. `more` counts the items that did not fit; the text shows them all."""
     envelope = answered.envelope
-    found: dict[str, Any] = {"items": [], "more": 0}
+    content: dict[str, Any] = {"items": [], "more": 0}
     if "usage" in envelope:
-        found["usage"] = {name: envelope["usage"][name] for name in _USAGE}
+        content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
     failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
     for name, lines in (("failures", failures), ("notes", answered.notes)):
         if lines:
-            found[name] = []
-            _fill(found, found[name], [_short(line) for line in lines], SAID_TOKENS)
+            content[name] = []
+            _fill(content, content[name], [_short(line) for line in lines], NOTE_TOKENS)
     overflow = envelope.get("overflow", ())
     if overflow:
-        found["left_out"] = {"count": len(overflow), "handles": []}
+        content["left_out"] = {"count": len(overflow), "handles": []}
     rows = _rows(envelope)
-    found["more"] = len(rows) - _fill(found, found["items"], rows, MOST_TOKENS - SPARE_TOKENS)
+    content["more"] = len(rows) - _fill(content, content["items"], rows, MOST_TOKENS - SPARE_TOKENS)
     if overflow:
         handles = [row["handle"] for row in overflow]
-        _fill(found, found["left_out"]["handles"], handles, MOST_TOKENS - SPARE_TOKENS)
-    return found
+        _fill(content, content["left_out"]["handles"], handles, MOST_TOKENS - SPARE_TOKENS)
+    return content
 
 
-def cost(found: Mapping[str, Any]) -> int:
-    """Return tokens of a value as it is sent."""
-    return counter().count(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+def cost(content: Mapping[str, Any]) -> int:
+    """Return the tokens of a value as it is sent."""
+    return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
 
 
-def _fill(found: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
-    """Put in as many rows as there is room for while all of it has `most` tokens; returns how many that are."""
+def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
+    """Append rows while `content` has at most `most` tokens; returns how many were appended."""
     for count, row in enumerate(rows):
         into.append(row)
-        if cost(found) > most:
+        if cost(content) > most:
             into.pop()
             return count
     return len(rows)
 
 
 def _short(line: str) -> str:
-    said = without_home(line)
-    return said if len(said) <= LINE_CHARACTERS else f"{said[: LINE_CHARACTERS - 1]}…"
+    text = without_home(line)
+    return text if len(text) <= LINE_CHARACTERS else f"{text[: LINE_CHARACTERS - 1]}…"
 
 
 def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what an envelope lists, each by its id and what else leads on from there."""
+    """Return the ids, handles and cuts of the rows of an envelope."""
     for name in ("items", "hits", "memories", "experiences"):
         if name in envelope:
             return [_row(one) for one in envelope[name]]
@@ -81,9 +81,9 @@ def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _row(one: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: one[name] for name in ("id", "handle", "status") if one.get(name)}
+    ids = {name: one[name] for name in ("id", "handle", "status") if one.get(name)}
     cuts = [cut["handle"] for cut in one.get("cuts", ())[:MOST_CUTS]]
-    return kept | ({"cuts": cuts} if cuts else {})
+    return ids | ({"cuts": cuts} if cuts else {})
 
 
 TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
@@ -105,7 +105,7 @@ OUTPUT_SCHEMA: Mapping[str, Any] = {
     },
     "required": ["items", "more"],
 }
-"""What the structured content of every tool has: what the text shows, by id and handle. The text is not in it again."""
+"""Schema of the structured content of every tool: ids and handles of the text, without the text itself."""
 
 
 def tool(operation: Operation) -> types.Tool:

@@ -14,7 +14,7 @@ from satchel.assemble.truncation import strategy_names
 from satchel.errors import UsageError
 from satchel.graph.request import DEFAULT_DEPTH, DEFAULT_LENS, LEAST_DEPTH, LENSES, MOST_DEPTH
 from satchel.operations import json
-from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, text
+from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.operations.prose import hit_line, no_answer, no_walk
 from satchel.search.retrievers import SearchStrategy
 from satchel.tokens import TOKENIZERS
@@ -127,21 +127,21 @@ def entity_options(types: Sequence[str]) -> dict[str, Any]:
 
 def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
     """Raise UsageError for a filter that says nothing of any of the types asked for."""
-    asked = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
-    for name in names if asked else ():
+    selected = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
+    for name in names if selected else ():
         concerned = FILTER_KINDS[name]
-        if not concerned & asked:
-            kinds = ", ".join(sorted(kind.plural for kind in asked))
+        if not concerned & selected:
+            kinds = ", ".join(sorted(kind.plural for kind in selected))
             takers = ", ".join(kind.plural for kind in CONTEXT_TYPES.values() if kind in concerned)
             raise UsageError(f"{name} says nothing of {kinds}: it is for {takers}", name)
 
 
-def _context_query(call: Call) -> Answered:
-    engine, given = call.engine, call.given
-    staged, question = given.get("staged", False), given.get("question", "")
-    since = given.get("diff") or (HEAD if staged else None)
+def _context_query(call: OperationCall) -> Answered:
+    engine, arguments = call.engine, call.arguments
+    staged, question = arguments.get("staged", False), arguments.get("question", "")
+    since = arguments.get("diff") or (HEAD if staged else None)
     is_asked = bool(question.strip()) or since is None
-    options = call.chosen([one.name for one in _REQUEST]) | entity_options(given.get("types", ()))
+    options = call.chosen([one.name for one in _REQUEST]) | entity_options(arguments.get("types", ()))
     request = engine.request(question if is_asked else UNASKED, **options)
     notes = call.refreshed()
     if since is not None:
@@ -152,9 +152,9 @@ def _context_query(call: Call) -> Answered:
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 
 
-def _search(call: Call) -> Answered:
-    engine, given = call.engine, call.given
-    types, question, limit = given.get("types", []), given["question"], given.get("limit", DEFAULT_HITS)
+def _search(call: OperationCall) -> Answered:
+    engine, arguments = call.engine, call.arguments
+    types, question, limit = arguments.get("types", []), arguments["question"], arguments.get("limit", DEFAULT_HITS)
     filters = call.chosen([one.name for one in FILTERS])
     request = engine.request(question, types=types, limit=limit)
     check_filters(filters, types)
@@ -167,38 +167,38 @@ def _search(call: Call) -> Answered:
     return Answered("\n".join(map(hit_line, hits)), envelope, why_empty)
 
 
-def _graph_context(call: Call) -> Answered:
+def _graph_context(call: OperationCall) -> Answered:
     options = call.chosen([one.name for one in GRAPH_CONTEXT.parameters if one.name not in ("query", "refresh")])
     with call.in_workspace() as engine:
-        request = engine.graph_request(call.given["query"], **options)
+        request = engine.graph_request(call.arguments["query"], **options)
         context = engine.graph_answer(request, call.refreshed(engine))
     notes = tuple(context.meta["warnings"]) if context.text else (no_walk(context),)
     return Answered(context.text, json.graph_envelope(context, request), notes, context)
 
 
-def _expand(call: Call) -> Answered:
-    handles, spelling = call.given["handles"], call.caller.spelling
+def _expand(call: OperationCall) -> Answered:
+    handles, spelling = call.arguments["handles"], call.caller.spelling
     context = call.engine.expand(handles, **call.chosen(("max_tokens", "format", "tokenizer", "session")))
     notes = [f"{row.handle} does not fit: {spelling.max_tokens} {row.budget} shows all" for row in context.overflow]
     return Answered(context.text, json.expanded_envelope(context, handles), tuple(notes), context)
 
 
-def _document(call: Call) -> Answered:
+def _document(call: OperationCall) -> Answered:
     call.refreshed()
-    context = call.engine.document(call.given["id"], **call.chosen(("max_tokens", "format", "tokenizer")))
+    context = call.engine.document(call.arguments["id"], **call.chosen(("max_tokens", "format", "tokenizer")))
     return Answered(context.text, json.expanded_envelope(context, [item.handle for item in context.items]))
 
 
-def _why(call: Call) -> Answered:
-    target, question = call.given["target"], call.given["question"]
+def _why(call: OperationCall) -> Answered:
+    target, question = call.arguments["target"], call.arguments["question"]
     notes = call.refreshed()
     options = call.chosen([one.name for one in WHY.parameters if one.name not in ("target", "question", "refresh")])
     standings = [json.STANDING.data(row) for row in call.engine.why(target, question, refresh=False, **options)]
     return Answered("", {"target": target, "question": question, "standings": standings}, subject=notes)
 
 
-def _replay(call: Call) -> Answered:
-    saved: Mapping[str, Any] = call.given["saved"]
+def _replay(call: OperationCall) -> Answered:
+    saved: Mapping[str, Any] = call.arguments["saved"]
     if call.engine.replays_tree(saved):
         call.refreshed()
     replay = call.engine.replay(saved, refresh=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.ask import NOW, REFRESH
-from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, StoppedError, text
+from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, StoppedError, text
 from satchel.types import Failure, Kind
 from satchel.vocabulary import Axis, choices
 
@@ -24,32 +24,33 @@ DEFAULT_DAYS = 90
 AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
 
 
-def _values(call: Call) -> Answered:
-    values = call.engine.values.listed(call.given.get("axis"))
+def _values(call: OperationCall) -> Answered:
+    values = call.engine.values.listed(call.arguments.get("axis"))
     return Answered("", {"values": [json.VALUE.data(one) for one in values]}, subject=values)
 
 
-def _proposals(call: Call) -> Answered:
-    proposals = call.engine.values.propose(call.given.get("cluster"), call.given.get("axis"))
+def _proposals(call: OperationCall) -> Answered:
+    proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
     return Answered("", {"proposals": [json.PROPOSAL.data(one) for one in proposals]}, subject=proposals)
 
 
-def _history(call: Call) -> Answered:
-    given, engine = call.given, call.engine
-    days, by_author = given.get("churn"), given.get("authors", False)
-    where: dict[str, Any] = {"path": given.get("path", ""), "limit": given.get("limit", DEFAULT_ROWS), "refresh": False}
+def _history(call: OperationCall) -> Answered:
+    arguments, engine = call.arguments, call.engine
+    days, by_author = arguments.get("churn"), arguments.get("authors", False)
+    path, limit = arguments.get("path", ""), arguments.get("limit", DEFAULT_ROWS)
+    where: dict[str, Any] = {"path": path, "limit": limit, "refresh": False}
     if days is not None and by_author:
         raise UsageError("churn and authors are two views: give one of them", "churn", "authors")
-    if "now" in given and days is None:
+    if "now" in arguments and days is None:
         raise UsageError("now is the moment that churn counts back from: give churn too", "now", "churn", "churn")
     notes = call.refreshed()
     rows: Any
     if days is not None:
-        rows = engine.churn(days, now=given.get("now"), **where)
-        data: dict[str, Any] = {"path": where["path"], "days": days, "files": [asdict(row) for row in rows]}
+        rows = engine.churn(days, now=arguments.get("now"), **where)
+        data: dict[str, Any] = {"path": path, "days": days, "files": [asdict(row) for row in rows]}
     elif by_author:
         rows = engine.authors(**where)
-        data = {"path": where["path"], "authors": [asdict(row) for row in rows]}
+        data = {"path": path, "authors": [asdict(row) for row in rows]}
     else:
         rows = engine.file_history(**where)
         data = asdict(rows)
@@ -65,7 +66,7 @@ def unread_commits(engine: Satchel) -> Sequence[Failure]:
     return (Failure("commits", f"only the newest {most:,} commits are indexed", "raise index.commits to look further"),)
 
 
-def _status(call: Call) -> Answered:
+def _status(call: OperationCall) -> Answered:
     engine, should_stop = call.engine, call.caller.should_stop
     status = engine.status(should_stop=should_stop)
     if should_stop():
@@ -76,7 +77,7 @@ def _status(call: Call) -> Answered:
     return Answered("", envelope, subject=(status, vectors))
 
 
-def _doctor(call: Call) -> Answered:
+def _doctor(call: OperationCall) -> Answered:
     from satchel.doctor import examine
 
     root = call.engine.places.root

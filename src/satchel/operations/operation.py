@@ -166,9 +166,9 @@ def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequenc
     from difflib import get_close_matches  # here, because it serves only mistakes
 
     near = get_close_matches(name.lower(), spellings, n=1)
-    meant = f" (did you mean {near[0]}?)" if near else ""
+    suggestion = f" (did you mean {near[0]}?)" if near else ""
     choice = f"choose from {', '.join(names)}" if names else "it has none"
-    return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{meant}: {choice}"
+    return f"{operation} has no argument {clean_field(name, SHOWN_CHARACTERS)!r}{suggestion}: {choice}"
 
 
 def parse_moment(written: str, name: str = "now") -> float:
@@ -299,20 +299,20 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperationCall:
     """One request: the engine, the checked arguments that were given, and who asks."""
 
     engine: Satchel
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     caller: Caller = Caller()
 
     def refreshed(self, engine: Satchel | None = None) -> list[Failure]:
         """Bring the index up to date unless `refresh` is false; returns what the answer must note."""
-        return self.caller.refresh(engine or self.engine) if self.given.get("refresh", True) else []
+        return self.caller.refresh(engine or self.engine) if self.arguments.get("refresh", True) else []
 
     def chosen(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the arguments of these names that were given."""
-        return {name: self.given[name] for name in names if name in self.given}
+        return {name: self.arguments[name] for name in names if name in self.arguments}
 
     @contextmanager
     def in_workspace(self) -> Iterator[Satchel]:
@@ -320,7 +320,7 @@ class Call:
 
         Raises UsageError for a name that is not registered.
         """
-        name = self.given.get("workspace")
+        name = self.arguments.get("workspace")
         if name is None or name == self.engine.places.root.name:
             yield self.engine
             return
@@ -339,7 +339,7 @@ class Operation:
     title: str
     summary: str
     parameters: tuple[Parameter, ...]
-    answer: Callable[[Call], Answered]
+    answer: Callable[[OperationCall], Answered]
     output: Mapping[str, Any]
     details: str = ""
     hints: Hints = Hints()
@@ -367,7 +367,7 @@ class Operation:
 
         Raises UsageError for impossible arguments, StoppedError once stopped, else what the engine raises.
         """
-        return self.answer(Call(engine, self.checked(arguments), caller or Caller()))
+        return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
 
 
 def fault_text(error: SatchelError | OSError) -> str:

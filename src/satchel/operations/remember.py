@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.errors import UsageError
 from satchel.operations import json
-from satchel.operations.operation import Answered, Call, Hints, Operation, Parameter, Shape, Spelling, text
+from satchel.operations.operation import Answered, Hints, Operation, OperationCall, Parameter, Shape, Spelling, text
 from satchel.operations.prose import experience_line, experience_text, memory_line, remark_line
 from satchel.vocabulary import (
     ACTIVE,
@@ -57,58 +57,59 @@ NEEDED: Mapping[str, tuple[str, ...]] = {START: _STARTED, NOTE: ("note",), RESOL
 """Action on an experience -> the arguments that it cannot do without."""
 
 
-def _check_action(given: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
+def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
     """Return the action that was given. Raises UsageError for another one, and for arguments that say nothing to it."""
-    action: Any = given.get("action")
+    action: Any = arguments.get("action")
     if action not in actions:
         raise UsageError(f"unknown action {action!r}: choose from {', '.join(actions)}")
-    for name in given:
+    for name in arguments:
         if name != "action" and name not in actions[action]:
             takers = [other for other, names in actions.items() if name in names]
             raise UsageError(f"{name} says nothing to {action}: it is for {' and '.join(takers)}", name)
     return str(action)
 
 
-def _remember(call: Call) -> Answered:
-    action = _check_action(call.given, MEMORY_ACTIONS)
+def _remember(call: OperationCall) -> Answered:
+    action = _check_action(call.arguments, MEMORY_ACTIONS)
     return _stored(call) if action == STORE else _forgotten(call) if action == FORGET else _memories(call)
 
 
-def _stored(call: Call) -> Answered:
-    given, kept = call.given, call.engine.memories
-    if "text" not in given:
+def _stored(call: OperationCall) -> Answered:
+    arguments, memories = call.arguments, call.engine.memories
+    if "text" not in arguments:
         raise UsageError("there is nothing to store: give text, one thing in a sentence or a few")
-    if "supersedes" in given:
-        unwanted = [name for name in _OF_NEW if name in given and name != "importance"]
+    if "supersedes" in arguments:
+        unwanted = [name for name in _OF_NEW if name in arguments and name != "importance"]
         if unwanted:
-            old = given["supersedes"]
+            old = arguments["supersedes"]
             raise UsageError(f"{unwanted[0]} stays as it was in what supersedes {old!r}: leave it out", unwanted[0])
-        stored = kept.supersede(given["supersedes"], given["text"], importance=given.get("importance"))
+        stored = memories.supersede(arguments["supersedes"], arguments["text"], importance=arguments.get("importance"))
     else:
-        options = call.chosen(_OF_NEW) | {"provenance": given.get("provenance", str(Provenance.AGENT))}
-        stored = kept.add(given["text"], **options)
+        options = call.chosen(_OF_NEW) | {"provenance": arguments.get("provenance", str(Provenance.AGENT))}
+        stored = memories.add(arguments["text"], **options)
     alike = [
         f"{match.memory.id} says nearly the same ({match.score:.2f}): forget one of the two" for match in stored.similar
     ]
     return Answered(stored.memory.id, json.stored_json(stored), tuple(alike), stored)
 
 
-def _forgotten(call: Call) -> Answered:
-    given, engine = call.given, call.engine
-    if sum(name in given for name in ("ids", "origin", "question")) != 1:
+def _forgotten(call: OperationCall) -> Answered:
+    arguments, engine = call.arguments, call.engine
+    if sum(name in arguments for name in ("ids", "origin", "question")) != 1:
         raise UsageError("say what to forget: ids, origin or question, one of them", "origin", "question")
-    kept, remarks = engine.memories, []
-    if "ids" in given:
-        ids = given["ids"]
-    elif "origin" in given:
-        ids = [memory.id for memory in kept.listed(origin=given["origin"], superseded=True)]
-        remarks = engine.conversations.listed(origin=given["origin"])
+    store, remarks = engine.memories, []
+    if "ids" in arguments:
+        ids = arguments["ids"]
+    elif "origin" in arguments:
+        ids = [memory.id for memory in store.listed(origin=arguments["origin"], superseded=True)]
+        remarks = engine.conversations.listed(origin=arguments["origin"])
     else:
-        ids = [match.memory.id for match in kept.search(given["question"], limit=given.get("limit", DEFAULT_MATCHES))]
-    memories = kept.with_replaced(ids)
-    is_agreed = "ids" in given or given.get("confirm", False) or not (memories or remarks)
+        matches = store.search(arguments["question"], limit=arguments.get("limit", DEFAULT_MATCHES))
+        ids = [match.memory.id for match in matches]
+    memories = store.with_replaced(ids)
+    is_agreed = "ids" in arguments or arguments.get("confirm", False) or not (memories or remarks)
     if is_agreed and memories:
-        kept.forget([memory.id for memory in memories])
+        store.forget([memory.id for memory in memories])
     if is_agreed and remarks:
         engine.conversations.forget([remark.id for remark in remarks])
     count = len(memories) + len(remarks)
@@ -119,39 +120,39 @@ def _forgotten(call: Call) -> Answered:
     return Answered("\n".join(lines), envelope, notes, ids)
 
 
-def _memories(call: Call) -> Answered:
+def _memories(call: OperationCall) -> Answered:
     """Return the memories that answer a question, best first; without one all, newest first."""
-    given, kept = call.given, call.engine.memories
+    arguments, memories = call.arguments, call.engine.memories
     nothing = "nothing that is remembered here matches"
-    if "question" in given:
-        unwanted = [name for name in ("provenance", "origin", "superseded") if name in given]
+    if "question" in arguments:
+        unwanted = [name for name in ("provenance", "origin", "superseded") if name in arguments]
         if unwanted:
             raise UsageError(f"{unwanted[0]} says nothing to a question: leave one of the two out", unwanted[0])
-        limit = given.get("limit", DEFAULT_MATCHES)
-        matches = kept.search(given["question"], limit=limit, **call.chosen(_OF_SEARCH))
+        limit = arguments.get("limit", DEFAULT_MATCHES)
+        matches = memories.search(arguments["question"], limit=limit, **call.chosen(_OF_SEARCH))
         lines = [memory_line(row.memory, f"{row.score:.2f}") for row in matches]
         envelope = {"memories": list(map(json.found_json, matches))}
         return Answered("\n".join(lines), envelope, () if matches else (nothing,))
-    limit, tags = given.get("limit", DEFAULT_ROWS), given.get("tags", [])
+    limit, tags = arguments.get("limit", DEFAULT_ROWS), arguments.get("tags", [])
     if limit < 1:
         raise UsageError(f"limit is {limit}: give at least 1", "limit")
-    least, until = given.get("min_importance", 0.0), given.get("until")
+    least, until = arguments.get("min_importance", 0.0), arguments.get("until")
     rows = [
-        row for row in kept.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
+        row for row in memories.listed(**call.chosen(_OF_LIST), tag=tags[0] if tags else None)
         if set(tags) <= set(row.tags) and row.importance >= least and (until is None or row.created < until)
     ][:limit]  # fmt: skip
     envelope = {"memories": list(map(json.memory_json, rows))}
     return Answered("\n".join(map(memory_line, rows)), envelope, () if rows else (nothing,))
 
 
-def _experience(call: Call) -> Answered:
-    given, journal = call.given, call.engine.experiences
-    action = _check_action(given, EXPERIENCE_ACTIONS)
-    missing = [name for name in NEEDED.get(action, ()) if name not in given]
+def _experience(call: OperationCall) -> Answered:
+    arguments, journal = call.arguments, call.engine.experiences
+    action = _check_action(arguments, EXPERIENCE_ACTIONS)
+    missing = [name for name in NEEDED.get(action, ()) if name not in arguments]
     if missing:
         raise UsageError(f"{action} needs {', '.join(missing)}")
     # An experience calls its action so; here `action` already says what is asked for.
-    values = {"action" if name == "action_taken" else name: given[name] for name in given if name != "action"}
+    values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
     if action == LIST:
         return _experiences(call)
     if action == SHOW:
@@ -172,7 +173,7 @@ def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
     return Answered(shown, json.experience_json(experience), notes)
 
 
-def _experiences(call: Call) -> Answered:
+def _experiences(call: OperationCall) -> Answered:
     """Return the experiences in sight, newest first, and the active ones of other sessions."""
     journal, options = call.engine.experiences, call.chosen(_LISTED)
     session = {"session": options.pop("session")} if "session" in options else {}

@@ -8,7 +8,7 @@ from typing import Any
 from satchel.errors import UsageError
 from satchel.operations import json
 from satchel.operations.ask import FORMAT, LIMIT_EACH, MAX_TOKENS, NOW, REFRESH, SESSION, SHOW_HANDLES, TOKENIZER
-from satchel.operations.operation import Answered, Call, Operation, Parameter, Shape, text
+from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, text
 from satchel.operations.prose import NO_GUIDE, no_items
 from satchel.vocabulary import Domain, Strategy, choices
 
@@ -17,7 +17,7 @@ PREMORTEM, BRIEF, AFTER_FAILURE = MODES = ("premortem", "brief", "after_failure"
 _NEEDED = {PREMORTEM: "domain", AFTER_FAILURE: "failure"}
 """Mode -> the argument that it cannot do without."""
 
-_MEANT_FOR = {"domain": PREMORTEM, "strategy": PREMORTEM, "failure": AFTER_FAILURE}
+_MODE_OF_ARGUMENT = {"domain": PREMORTEM, "strategy": PREMORTEM, "failure": AFTER_FAILURE}
 
 _PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, SHOW_HANDLES, TOKENIZER, NOW)
 
@@ -35,18 +35,18 @@ _SITUATION = (
 _GUIDED_PACKING = (MAX_TOKENS, LIMIT_EACH, FORMAT, SESSION, TOKENIZER, NOW)
 
 
-def _premortem(call: Call) -> Answered:
-    engine, given, spelling = call.engine, call.given, call.caller.spelling
-    mode = _mode(given)
+def _premortem(call: OperationCall) -> Answered:
+    engine, arguments, spelling = call.engine, call.arguments, call.caller.spelling
+    mode = _mode(arguments)
     options = call.chosen([one.name for one in _PACKING])
     if mode == PREMORTEM:
-        request, notes = engine.premortem_request(given["domain"], given.get("strategy"), **options), []
+        request, notes = engine.premortem_request(arguments["domain"], arguments.get("strategy"), **options), []
     else:
-        request = engine.brief_request(given.get("failure"), **options)
+        request = engine.brief_request(arguments.get("failure"), **options)
         notes = call.refreshed() if mode == AFTER_FAILURE else []
     context = engine.answer(request, notes)
     nothing = {
-        PREMORTEM: f"no experience of {given.get('domain')} failed here yet: keep them with {spelling.experience}",
+        PREMORTEM: f"no experience of {arguments.get('domain')} failed here yet: keep them with {spelling.experience}",
         BRIEF: f"nothing is remembered here yet: {spelling.remember} keeps what should be known",
         AFTER_FAILURE: "nothing here failed like this before, and the failure names no code of this folder",
     }
@@ -54,26 +54,26 @@ def _premortem(call: Call) -> Answered:
     return Answered(context.text, json.context_envelope(context, request), why_empty, context)
 
 
-def _mode(given: dict[str, Any]) -> str:
+def _mode(arguments: dict[str, Any]) -> str:
     """Return the mode that was given. Raises UsageError for another one, and for what does not go with it."""
-    mode: str = given.get("mode", PREMORTEM)
+    mode: str = arguments.get("mode", PREMORTEM)
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}: choose from {', '.join(MODES)}")
     needed = _NEEDED.get(mode)
-    if needed is not None and needed not in given:
+    if needed is not None and needed not in arguments:
         values = f", one of {', '.join(choices(Domain))}" if needed == "domain" else ": the output of the command"
         raise UsageError(f"mode {mode} needs {needed}{values}")
-    for name, meant in _MEANT_FOR.items():
-        if name in given and meant != mode:
-            raise UsageError(f"{name} says nothing to mode {mode}: leave it out, or give mode {meant}", name)
+    for name, owner in _MODE_OF_ARGUMENT.items():
+        if name in arguments and owner != mode:
+            raise UsageError(f"{name} says nothing to mode {mode}: leave it out, or give mode {owner}", name)
     return mode
 
 
-def _situation_context(call: Call) -> Answered:
-    given = call.given
-    situation = call.chosen([one.name for one in _SITUATION]) | {"time": given.get("time", time.time())}
+def _situation_context(call: OperationCall) -> Answered:
+    arguments = call.arguments
+    situation = call.chosen([one.name for one in _SITUATION]) | {"time": arguments.get("time", time.time())}
     context, request = call.engine.situation_answer(
-        situation, context=given.get("context"), refresh=False, notes=call.refreshed(),
+        situation, context=arguments.get("context"), refresh=False, notes=call.refreshed(),
         **call.chosen([one.name for one in _GUIDED_PACKING]),
     )  # fmt: skip
     why_empty = no_items(context, NO_GUIDE, call.caller.spelling)

@@ -42,15 +42,15 @@ def load_token(state: Path, environ: Mapping[str, str]) -> str:
 
     Raises ConfigError for a token in the environment that is too short, or cannot stand in a header.
     """
-    given = environ.get(TOKEN_VARIABLE, "")
-    if not given:
+    token = environ.get(TOKEN_VARIABLE, "")
+    if not token:
         return base64.urlsafe_b64encode(load_key(state / TOKEN_FOLDER, {})).rstrip(b"=").decode("ascii")
-    if len(given) < SHORTEST_TOKEN or not (given.isascii() and given.isprintable()) or " " in given:
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
         raise ConfigError(
-            f"{TOKEN_VARIABLE} has {len(given)} characters: give at least {SHORTEST_TOKEN} letters, digits or signs "
+            f"{TOKEN_VARIABLE} has {len(token)} characters: give at least {SHORTEST_TOKEN} letters, digits or signs "
             "without spaces, or unset it to use the token that `satchel serve --show-token` prints"
         )
-    return given
+    return token
 
 
 class Access:
@@ -77,8 +77,8 @@ class Access:
         Other servers of this machine put cookies with odd names beside ours, so the header is only split.
         """
         pairs = (part.strip().partition("=") for part in cookies.split(";"))
-        given = [value for name, _, value in pairs if name == self.cookie]
-        return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in given)
+        values = [value for name, _, value in pairs if name == self.cookie]
+        return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in values)
 
     def redeem(self, ticket: str) -> str | None:
         """Return the `Set-Cookie` for the ticket of the link, once; None for any other, and from the second time on."""

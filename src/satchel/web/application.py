@@ -235,10 +235,10 @@ def _files() -> Mapping[str, Traversable]:
 
 def page_response(name: str) -> Response:
     """Return a file of the page, 404 where there is none of this name."""
-    found = _files().get(name)
-    if found is None:
+    file = _files().get(name)
+    if file is None:
         return answer(UNKNOWN_PAGE)
-    return Response(found.read_bytes(), media_type=CONTENT_TYPES[_suffix(name)])
+    return Response(file.read_bytes(), media_type=CONTENT_TYPES[_suffix(name)])
 
 
 async def index(_request: Request) -> Response:

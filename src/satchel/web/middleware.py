@@ -148,15 +148,15 @@ def _ticket(scope: Scope) -> str | None:
     """Return the ticket in the address of the page, where there is one."""
     if scope["method"] != "GET" or scope["path"] != "/":
         return None
-    given = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(TICKET_PARAMETER)
-    return None if given is None else given[0]
+    values = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True).get(TICKET_PARAMETER)
+    return None if values is None else values[0]
 
 
 def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
     """Return a form and a text are what pages of other sites may send without asking; JSON is not among it."""
     if scope["method"] != "POST":
         return None
-    kinds = [given.partition(";")[0].strip().lower() for given in headers.getlist("content-type")]
+    kinds = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
     return None if kinds == [JSON] else WRONG_CONTENT
 
 

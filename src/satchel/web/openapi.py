@@ -51,7 +51,7 @@ def openapi() -> Json:
     paths: Json = {f"/api/{name}": {"post": _post(operation)} for name, operation in OPERATIONS.items()}
     for name in VIEWS:
         paths[f"/api/{name}"]["get"] = _get(OPERATIONS[name])
-    paths |= {path: {"get": _plain(*told)} for path, told in _PLAIN_ROUTES.items()}
+    paths |= {path: {"get": _plain(*row)} for path, row in _PLAIN_ROUTES.items()}
     paths["/mcp"] = {"post": _plain("mcp", "The Model Context Protocol over streamable HTTP.")}
     return {
         "openapi": "3.1.0",

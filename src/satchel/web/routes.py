@@ -56,12 +56,12 @@ async def view(request: Request) -> Response:
 async def hooks(request: Request) -> Response:
     """Return what the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
     shared: ServerState = request.app.state.served
-    given = request.query_params.get("limit") or str(LISTED_HOOKS)
-    if not _COUNT.fullmatch(given):
-        shown = sanitize.line(given, SHOWN_CHARACTERS)
+    limit = request.query_params.get("limit") or str(LISTED_HOOKS)
+    if not _COUNT.fullmatch(limit):
+        shown = sanitize.line(limit, SHOWN_CHARACTERS)
         return answer(refusal_of(UsageError(f"limit is {shown!r}: give a whole number from 1 to 999999999")))
     allow = shared.engine.settings.redact_allow
-    rows = [sanitize.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(given))]
+    rows = [sanitize.value(entry, allow) for entry in hook_log.entries(shared.engine.places.state, int(limit))]
     return JSONResponse({"entries": rows, "file": without_home(str(hook_log.log_file(shared.engine.places.state)))})
 
 
@@ -114,12 +114,12 @@ def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
     the operation is run.
     """
     parameters = {name: one for one in operation.parameters for name in (one.name, *one.aliases)}
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name in dict.fromkeys(query):
         texts = [text for text in query.getlist(name) if text]
         if texts:
-            found[name] = _value(parameters.get(name), name, texts)
-    return found
+            arguments[name] = _value(parameters.get(name), name, texts)
+    return arguments
 
 
 def _value(parameter: Parameter | None, name: str, texts: list[str]) -> Any:
@@ -181,8 +181,8 @@ async def performed(
 
     def work(should_stop: ShouldStop) -> bytes:
         answered = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
-        found = {**answered.envelope, **more()}
-        return f"{json_text(_without_places(found) if operation.name in PLACES else found)}\n".encode()
+        envelope = {**answered.envelope, **more()}
+        return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
     try:
         with turns.admitted():
@@ -204,35 +204,35 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     if not body:
         return {}
     try:
-        given = json.loads(body, parse_constant=_no_number)
+        value = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the body is no JSON: {error}") from error
-    given = _whole(given)
-    if not isinstance(given, dict):
+    value = _whole(value)
+    if not isinstance(value, dict):
         raise UsageError('the body is no JSON object: send the arguments as in {"question": "where is ..."}')
-    return given
+    return value
 
 
-def _whole(given: Any) -> Any:
+def _whole(value: Any) -> Any:
     """Return the same values where an escape was half a character: no file and no store can hold that."""
-    text = json.dumps(given, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
     except UnicodeEncodeError:
         return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-    return given
+    return value
 
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number")
 
 
-def _without_places(found: Any) -> Any:
-    if isinstance(found, str):
-        return without_home(found)
-    if isinstance(found, Mapping):
-        return {key: _without_places(value) for key, value in found.items()}
-    return [_without_places(value) for value in found] if isinstance(found, list | tuple) else found
+def _without_places(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_home(value)
+    if isinstance(value, Mapping):
+        return {key: _without_places(item) for key, item in value.items()}
+    return [_without_places(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _unknown(name: str) -> Refusal:

@@ -309,12 +309,12 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> i
 @command("list", workspace_command, shows="the workspaces")
 def listed(invocation: Invocation) -> int:
     """List the workspaces by name."""
-    found = _registry().all()
+    workspaces = _registry().all()
     if invocation.as_json:
-        streams.write_json({"workspaces": [workspace_data(one) for one in found]})
-    elif found:
-        width = max(len(one.name) for one in found)
-        streams.write_line("\n".join(f"{one.name:<{width}}  {one.type:<10}  {_line(one)}" for one in found))
+        streams.write_json({"workspaces": [workspace_data(one) for one in workspaces]})
+    elif workspaces:
+        width = max(len(one.name) for one in workspaces)
+        streams.write_line("\n".join(f"{one.name:<{width}}  {one.type:<10}  {_line(one)}" for one in workspaces))
     else:
         streams.say("there is no workspace: `satchel workspace add NAME PATH` adds one", color=invocation.color)
     return 0

@@ -138,10 +138,10 @@ def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
     The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
     origin or a question chooses is listed first, and is removed after a yes, or with --yes.
     """
-    wanted = {**arguments, "action": FORGET}
-    answered = ask(invocation, REMEMBER, wanted)
+    selection = {**arguments, "action": FORGET}
+    answered = ask(invocation, REMEMBER, selection)
     if not invocation.as_json and not answered.envelope["forgotten"] and _asked(answered, invocation.color):
-        answered = ask(invocation, REMEMBER, {**wanted, "confirm": True})
+        answered = ask(invocation, REMEMBER, {**selection, "confirm": True})
     if invocation.as_json:
         streams.write_json(answered.envelope)
     else:

@@ -100,7 +100,7 @@ def proxy_command(
     text: what guides this call and what history knows of it, as `satchel situation` packs it. Where no context can be
     assembled in time, the result passes unchanged. Ends with the exit code of the server.
     """
-    chosen = [glob for given in globs for glob in given.split(",") if glob]
+    chosen = [glob for text in globs for glob in text.split(",") if glob]
     if not chosen:
         raise UsageError("no tool is chosen: name some with --tools 'edit_*' (repeat it), or all with --tools '*'")
     if not server:
@@ -267,15 +267,15 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
     from satchel.system import hook_log
 
     state = config.Folders.from_environment(os.environ).state
-    found = hook_log.entries(state)
+    entries = hook_log.entries(state)
     if invocation.as_json:
-        streams.write_json({"entries": found[-most:], "file": str(hook_log.log_file(state))})
+        streams.write_json({"entries": entries[-most:], "file": str(hook_log.log_file(state))})
         return 0
-    shown = [entry for entry in found if everything or entry.get("outcome") != hook_log.NOTHING][-most:]
+    shown = [entry for entry in entries if everything or entry.get("outcome") != hook_log.NOTHING][-most:]
     if shown:
         streams.write_line("\n".join(line for entry in shown for line in lines_of(entry)))
-    silent = len(found) - sum(entry.get("outcome") != hook_log.NOTHING for entry in found)
-    if not found:
+    silent = len(entries) - sum(entry.get("outcome") != hook_log.NOTHING for entry in entries)
+    if not entries:
         streams.note("no event was answered yet: `satchel setup CLIENT --with-hooks` has a host tell them",
                      color=invocation.color)  # fmt: skip
     elif silent and not everything:

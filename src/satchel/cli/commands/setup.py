@@ -44,11 +44,11 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
     from satchel.system.locations import find_root
 
     Folders.from_environment(os.environ)  # says so where there is no home folder
-    given = os.environ.get("HOME")
-    if given is not None and not Path(given).is_absolute():  # an empty one would stand for `/`
-        raise UsageError(f"HOME is {given!r}: set it to the whole path of your home folder, or unset it")
+    home = os.environ.get("HOME")
+    if home is not None and not Path(home).is_absolute():  # an empty one would stand for `/`
+        raise UsageError(f"HOME is {home!r}: set it to the whole path of your home folder, or unset it")
     root = find_root(Path(), invocation.root) if needs_root else Path()
-    return Places(Path(given) if given is not None else Path.home(), root, os.environ)
+    return Places(Path(home) if home is not None else Path.home(), root, os.environ)
 
 
 def change_data(change: FileChange) -> dict[str, Any]:
@@ -126,8 +126,8 @@ def setup_command(
         else targets.find_launch(is_shared=targets.is_shared(chosen))
     )
     state = Folders.from_environment(os.environ).state
-    wanted = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
-    changes = [setup.planned(target, state, force=force) for target in wanted]
+    wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
+    changes = [setup.planned(target, state, force=force) for target in wanted_targets]
     if not dry_run:
         setup.apply(changes, state)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
@@ -174,8 +174,8 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
         scopes, places = ("user",), places_of(invocation, needs_root=False)
         streams.note("there is no project here: only your settings for every folder are looked at")
     state = Folders.from_environment(os.environ).state
-    wanted = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
-    changes = setup.removals(wanted, state, force=force)
+    wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
+    changes = setup.removals(wanted_targets, state, force=force)
     if scope is None:
         changes = [change for change in changes if change.is_change]
     if not dry_run:

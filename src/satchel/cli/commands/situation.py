@@ -155,9 +155,9 @@ def report_lines(report: Report, *, trusted: bool) -> list[str]:
 def finding_line(finding: Finding) -> str:
     """`CLAUDE.md:3: contradicts AGENTS.md:2: "Use spaces" / "Use tabs"`."""
     other = f" {finding.other_path}:{finding.other_line}" if finding.other_path else ""
-    quoted = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
-    said = " / ".join(f'"{text[:TEXT_SHOWN]}"' for text in quoted)
-    return f"{finding.path}:{finding.line}: {finding.message}{other}{f': {said}' if said else ''}"
+    texts = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
+    quotes = " / ".join(f'"{text[:TEXT_SHOWN]}"' for text in texts)
+    return f"{finding.path}:{finding.line}: {finding.message}{other}{f': {quotes}' if quotes else ''}"
 
 
 _INSTRUCTION = record(

@@ -122,21 +122,21 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 def status_lines(status: Status, now: float) -> list[str]:
     """Return the state as lines: a label, then the values, most first."""
-    held = status.statistics
+    statistics = status.statistics
     rows = [
         ("root", str(status.root)),
         ("index", f"{status.index} (revision {status.revision})"),
         ("sizes", ", ".join(f"{name} {size_text(size)}" for name, size in status.sizes.items() if size)),
         ("fresh", freshness_text(status.freshness, now)),
         ("building", status.building),
-        ("documents", _counts(held.chunks)),
-        ("files", _counts(held.languages)),
-        ("edges", _counts(held.edges)),
+        ("documents", _counts(statistics.chunks)),
+        ("files", _counts(statistics.languages)),
+        ("edges", _counts(statistics.edges)),
         ("broken links", broken_text(status)),
-        ("windows", _counts(held.spans)),
-        ("out of sight", _counts(held.hidden)),
+        ("windows", _counts(statistics.spans)),
+        ("out of sight", _counts(statistics.hidden)),
         ("left out", _counts(status.skipped)),
-        ("removed", removed_text(held.redacted, held.cleaned)),
+        ("removed", removed_text(statistics.redacted, statistics.cleaned)),
     ]
     return [f"{label:<13} {value}" for label, value in rows if value]
 
@@ -152,8 +152,8 @@ def broken_text(status: Status) -> str:
 
 def removed_text(redacted: int, cleaned: int) -> str:
     """Return what was taken out of texts before they were stored, empty if nothing was."""
-    found = (("secrets", redacted), ("hidden characters", cleaned))
-    return ", ".join(f"{name} {count:,}" for name, count in found if count)
+    counts = (("secrets", redacted), ("hidden characters", cleaned))
+    return ", ".join(f"{name} {count:,}" for name, count in counts if count)
 
 
 def vector_line(vectors: VectorReport, embedder: str | None) -> str:

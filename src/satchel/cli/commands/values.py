@@ -104,12 +104,12 @@ def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) ->
     """Measure a text against a group. Ends with 1 where it would be refused."""
     content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
-        found = satchel.values.validate(content, cluster_id)
+        validation = satchel.values.validate(content, cluster_id)
     if invocation.as_json:
-        streams.write_json(VALIDATION.data(found))
+        streams.write_json(VALIDATION.data(validation))
     else:
-        streams.write_line(validation_line(found))
-    return 0 if found.is_inside else 1
+        streams.write_line(validation_line(validation))
+    return 0 if validation.is_inside else 1
 
 
 @command("accept", values_command, shows="the value")
@@ -156,15 +156,15 @@ def grouping_lines(grouping: Grouping) -> list[str]:
     if grouping.reason:
         return [f"{grouping.axis}: {grouping.reason}"]
     head = f"{grouping.axis}: {len(grouping.clusters)} groups of {grouping.entries} experiences, by {grouping.label}"
-    return [head, *(f"  {found.id}  {len(found.members)}" for found in grouping.clusters)]
+    return [head, *(f"  {cluster.id}  {len(cluster.members)}" for cluster in grouping.clusters)]
 
 
-def validation_line(found: Validation) -> str:
+def validation_line(validation: Validation) -> str:
     """`inside: distance 0.236, at most 0.452 (mean 0.380 + half of 0.144)`."""
-    verdict = "inside" if found.is_inside else "outside"
+    verdict = "inside" if validation.is_inside else "outside"
     return (
-        f"{verdict}: distance {found.distance:.3f}, at most {found.threshold:.3f} "
-        f"(mean {found.mean:.3f} + half of {found.deviation:.3f})"
+        f"{verdict}: distance {validation.distance:.3f}, at most {validation.threshold:.3f} "
+        f"(mean {validation.mean:.3f} + half of {validation.deviation:.3f})"
     )
 
 
