@@ -55,13 +55,13 @@ def check_handles(handles: Sequence[str]) -> list[str]:
     """Handles in lower case, each once. Raises UsageError for what cannot be one."""
     if not handles:
         raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
-    asked = list(dict.fromkeys(handle.strip().lower() for handle in handles))
-    for handle in asked:
+    unique = list(dict.fromkeys(handle.strip().lower() for handle in handles))
+    for handle in unique:
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
                 f"{clean_field(handle)!r} is no handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`"
             )
-    return asked
+    return unique
 
 
 def expand(

@@ -127,8 +127,8 @@ class HandleLedger:
 
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
         """Return the last row of each of these handles; unknown ones are left out."""
-        wanted = set(handles)
-        return {row.handle: row for row in self._rows() if row.handle in wanted}
+        names = set(handles)
+        return {row.handle: row for row in self._rows() if row.handle in names}
 
     def _rows(self) -> Iterator[HandleTarget]:
         """Yield all rows, oldest first, without a line that a crash cut in two."""

@@ -50,13 +50,13 @@ class Replay:
 def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
     """Return the request of a saved envelope. Raises UsageError for anything else."""
     meta = saved.get("meta")
-    request = meta.get("request") if isinstance(meta, Mapping) else None
-    if not isinstance(request, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
+    data = meta.get("request") if isinstance(meta, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
         raise UsageError("this is no saved context: save one with `satchel context QUESTION --json > FILE`")
-    if "lens" in request:
+    if "lens" in data:
         raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
-    asked = request_from(request)
-    return replace(asked, ledger=str(saved["meta"].get("ledger", ""))) if asked.session else asked
+    request = request_from(data)
+    return replace(request, ledger=str(saved["meta"].get("ledger", ""))) if request.session else request
 
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:

@@ -83,7 +83,7 @@ class ReceiptService:
         `min_score` what hardly matches is left out.
         """
         check_question(question)
-        kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self._root, self._root.settings.redact_allow
@@ -97,11 +97,11 @@ class ReceiptService:
             with root.memory_snapshot() as memory:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
-                asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                searched_kinds = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 ask = kind_search(
-                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                    bench, query, candidates=most, filters=conditions, now=moment, silent=quiet, weights=signals
                 )
-                best = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
+                best = admitted(balanced({kind: ask(kind) for kind in searched_kinds}), limit, check_score(min_score))
                 return [sanitize.hit(hit, allow) for hit in best]
 
         return root.read(hits)
@@ -217,16 +217,16 @@ class ReceiptService:
         from satchel.tokens import counter
 
         settings = self._root.settings
-        asked = check_handles(handles)
-        rows = self.handles.find(asked)
-        unknown = [handle for handle in asked if handle not in rows]
+        names = check_handles(handles)
+        rows = self.handles.find(names)
+        unknown = [handle for handle in names if handle not in rows]
         if unknown:
             raise UsageError(
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
         context, fresh = expand(
-            [rows[handle] for handle in asked],
+            [rows[handle] for handle in names],
             self._root,
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),

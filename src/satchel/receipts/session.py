@@ -32,7 +32,7 @@ FIRST_LINE_BYTES = 4
 
 
 @dataclass(slots=True)
-class _Referred:
+class _Referral:
     """A reference to a record, or to lines of a file, to which more `ranges` may be added."""
 
     reference: ShownBefore
@@ -40,7 +40,7 @@ class _Referred:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _History:
     """The ranges of a file that the session has; not `is_complete` if some of them have changed since."""
 
     lines: Lines
@@ -66,8 +66,8 @@ class Account:
     _lines: dict[str, list[SentLines]] = field(default_factory=dict)
     _records: dict[str, int] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
-    _known_files: dict[str, _Known] = field(default_factory=dict)
-    _referred: dict[str, _Referred] = field(default_factory=dict)
+    _histories: dict[str, _History] = field(default_factory=dict)
+    _referrals: dict[str, _Referral] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key, digest, length, lines, places in self.ledger.rows:
@@ -90,18 +90,18 @@ class Account:
         Candidates that begin within the first `room` tokens get a reference.
         """
         kinds = {candidate.group: candidate.kind for candidate in candidates}
-        known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
+        history = {group: self._history(kinds[group], group, own) for group, own in lines.items() if group in kinds}
         kept: list[Candidate] = []
         spent = 0.0
         for candidate in by_priority(candidates):
             is_referred, spent = spent < room, spent + candidate.size
             if candidate.chunk.location is None:
-                left = self._record(candidate, is_referred=is_referred)
+                is_new = self._record(candidate, is_referred=is_referred)
             else:
-                left = self._part(candidate, known[candidate.group], is_referred=is_referred)
-            if left:
+                is_new = self._part(candidate, history[candidate.group], is_referred=is_referred)
+            if is_new:
                 kept.append(candidate)
-        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in known.items() if one.ranges}
+        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in history.items() if one.ranges}
         return kept, {**lines, **sent}
 
     def sift_companions(
@@ -109,11 +109,11 @@ class Account:
     ) -> Callable[[Candidate, Step], list[Candidate]]:
         """Return the companions of a candidate, without what the session has; these get no reference."""
 
-        def left(candidate: Candidate, step: Step) -> list[Candidate]:
+        def unsent(candidate: Candidate, step: Step) -> list[Candidate]:
             made = [(one, lines[one.group]) for one in make(candidate, step)]
-            return [one for one, own in made if self._part(one, _Known(own, list(own.sent)), is_referred=False)]
+            return [one for one, own in made if self._part(one, _History(own, list(own.sent)), is_referred=False)]
 
-        return left
+        return unsent
 
     def sift_pin(self, pin: Pinned) -> Pinned | None:
         """Return the rest of what a rule pins, None if the session has all of it."""
@@ -129,11 +129,11 @@ class Account:
         """Return whether the session lacks a node of a graph, which may have a `place` in a file."""
         if place is not None:
             lines, span = place
-            known = self._ranges(f"{candidate.kind}:{lines.path}", lines)
-            if known.ranges and not _left([span], known):
+            history = self._ranges(f"{candidate.kind}:{lines.path}", lines)
+            if history.ranges and not _remaining([span], history):
                 if is_referred:
                     self._refer_to_lines(
-                        candidate.kind, lines.path, known, subtract([span], subtract([span], known.ranges))
+                        candidate.kind, lines.path, history, subtract([span], subtract([span], history.ranges))
                     )
                 return False
         return self._record(candidate, is_referred=is_referred)
@@ -142,7 +142,7 @@ class Account:
         """References to what was left out because the session has it, in the order of the candidates."""
         return tuple(
             replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
-            for one in self._referred.values()
+            for one in self._referrals.values()
         )
 
     def rows(self, items: Iterable[ContextItem]) -> list[Row]:
@@ -186,26 +186,28 @@ class Account:
             )
         ]
 
-    def _known(self, kind: Kind, group: str, lines: Lines) -> _Known:
+    def _history(self, kind: Kind, group: str, lines: Lines) -> _History:
         """Return the ranges of a file that the session has and that nobody asked for."""
-        known = self._ranges(f"{kind}:{group}", lines)
-        asked = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
-        return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
+        history = self._ranges(f"{kind}:{group}", lines)
+        pinned = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
+        if not pinned or not history.ranges:
+            return history
+        return replace(history, ranges=subtract(history.ranges, merged(pinned)))
 
-    def _ranges(self, key: str, lines: Lines) -> _Known:
+    def _ranges(self, key: str, lines: Lines) -> _History:
         """Return the ranges of a file that read as they did when they were shown, wherever they are now."""
         sent = dict.fromkeys(self._lines.get(key, ()))
         if not sent:
-            return _Known(lines, [])
-        known = self._known_files.get(key)
-        if known is None or known.lines is not lines:
+            return _History(lines, [])
+        history = self._histories.get(key)
+        if history is None or history.lines is not lines:
             there = [(one.start, one.end) for one in sent if self._reads(one, one.start, lines)]
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
                 there += [place for place in elsewhere if place is not None]
-            known = self._known_files[key] = _Known(lines, merged(there), len(there) == len(sent))
-        return known
+            history = self._histories[key] = _History(lines, merged(there), len(there) == len(sent))
+        return history
 
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
         """Return the present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
@@ -229,33 +231,33 @@ class Account:
             numbers.setdefault(line, []).append(number)
         return {self.digest(line, size=FIRST_LINE_BYTES): every for line, every in numbers.items()}
 
-    def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
+    def _part(self, candidate: Candidate, history: _History, *, is_referred: bool) -> bool:
         """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
         location = candidate.chunk.location
         assert location is not None
-        if not known.ranges:
+        if not history.ranges:
             return True
         is_led = candidate.leader is not None  # then its lines are not those of its chunk
         own = (location.start_line, location.end_line)
-        new = subtract([own], known.ranges)
+        new = subtract([own], history.ranges)
         if not is_led and new == [own]:
             return True
         least = 0 if is_led else SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
-        is_known = not is_led and not any(
-            map(str.strip, (line for a, b in new for line in known.lines.lines[a - 1 : b]))
+        is_sent = not is_led and not any(
+            map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
-        whole = [own] if is_known else merged(candidate.steps[0].ranges)
-        left = [] if is_known else _left(whole, known, least)
-        if left == whole:
+        whole = [own] if is_sent else merged(candidate.steps[0].ranges)
+        rest = [] if is_sent else _remaining(whole, history, least)
+        if rest == whole:
             return True
         if is_referred:
-            shared = subtract(whole, subtract(whole, known.ranges))
-            self._refer_to_lines(candidate.kind, candidate.group, known, shared)
-        if left:
-            size = min(candidate.size, _tokens(left, known.lines))
-            candidate.trim(lambda ranges: _left(ranges, known, least), size)
-        return bool(left)
+            shared = subtract(whole, subtract(whole, history.ranges))
+            self._refer_to_lines(candidate.kind, candidate.group, history, shared)
+        if rest:
+            size = min(candidate.size, _tokens(rest, history.lines))
+            candidate.trim(lambda ranges: _remaining(ranges, history, least), size)
+        return bool(rest)
 
     def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
         """Leave out of a record what the session has of it. Returns whether anything is left."""
@@ -264,25 +266,25 @@ class Account:
         length = self._records.get(digest)
         if length is None:
             return True
-        left = [
+        rest = [
             step
             for step in candidate.steps
             if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= MUCH_MORE * length)
         ]
-        if left:
-            candidate.keep(left)
+        if rest:
+            candidate.keep(rest)
             return True
-        if is_referred and identity not in self._referred:
-            self._referred[identity] = _Referred(_record_reference(candidate), [])
+        if is_referred and identity not in self._referrals:
+            self._referrals[identity] = _Referral(_record_reference(candidate), [])
         return False
 
-    def _refer_to_lines(self, kind: Kind, group: str, known: _Known, ranges: Sequence[Range]) -> None:
+    def _refer_to_lines(self, kind: Kind, group: str, history: _History, ranges: Sequence[Range]) -> None:
         """Refer to these lines, and to the few between them that the session has as well."""
-        key, lines = f"{kind}:{group}", known.lines
+        key, lines = f"{kind}:{group}", history.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
-        row = self._referred.setdefault(key, _Referred(made, []))
+        row = self._referrals.setdefault(key, _Referral(made, []))
         together = joined(merged([*row.ranges, *ranges]))
-        row.ranges = subtract(together, subtract(together, known.ranges))
+        row.ranges = subtract(together, subtract(together, history.ranges))
 
 
 def merged(ranges: Sequence[Range]) -> list[Range]:
@@ -290,17 +292,17 @@ def merged(ranges: Sequence[Range]) -> list[Range]:
     return around(ranges, 0, sys.maxsize)
 
 
-def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) -> list[Range]:
+def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
     """Return the new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
 
     All of them stay where something that was shown has changed, because any of them may be the change.
     """
     whole = merged(ranges)
-    left = subtract(whole, known.ranges)
-    if left == whole or not known.is_complete:
-        return left
-    worded = [(start, end) for start, end in left if any(map(str.isalnum, known.lines.text(start, end)))]
-    return worded if _tokens(worded, known.lines) >= least else []
+    rest = subtract(whole, history.ranges)
+    if rest == whole or not history.is_complete:
+        return rest
+    worded = [(start, end) for start, end in rest if any(map(str.isalnum, history.lines.text(start, end)))]
+    return worded if _tokens(worded, history.lines) >= least else []
 
 
 def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
@@ -312,7 +314,7 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
     return sum(len(lines.text(start, end)) for start, end in ranges) / CHARACTERS_PER_TOKEN
 
 
-def _handle(one: _Referred) -> str:
+def _handle(one: _Referral) -> str:
     """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
     row = one.reference
     return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))

@@ -94,36 +94,36 @@ def why(
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
     """Return the targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
-    wanted = target.strip().removeprefix("./")
-    if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
+    identifier = target.strip().removeprefix("./")
+    if targets := _by_path(identifier, store) or _by_symbol(identifier, store) or _records(identifier, store_of):
         return targets
-    raise UsageError(f"nothing here is called {clean_field(wanted)!r}{_near(wanted, store)}")
+    raise UsageError(f"nothing here is called {clean_field(identifier)!r}{_near(identifier, store)}")
 
 
-def _by_path(wanted: str, store: Store) -> list[Target]:
-    kind, _, rest = wanted.partition(":")
-    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else wanted).partition("::")
+def _by_path(identifier: str, store: Store) -> list[Target]:
+    kind, _, rest = identifier.partition(":")
+    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else identifier).partition("::")
     path = path.partition("#")[0]
     if symbol:
         return []
     return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
 
 
-def _by_symbol(wanted: str, store: Store) -> list[Target]:
+def _by_symbol(identifier: str, store: Store) -> list[Target]:
     """Definitions by their name, by the end of their qualified name, or by path and name."""
     code = Code(store)
     targets: dict[str, Target] = {}
-    for one in definitions_named(code, wanted):
+    for one in definitions_named(code, identifier):
         chunk = chunk_of(code.document_of(one.row), code.part(one.row))
         targets.setdefault(chunk.id, Target(chunk.kind, chunk.id, one.path, chunk))
     return list(targets.values())
 
 
-def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
+def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[Target]:
     """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
-    kind, _, key = wanted.partition(":")
+    kind, _, key = identifier.partition(":")
     for one in RECORD_KINDS:
-        name = key if kind == one.value else wanted
+        name = key if kind == one.value else identifier
         store = store_of(one)
         document = store.document(one, name)
         if document is None and one is Kind.COMMIT and len(name) >= 7:
@@ -134,12 +134,12 @@ def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
     return []
 
 
-def _near(wanted: str, store: Store) -> str:
+def _near(identifier: str, store: Store) -> str:
     names: dict[str, str] = {}
     for kind in FILE_KINDS:
         for path in store.iterate_keys(kind):
             names.setdefault(path.rpartition("/")[2], path)
-    close = get_close_matches(wanted.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
+    close = get_close_matches(identifier.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
     if close:
         return f": did you mean {' or '.join(clean_field(names[name]) for name in close)}?"
     return ": give a path below the root, the name of a function or class, or the hash of a commit"

@@ -105,8 +105,8 @@ class ContextAssembler:
             )
         if not query.strip():
             raise UsageError("the question is empty: say what context is needed")
-        asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
-        request = self._request(query, limit, max_tokens, kinds=asked)
+        searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
+        request = self._request(query, limit, max_tokens, kinds=searched)
         plan = Plan(make_plan(request, {}))
         return await self._searched(request, plan, [query for _ in plan.sections])
 
@@ -261,8 +261,8 @@ class ContextAssembler:
         """Return the context of what somebody else's searcher answers to one query per section."""
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
-        asked = zip(plan.sections, queries, strict=True)
-        answers = await asyncio.gather(*(self._ask(section, query) for section, query in asked))
+        pairs = zip(plan.sections, queries, strict=True)
+        answers = await asyncio.gather(*(self._ask(section, query) for section, query in pairs))
         failures = [answer for answer in answers if isinstance(answer, Failure)]
         rows = [
             (section, answer)

@@ -123,8 +123,8 @@ class _Reader:
 
     def __init__(self, result: object, number: int, allow: Sequence[str], notes: list[Failure]) -> None:
         entity = _get(result, "entity")
-        self._is_hit = entity is None and _get(result, "document") is not None
-        entity = _get(result, "document") if entity is None else entity
+        self._is_hit = entity is None and _get(result, "chunk") is not None
+        entity = _get(result, "chunk") if entity is None else entity
         self._result = result
         self._entity = result if entity is None else entity
         self._places = (self._entity, _get(self._entity, "location"), _get(self._entity, "metadata"))
@@ -279,14 +279,14 @@ def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place |
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
     """Return the lines where the content of the entity begins in the file, blanks at both ends of lines aside."""
-    wanted = [line.strip() for line in entity.content.strip("\n").split("\n")]
-    if len(wanted) < 2 and len(wanted[0]) < LEAST_MATCHED:
+    expected = [line.strip() for line in entity.content.strip("\n").split("\n")]
+    if len(expected) < 2 and len(expected[0]) < LEAST_MATCHED:
         return []
     stripped = [line.strip() for line in lines]
     return [
         number
         for number, line in enumerate(stripped, 1)
-        if line == wanted[0] and stripped[number - 1 : number - 1 + len(wanted)] == wanted
+        if line == expected[0] and stripped[number - 1 : number - 1 + len(expected)] == expected
     ]
 
 

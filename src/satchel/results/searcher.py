@@ -180,8 +180,8 @@ class Searcher:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if not query.strip():
             return []
-        wanted = {name: value for name, value in filters.items() if value is not None}
-        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, wanted)
+        options = {name: value for name, value in filters.items() if value is not None}
+        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, options)
 
     def _search_now(
         self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]
