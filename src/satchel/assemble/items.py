@@ -102,7 +102,7 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
 
 
 def _by_range(ranges: Sequence[Range], chunks: Sequence[_Shown]) -> Iterator[tuple[Range, list[_Shown]]]:
-    """Yield each range with the chunks that overlap it, and perhaps some before it; both in order of their first lines."""
+    """Yield each range with the chunks that overlap it, and perhaps some before it; both ordered by first lines."""
     waiting = deque(chunks)
     near: list[_Shown] = []
     for start, end in ranges:

@@ -35,8 +35,8 @@ REFILLS = 2
 """Times that the room left by the exact count is filled again; estimates are mostly too high by 2 to 5 %."""
 
 CLEARLY_LESS = 1.0
-"""Difference in value (log scale, a factor of 2.7) below a candidate that was left out for lack of room from which other
-candidates are left out as well."""
+"""Difference in value (log scale, a factor of 2.7): after a candidate was left out for lack of room, others that are
+worth less by this much are left out as well."""
 
 SMALLEST_PIECE = 8
 """Tokens of the smallest useful piece."""
@@ -98,9 +98,9 @@ class Packer:
     Candidates worth less than the best one by more than `value_range` (log scale) are not shown; `most_items` is the
     number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
     is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
-    `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out clearly
-    weaker candidates once a better one was left out for lack of room. Without `merges_twins` equal texts are shown
-    twice.
+    `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
+    clearly weaker candidates once a better one was left out for lack of room. Without `merges_twins` equal texts are
+    shown twice.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class Packer:
         return _Entry(key, section, candidate)
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
-        """Try all waiting candidates; return the tokens used. With `allotments` (tokens) the rest waits for the next pass."""
+        """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
         remaining = dict(allotments) if allotments is not None else None

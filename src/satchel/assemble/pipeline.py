@@ -98,7 +98,7 @@ def hit_candidates(
 def _sections(
     request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], terms: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
-    """Return what each kind may show; `listing` are the terms of the question."""
+    """Return the section of each kind; `terms` are those of the question."""
     sections, failures = [], []
     rows = balance(rows)
     strength = strength_of(rows)
@@ -127,7 +127,7 @@ def _section(
     terms: frozenset[str],
     share: float,
 ) -> Section:
-    """Return the section of these candidates, without what the session has; `share` is its part of the budget (tokens)."""
+    """Return the section of the candidates that the session lacks; `share` is its part of the budget (tokens)."""
     imports = import_lines(lines, bench.lines.outline) if request.imports else None
     level = level_of(planned, candidates)
     best = level + max((one.value for one in candidates if not one.is_lifted), default=-math.inf)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from satchel.search.rank_without_query import Standing
 
 CHANGE_FACTOR = 3.0
-"""Factor on the weight of code in questions about a change, which look for callers and tests. With an even share commits
-and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
+"""Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
+commits and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.FUNCTION: (Kind.CODE,),
@@ -146,7 +146,7 @@ class Plan:
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError for an unknown name."""
+    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown."""
     if not request.plan:
         return Plan(make_plan(request, available))
     if request.plan not in PLANS:

@@ -45,7 +45,7 @@ def with_related(
 
 
 class _Surroundings:
-    """The relations of some chunks, with lines of the files as they are now; a file with its indexed stamp is not read."""
+    """The relations of some chunks, with present lines; a file with its indexed stamp is not read."""
 
     def __init__(self, store: Store, lines: FileLines) -> None:
         self._relations, self._store, self._lines = Relations(store), store, lines

@@ -205,17 +205,17 @@ class AssembleRequest:
 
     `kinds` is empty for "every kind that has chunks". `min_score` is absolute (0 to 1); None takes the calibrated
     floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
-    `STALE_CHOICES`. With `fill` the full budget is used, even for items of little value.
-    `context_lines` are shown before and after each match, and with `imports` the import lines that it needs.
-    `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
-    definitions name their container, callees, callers and tests. `change` is the edit under way: the answer shows
-    the code that it concerns, and the changed code by signatures only. `filters` say which records may answer.
-    `searches` are the ways of searching (all if empty), `roles` the roles of chunks (any if empty), `entity_limit`
-    the most chunks over all kinds. `strategy` names the truncation strategy, `view` the layout; with
-    `show_meta` the footer describes how the answer was made. `lead` is the kind whose section comes first.
-    `plan` names a plan in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves. Items that
-    `session` received before are only named. `ledger` is the state of the session's ledger to answer from, empty for
-    the latest. With `callers` the functions that answer come with the lines that call them. `file_weights` are the signals of files whose weight is not the usual one.
+    `STALE_CHOICES`. With `fill` the full budget is used, even for items of little value. `context_lines` are shown
+    before and after each match, and with `imports` the import lines that it needs. `reserves` are tokens that a kind
+    gets before the rest is shared. `now` is in seconds. With `related`, shown definitions name their container,
+    callees, callers and tests. `change` is the edit under way: the answer shows the code that it concerns, and the
+    changed code by signatures only. `filters` say which records may answer. `searches` are the ways of searching (all
+    if empty), `roles` the roles of chunks (any if empty), `entity_limit` the most chunks over all kinds. `strategy`
+    names the truncation strategy, `view` the layout; with `show_meta` the footer describes how the answer was made.
+    `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.assemble.plans`),
+    empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
+    session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
+    that call them. `file_weights` are the signals of files whose weight is not the usual one.
     """
 
     query: str

@@ -122,9 +122,9 @@ class Section:
 
     `weight` is its share of the budget where the kinds were named. `level` is added to the values of its candidates
     (log scale), which makes them comparable with those of other sections. `reserve` is the part of the budget for this
-    kind alone (tokens). `follow` returns the companions of a shown step, such as imports and the rest of its function. `title` is the heading above it, empty for the one of the kind. `best` is the
-    value of the best candidate of the search, also if the session has it already. `rejected` maps each candidate
-    that is not shown to the reason.
+    kind alone (tokens). `follow` returns the companions of a shown step, such as imports and the rest of its function.
+    `title` is the heading above it, empty for the one of the kind. `best` is the value of the best candidate of the
+    search, also if the session has it already. `rejected` maps each candidate that is not shown to the reason.
     """
 
     kind: Kind
@@ -186,7 +186,7 @@ class Group:
     title: str = ""
 
     def added(self, step: Step) -> tuple[list[Range], int]:
-        """Return the new ranges of a step, joined over tiny gaps to the shown ones, and the number of new range markers.
+        """Return the new ranges of a step, joined over tiny gaps to shown ones, and how many range markers it adds.
 
         The number is negative if the step closes a gap.
         """

@@ -63,7 +63,7 @@ class Lines:
         return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
-        """Return the tokens of lines `start`..`end`, each counted alone with its line end: hardly ever less than together."""
+        """Return the tokens of lines `start`..`end`, each counted alone with its line end: rarely less than together."""
         counts = self.counts.get(counter.name)
         if counts is None:
             counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
@@ -132,7 +132,7 @@ class FileLines:
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
         """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 
-        `stored` returns the stored text for the bytes with `content_hash`; it is called only if the file still has them.
+        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them.
         """
         unfit = sanitize.unfit_path(path)
         if unfit is not None:
@@ -184,7 +184,7 @@ class FileLines:
         return outline
 
     def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
-        """Return whether a file still has this size and these times, without reading it; 0 as `changed_ns` is ignored."""
+        """Return whether a file still has this size and these times, without reading it; `changed_ns` may be 0."""
         stamp = files.stamp(self._root, path)
         return stamp is not None and stamp[:2] == (size, mtime_ns) and changed_ns in (0, stamp[2])
 

@@ -86,7 +86,8 @@ SURE = 0.7
 """Strength from which an answer gets the full budget although a word of the question occurs nowhere."""
 
 WEAK_SHARE = 0.5
-"""Share of the budget for an answer to a short question that is only a weak match, as for one real question in fifty."""
+"""Share of the budget for an answer to a short question that is only a weak match, as for one real question in
+fifty."""
 
 LEAST_SHORT = 150
 """Tokens that every short answer may use: enough for one piece with its frame."""
@@ -101,8 +102,8 @@ RANGE_PER_DOUBLING = 0.5
 """Added to the range for each doubling of the budget above the usual one."""
 
 USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
-"""Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more easily
-than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
+"""Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
+easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
 
 LEAST_RELEVANCE = 0.01

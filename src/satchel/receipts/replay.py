@@ -1,4 +1,4 @@
-"""Ask a saved question again, and name what keeps the answer from being the same."""
+"""Ask a saved question again, and name the differences between the answers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from satchel.settings import Settings
 from satchel.types import Context
 
 SHAPING_SETTINGS = ("index_", "redact_")
-"""Prefixes of settings that shape answers and are not in a request: what is indexed, and what counts as a secret."""
+"""Prefixes of settings that shape answers and are not in a request: the index, and patterns of secrets."""
 
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
-"""Settings of the index that change its speed and never its content."""
+"""Settings of the index that change its speed but not its content."""
 
 CHANGES_NAMED = 10
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
-    """A short hash of each setting that shapes answers and is not at its default, by name: enough to name a difference.
+    """Return a short hash of each setting that shapes answers and differs from its default, by name.
 
-    Hashes, because a pattern of allowed secrets belongs to nobody who reads the answer.
+    Hashes are enough to name a difference, and do not show patterns of allowed secrets to readers of the answer.
     """
     plain = Settings()
     marks = {}
@@ -69,7 +69,7 @@ def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
-    """The differences, a line each: first those of what the answer depends on, then those of the answer itself."""
+    """Return the differences, one line each: first those of the inputs, then those of the answer itself."""
     meta = saved["meta"]
     lines = [
         _moved("version of satchel", meta.get("version"), __version__),

@@ -1,7 +1,7 @@
-"""Leave out of an answer what its session has received already.
+"""Leave text out of an answer that its session has received already.
 
-Lines of a file that were shown are left out wherever they are now, as long as they read the same; a record is left out
-until its text changes or more of it can be shown. One line refers to each of those that would have been shown.
+Shown lines of a file are left out even if they moved, until they change; a record is left out until its text changes or
+more of it can be shown. One reference line names each item that would have been shown.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from satchel.safety.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
 
 MUCH_MORE = 2
-"""A record that was shown in part is shown again in full, or with this many times as much text."""
+"""A record that was shown in part is shown again only in full, or with this many times as much text."""
 
 LEAST_MOVED_LINES = 3
-"""Shorter stretches are not searched in a changed file, because lines like `return None` are in many places."""
+"""Fewest lines that are searched in a changed file, because lines like `return None` are in many places."""
 
 DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
@@ -41,7 +41,7 @@ class _Referral:
 
 @dataclass(frozen=True, slots=True)
 class _History:
-    """The ranges of a file that the session has; not `is_complete` if some of them have changed since."""
+    """The ranges of a file that the session has; `is_complete` is false if some have changed since."""
 
     lines: Lines
     ranges: list[Range]
@@ -50,10 +50,10 @@ class _History:
 
 @dataclass(slots=True)
 class Account:
-    """What one answer to a session may leave out, and what it showed; made anew for each answer.
+    """The text that one answer may leave out for its session, and its references; one object for each answer.
 
-    `session` is the id as it may be shown, `ledger` what the session received before, `failures` what is wrong with the
-    ledger. Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
+    `session` is the id as it may be shown, `ledger` has the items received before, `failures` are those of the ledger.
+    Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
     were named before count as shown.
     """
 
@@ -79,7 +79,7 @@ class Account:
 
     @property
     def meta(self) -> dict[str, str]:
-        """The session, and the state of its ledger that the answer depends on, for the answer's `meta`."""
+        """The session and the state of its ledger, for the `meta` of the answer."""
         return {"session": self.session, "ledger": self.ledger.state}
 
     def sift(
@@ -116,7 +116,7 @@ class Account:
         return unsent
 
     def sift_pin(self, pin: Pinned) -> Pinned | None:
-        """Return the rest of what a rule pins, None if the session has all of it."""
+        """Return the rest of a pin, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
         return replace(pin, lines=lines[group]) if kept else None
@@ -139,7 +139,7 @@ class Account:
         return self._record(candidate, is_referred=is_referred)
 
     def references(self) -> tuple[ShownBefore, ...]:
-        """References to what was left out because the session has it, in the order of the candidates."""
+        """Return the references to omitted items, in the order of the candidates."""
         return tuple(
             replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
             for one in self._referrals.values()
@@ -160,7 +160,7 @@ class Account:
         return rows
 
     def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
-        """A keyed hash of a text without line ends around it; a `stale` text, gone from its file, has another one."""
+        """Return a keyed hash of a text without line ends around it; a `stale` text has another one."""
         person = b"satchel stale" if stale else b"satchel sent"
         raw = text.strip("\n").encode("utf-8", "surrogatepass")
         return blake2b(raw, key=self.key, digest_size=size, person=person).hexdigest()
@@ -187,7 +187,7 @@ class Account:
         ]
 
     def _history(self, kind: Kind, group: str, lines: Lines) -> _History:
-        """Return the ranges of a file that the session has and that nobody asked for."""
+        """Return the ranges of a file that the session has, without pinned ones."""
         history = self._ranges(f"{kind}:{group}", lines)
         pinned = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
         if not pinned or not history.ranges:
@@ -195,7 +195,7 @@ class Account:
         return replace(history, ranges=subtract(history.ranges, merged(pinned)))
 
     def _ranges(self, key: str, lines: Lines) -> _History:
-        """Return the ranges of a file that read as they did when they were shown, wherever they are now."""
+        """Return the present ranges of a file whose text is as it was when shown."""
         sent = dict.fromkeys(self._lines.get(key, ()))
         if not sent:
             return _History(lines, [])
@@ -232,7 +232,7 @@ class Account:
         return {self.digest(line, size=FIRST_LINE_BYTES): every for line, every in numbers.items()}
 
     def _part(self, candidate: Candidate, history: _History, *, is_referred: bool) -> bool:
-        """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
+        """Leave out the lines of a part that the session has. Return whether any remain."""
         location = candidate.chunk.location
         assert location is not None
         if not history.ranges:
@@ -260,7 +260,7 @@ class Account:
         return bool(rest)
 
     def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
-        """Leave out of a record what the session has of it. Returns whether anything is left."""
+        """Leave out the forms of a record that the session has. Return whether any remain."""
         identity = candidate.chunk.id
         digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
         length = self._records.get(digest)
@@ -293,9 +293,9 @@ def merged(ranges: Sequence[Range]) -> list[Range]:
 
 
 def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
-    """Return the new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
+    """Return the new lines of some ranges that contain a word, none if they have less than `least` tokens.
 
-    All of them stay where something that was shown has changed, because any of them may be the change.
+    All of them remain if shown lines have changed, because any of them may be the change.
     """
     whole = merged(ranges)
     rest = subtract(whole, history.ranges)

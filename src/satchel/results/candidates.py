@@ -26,10 +26,10 @@ from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Location, Outline, Role, ScoredSpan, Signal
 
 RANK_STEP = 10.0
-"""Distance of two ranks in log value: more than any difference in size makes, so that the order is kept."""
+"""Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
 
 SHORTENED_SHARE = 0.5
-"""Share of the budget that one shortened entity may use: there should be room for a second."""
+"""Largest share of the budget for one shortened entity, so that there is room for a second."""
 
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
@@ -37,9 +37,9 @@ _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS,
 
 @dataclass(slots=True)
 class Supply:
-    """The candidates of entities, the lines that they are in, and notes about what could not be read.
+    """The candidates of entities, the lines of their files, and notes about unreadable ones.
 
-    `whole_files` are the candidates that are files of which there are other entities too.
+    `whole_files` are the candidates that are files with other entities among the results.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Supply:
     notes: list[Failure] = field(default_factory=list)
 
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
-        """Return one section with the candidates and these whole files, in one order over all types."""
+        """Return one section with the candidates and these files, in one order over all types."""
         every = sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value)
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
@@ -62,7 +62,7 @@ class Supply:
 
 
 def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, files: FileLines) -> Supply:
-    """Candidates for entities that are in order, best first."""
+    """Return the candidates of entities, which are in order, best first."""
     supplied = Supply()
     paths = [relative_path(entity.path, root) if entity.path else "" for entity in entities]
     shared = {path for path, entity in zip(paths, entities, strict=True) if path and entity.type not in WHOLE_FILES}
@@ -130,7 +130,7 @@ def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: Ass
 
 
 def _shortener(request: AssembleRequest) -> Strategy:
-    """The strategy of the request; no search matched lines here, so the ladder has no span and uses the first."""
+    """Return the strategy of the request. The default ladder needs matched lines, so signature-first replaces it."""
     return strategy(request.strategy) or SIGNATURE_FIRST
 
 
@@ -154,7 +154,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
 
 
 def _shortened_texts(body: str, language: str, most: float, request: AssembleRequest) -> list[Step]:
-    """Return the ways to shorten code that came as text."""
+    """Return shortened forms of code that came as text."""
     lines, steps = Lines("", tuple(body.split("\n"))), []
     for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
@@ -188,7 +188,7 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
 
 
 def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
-    """Import lines of a file, shown only beside the code that uses them, and next to it in rank."""
+    """Return a candidate for import lines, shown only beside the code that uses them, and next to it in rank."""
     chunk = Chunk(
         f"{leader.kind}:{lines.path}#L{start}-{end}",
         leader.kind,
