@@ -299,7 +299,7 @@ class Satchel:
         return query_result(self.answer(request, self.refresh() if refresh else ()))
 
     def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
-        """Return the checked request of `premortem`. Raises UsageError for an unknown domain or strategy; it lists all."""
+        """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
         from satchel.assemble.plans import premortem_request
 
         return premortem_request(self.settings, domain, strategy, **options)

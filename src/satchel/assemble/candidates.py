@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.source_lines import Lines, around, without_blank_ends
+from satchel.assemble.source_lines import Lines, Range, around, without_blank_ends
 from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
 from satchel.types import Chunk, Detail, Hit, Kind, Role, Trust
 
@@ -59,12 +59,10 @@ _LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
 
 _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 
-_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 ITEM_KEY = "item key"
 """The field with the key of the item of a chunk, where that differs from its path."""
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +291,7 @@ def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
 def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
     """Return the lines that declare a chunk, None without a declaration."""
     location = chunk.location
-    if chunk.role not in _DECLARED or not chunk.signature or location is None:
+    if chunk.role not in DECLARED or not chunk.signature or location is None:
         return None
     declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))

@@ -18,7 +18,7 @@ from satchel.assemble.candidates import (
     without_trailers,
 )
 from satchel.assemble.section import Group, subtract
-from satchel.assemble.source_lines import Lines, Range, without_blank_ends
+from satchel.assemble.source_lines import Lines, Range, joined, without_blank_ends
 from satchel.assemble.truncation import excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Role
 
@@ -50,7 +50,7 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
     if not outline.imports or not shown:
         return []
     silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
-    spoken = subtract(shown, _merged(silent))
+    spoken = subtract(shown, joined(silent, -1))
     used = _words(lines, spoken) - {_UNUSABLE}
     folded = {_folded(word) for word in used}
     needed = []
@@ -63,7 +63,7 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
             if not _is_used(one, names, {_folded(word) for word in names}):
                 continue
         needed.append((one.start, min(one.end, len(lines))))
-    return subtract(_merged(needed), shown)
+    return subtract(joined(needed, -1), shown)
 
 
 def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> bool:
@@ -97,16 +97,6 @@ def _last_word(target: str) -> str:
 
 def _folded(word: str) -> str:
     return word.replace("_", "").lower()
-
-
-def _merged(ranges: Iterable[Range]) -> list[Range]:
-    merged: list[Range] = []
-    for start, end in sorted(set(ranges)):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 IMPORT_VALUE = 0.3

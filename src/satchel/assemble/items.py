@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, Range
+from satchel.assemble.candidates import DECLARED, Candidate
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
-from satchel.assemble.source_lines import without_blank_ends
+from satchel.assemble.source_lines import Range, without_blank_ends
 from satchel.safety.keys import handle, nonce
 from satchel.search.chunks import ALSO
 from satchel.sources.commits import Counted
@@ -202,8 +202,7 @@ def entity_row(candidate: Candidate) -> dict[str, Any]:
     """Return the data of one shown chunk for views: identity, lines and relevance."""
     chunk = candidate.chunk
     location = chunk.location
-    is_declared = chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
-    last = chunk.title.rpartition(".")[2] if is_declared else chunk.title
+    last = chunk.title.rpartition(".")[2] if chunk.role in DECLARED else chunk.title
     return {
         "id": chunk.id,
         "name": chunk.fields.get("name") or last,
@@ -249,9 +248,6 @@ def record_metadata(identity: str, fields: Mapping[str, Any], created: float) ->
     if identity.startswith("commit:"):
         shown |= {"sha": identity.partition(":")[2], "files_changed": shown.pop("files", [])}
     return {"id": identity.partition(":")[2], "timestamp": created, **shown}
-
-
-_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
 def shortened(items: Sequence[ContextItem]) -> int:
@@ -311,7 +307,7 @@ def own_id(identity: str) -> str:
 
 def _is_worth_naming(twin: Candidate) -> bool:
     location = twin.chunk.location
-    return twin.chunk.role in _DECLARED and location is not None and location.end_line > location.start_line
+    return twin.chunk.role in DECLARED and location is not None and location.end_line > location.start_line
 
 
 CountLines = Callable[[Iterable[str]], Counted]

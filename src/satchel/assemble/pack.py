@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Protocol
 
 from satchel.assemble.candidates import Candidate
@@ -90,7 +89,9 @@ def fit(
     """Choose candidates and write the text, which is counted exactly and never over the limit."""
     tokens = counter(request.tokenizer)
     alone = _frame(request, marking, sections, failures, plan, policy)
-    frame = with_references(alone, sent, tokens, request.max_tokens) if sent else alone
+    frame = alone
+    if sent:
+        frame = _referring(alone, sent, len(within_room(sent, tokens, request.max_tokens * LINES_SHARE)))
 
     def write() -> Fitted:
         items = build_items(sections, marking.key)
@@ -146,6 +147,7 @@ def _frame(
     policy: FillPolicy,
 ) -> RenderRequest:
     """Return the frame of the text."""
+    tokens = counter(request.tokenizer)
     return RenderRequest(
         not_found=policy.not_found,
         weak=policy.is_weak,
@@ -156,7 +158,7 @@ def _frame(
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
         failures=sanitize.failures(failures, marking.allow),
-        tokenizer=footer_name(counter(request.tokenizer)) if request.show_meta else "",
+        tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
@@ -206,11 +208,6 @@ def answer(
     )
 
 
-def footer_name(tokens: TokenCounter) -> str:
-    """Return the name of the token counter, and whether it is exact."""
-    return f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}"
-
-
 def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
     """Return the frame with the numbers of this answer in it."""
     short, omitted = shortened(items), left_out(sections)
@@ -245,12 +242,10 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
     return tuple(
         _omission(candidate, section.rejected[candidate], budgets.get(candidate, 0))
         for section in sections
-        for candidate in islice(_best_first(section), MOST_OMISSIONS)
+        for candidate in sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))[
+            :MOST_OMISSIONS
+        ]
     )
-
-
-def _best_first(section: Section) -> list[Candidate]:
-    return sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))
 
 
 def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
@@ -271,13 +266,6 @@ def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
         handle=handle(chunk.id, content_hash, ranges[-1:]),
         content_hash=content_hash,
     )
-
-
-def with_references(
-    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int
-) -> RenderRequest:
-    """Return the frame with as many references as fit beside items, in order; the others are counted."""
-    return _referring(frame, sent, len(within_room(sent, tokens, max_tokens * LINES_SHARE)))
 
 
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:

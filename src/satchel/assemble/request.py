@@ -167,10 +167,6 @@ def _by_kind(amounts: Mapping[str, float]) -> dict[Kind, float]:
     return {CONTEXT_TYPES[plural]: amount for plural, amount in amounts.items()}
 
 
-def _lead_from(name: str | None) -> Kind | None:
-    return Kind(name) if name is not None else None
-
-
 def _session_data(session: str) -> str:
     return sanitize.line(session, len(session) + 1) if session else ""
 

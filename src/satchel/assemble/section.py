@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
 
-from satchel.assemble.candidates import Candidate, Range, Step
-from satchel.assemble.source_lines import Lines
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.source_lines import Lines, Range, joined
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import Kind
 
@@ -222,21 +222,8 @@ class Group:
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
         """Return joined ranges; a gap over lines that the session has is not closed."""
-        together = joined(ranges)
+        together = joined(ranges, JOIN_LINES)
         return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
-
-
-def joined(ranges: Sequence[Range]) -> list[Range]:
-    """Return the union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
-    if len(ranges) < 2:
-        return list(ranges)
-    merged: list[Range] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1] + 1 + JOIN_LINES:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:

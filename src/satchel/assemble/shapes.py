@@ -106,7 +106,15 @@ def query_result(context: Context) -> QueryResult:
     """Return the answer to a request as the result of a query."""
     blocks = as_blocks(context)
     best = sorted(blocks.blocks, key=lambda one: -one.score)
-    rows = tuple(QueryRow(one.entity, one.score, one.location, _preview(one.code)) for one in best)
+    rows = tuple(
+        QueryRow(
+            one.entity,
+            one.score,
+            one.location,
+            one.code if len(one.code) <= PREVIEW_CHARACTERS else f"{one.code[:PREVIEW_CHARACTERS]}...",
+        )
+        for one in best
+    )
     return QueryResult(
         context.query,
         context.text,
@@ -117,10 +125,6 @@ def query_result(context: Context) -> QueryResult:
         context.failures,
         context,
     )
-
-
-def _preview(code: str) -> str:
-    return code if len(code) <= PREVIEW_CHARACTERS else f"{code[:PREVIEW_CHARACTERS]}..."
 
 
 def _confidence(relevances: Iterable[float]) -> float:

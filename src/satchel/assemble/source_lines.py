@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -63,7 +63,7 @@ class Lines:
         return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
-        """Return the tokens of lines `start`..`end`, each counted alone with its line end: rarely less than together."""
+        """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
         counts = self.counts.get(counter.name)
         if counts is None:
             counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
@@ -253,13 +253,16 @@ def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:
 
     Ranges that then overlap or touch become one, so no line is named twice.
     """
-    widened: list[Range] = []
+    widened = [(max(start - count, 1), min(end + count, last_line)) for start, end in ranges]
+    return joined([(first, last) for first, last in widened if first <= last])
+
+
+def joined(ranges: Iterable[Range], gap: int = 0) -> list[Range]:
+    """Return the union of line ranges in order, joined where at most `gap` lines lie between them."""
+    union: list[Range] = []
     for start, end in sorted(ranges):
-        first, last = max(start - count, 1), min(end + count, last_line)
-        if first > last:
-            continue
-        if widened and first <= widened[-1][1] + 1:
-            widened[-1] = (widened[-1][0], max(widened[-1][1], last))
+        if union and start <= union[-1][1] + 1 + gap:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
         else:
-            widened.append((first, last))
-    return widened
+            union.append((start, end))
+    return union

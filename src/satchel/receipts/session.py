@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Range, Step
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
 from satchel.assemble.items import build_item
 from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
-from satchel.assemble.section import Group, by_priority, joined, subtract
-from satchel.assemble.source_lines import Lines, around
+from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
+from satchel.assemble.source_lines import Lines, Range, joined
 from satchel.receipts.session_file import Ledger, Row, SentLines
 from satchel.safety.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
@@ -150,7 +150,12 @@ class Account:
         rows = []
         for item in items:
             if item.location is not None and item.spans:
-                shown = tuple(self._sent_piece(piece) for piece in item.pieces if _is_shown(piece, item.spans))
+                # One row for each piece, so that unedited definitions of a file still count as shown after an edit.
+                shown = tuple(
+                    self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
+                    for piece in item.pieces
+                    if _is_shown(piece, item.spans)
+                )
                 rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
@@ -164,10 +169,6 @@ class Account:
         person = b"satchel stale" if stale else b"satchel sent"
         raw = text.strip("\n").encode("utf-8", "surrogatepass")
         return blake2b(raw, key=self.key, digest_size=size, person=person).hexdigest()
-
-    def _sent_piece(self, piece: Piece) -> SentLines:
-        """Return one row a piece, so the unedited definitions of a file still count as shown after an edit."""
-        return self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
 
     def _sent(self, text: str, span: Range, *, stale: bool) -> SentLines:
         first = self.digest(text.partition("\n")[0], size=FIRST_LINE_BYTES)
@@ -192,7 +193,7 @@ class Account:
         pinned = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
         if not pinned or not history.ranges:
             return history
-        return replace(history, ranges=subtract(history.ranges, merged(pinned)))
+        return replace(history, ranges=subtract(history.ranges, joined(pinned)))
 
     def _ranges(self, key: str, lines: Lines) -> _History:
         """Return the present ranges of a file whose text is as it was when shown."""
@@ -206,7 +207,7 @@ class Account:
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
                 there += [place for place in elsewhere if place is not None]
-            history = self._histories[key] = _History(lines, merged(there), len(there) == len(sent))
+            history = self._histories[key] = _History(lines, joined(there), len(there) == len(sent))
         return history
 
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
@@ -247,7 +248,7 @@ class Account:
         is_sent = not is_led and not any(
             map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
-        whole = [own] if is_sent else merged(candidate.steps[0].ranges)
+        whole = [own] if is_sent else joined(candidate.steps[0].ranges)
         rest = [] if is_sent else _remaining(whole, history, least)
         if rest == whole:
             return True
@@ -283,13 +284,8 @@ class Account:
         key, lines = f"{kind}:{group}", history.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
         row = self._referrals.setdefault(key, _Referral(made, []))
-        together = joined(merged([*row.ranges, *ranges]))
+        together = joined([*row.ranges, *ranges], JOIN_LINES)
         row.ranges = subtract(together, subtract(together, history.ranges))
-
-
-def merged(ranges: Sequence[Range]) -> list[Range]:
-    """Return the union of line ranges in order; adjacent ranges become one, and no gap is closed."""
-    return around(ranges, 0, sys.maxsize)
 
 
 def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
@@ -297,7 +293,7 @@ def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER
 
     All of them remain if shown lines have changed, because any of them may be the change.
     """
-    whole = merged(ranges)
+    whole = joined(ranges)
     rest = subtract(whole, history.ranges)
     if rest == whole or not history.is_complete:
         return rest

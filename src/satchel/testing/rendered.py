@@ -251,7 +251,7 @@ def _markdown_entity(lines: Sequence[str], position: int, section: str, view: Vi
 
 
 def _split(place: str, name: str, body: Sequence[str]) -> Iterator[Piece]:
-    """Yield the pieces at `15-18 (span); 19-37=1,40 (line)`, whose texts are these lines, with one more at every gap."""
+    """Yield the pieces at `15-18 (span); 19-37=1,40 (line)`, whose texts are these lines, with a line at each gap."""
     position, previous = 0, None
     for part in place.split("; "):
         match = _MARKED_RANGES.fullmatch(part)

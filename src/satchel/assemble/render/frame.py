@@ -179,10 +179,10 @@ def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str
 
 
 def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
-    """Return the best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`; the last line counts the
-    others.
+    """Return the best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`.
 
-    Files keep the order of the items. Where the budget is small, later files are named by their paths alone.
+    The last line counts the others. Files keep the order of the items. Where the budget is small, later files are named
+    by their paths alone.
     """
     files = [item for item in items if file_path(item)]
     if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
