@@ -10,7 +10,15 @@ from functools import cache
 
 from satchel import text as words
 from satchel.assemble.source_lines import Lines, Range, around, without_blank_ends
-from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
+from satchel.assemble.truncation import (
+    OmissionRemark,
+    SourceText,
+    TruncationStrategy,
+    best_run,
+    excerpt,
+    matches,
+    shortenings,
+)
 from satchel.types import Chunk, Detail, Hit, Kind, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6
@@ -72,7 +80,7 @@ class Step:
     detail: Detail
     ranges: tuple[Range, ...] = ()
     text: str = ""
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[OmissionRemark, ...] = ()
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
@@ -158,7 +166,7 @@ def file_candidates(
     lines: Lines,
     whole_item_tokens: int,
     terms: AbstractSet[str] = frozenset(),
-    shortener: Strategy | None = None,
+    shortener: TruncationStrategy | None = None,
 ) -> list[Candidate]:
     """Return a small chunk as one candidate, a larger or partial one as a candidate for each matching span.
 
@@ -226,7 +234,7 @@ def _cut_line(
     best = max(range(len(rows)), key=lambda index: (gains[index], -index))
     passage = excerpt(rows[best], terms, characters)
     place = start + best
-    return [Step(Detail.SPAN, remarks=(Remark(place, place, passage),))] if passage else []
+    return [Step(Detail.SPAN, remarks=(OmissionRemark(place, place, passage),))] if passage else []
 
 
 def licence_end(lines: Lines) -> int:
@@ -244,9 +252,11 @@ def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: Abstr
     return terms.isdisjoint(words.count_terms(words.words(text)))
 
 
-def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
+def shortened_steps(
+    shortener: TruncationStrategy, lines: Lines, language: str, whole: Range, most_tokens: float
+) -> list[Step]:
     """Return the ways to show these lines that a truncation strategy offers, from most to least detail."""
-    made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
+    made = shortenings(shortener, SourceText(lines.lines, language), *whole, most_tokens)
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 

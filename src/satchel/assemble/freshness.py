@@ -16,7 +16,7 @@ from typing import Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.truncation import Strategy
+from satchel.assemble.truncation import TruncationStrategy
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
@@ -55,7 +55,7 @@ class CurrentHit:
     group: str
 
     def candidates(
-        self, whole_item_tokens: int, terms: AbstractSet[str], shortener: Strategy | None = None
+        self, whole_item_tokens: int, terms: AbstractSet[str], shortener: TruncationStrategy | None = None
     ) -> list[Candidate]:
         """Return the candidates of the hit.
 

@@ -53,7 +53,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """A text by lines (0-based here) and its language, empty if unknown."""
 
     lines: tuple[str, ...]
@@ -61,7 +61,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class OmissionRemark:
     """One line of ours that replaces the lines `start`..`end`."""
 
     start: int
@@ -74,30 +74,30 @@ class Shortened:
     """The kept line ranges in order, and a remark for each gap between or after them."""
 
     ranges: tuple[Range, ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[OmissionRemark, ...]
 
-    def text(self, source: Source) -> str:
+    def text(self, source: SourceText) -> str:
         """Return the shortened text, remarks in their places."""
         pieces = [(start, "\n".join(source.lines[start - 1 : end])) for start, end in self.ranges]
         pieces += [(remark.start, remark.text) for remark in self.remarks]
         return "\n".join(text for _, text in sorted(pieces))
 
 
-class Strategy(Protocol):
+class TruncationStrategy(Protocol):
     """One way to shorten. `shorten` is pure: the same arguments give the same result."""
 
     @property
     def name(self) -> str:
         """The name for `--strategy`."""
 
-    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def shorten(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         """Return the lines `start`..`end` (from 1) in about so many tokens; None if nothing sensible can be left out.
 
         The budget is a wish: a long signature may need more.
         """
 
 
-Choose = Callable[[Source, "Sequence[Unit]", bool, float], Iterator[list[Range]]]
+Choose = Callable[[SourceText, "Sequence[Unit]", bool, float], Iterator[list[Range]]]
 """Yields ranges of lines to leave out of a run, the best choice first, for a budget of the run in tokens."""
 
 
@@ -108,7 +108,7 @@ class SyntaxStrategy:
     name: str
     choose: Choose
 
-    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def shorten(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         """Return the lines in about so many tokens: by the syntax where there is a grammar, else line by line."""
         whole = _size(source, start, end)
         if whole <= budget_tokens:
@@ -122,7 +122,7 @@ class SyntaxStrategy:
             return _shortened(source, start, end, gaps, ())
         return None
 
-    def _by_syntax(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def _by_syntax(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         run, check = _examined(source, start, end)
         if run is None:
             return None
@@ -137,7 +137,7 @@ class SyntaxStrategy:
 
 
 @lru_cache(maxsize=EXAMINED)
-def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]:
+def _examined(source: SourceText, start: int, end: int) -> tuple[Run | None, _Check]:
     """Return the run of these lines and their check, cached for the steps of one entity."""
     from satchel.sources.code.runs import run_within, tree_of
 
@@ -149,7 +149,7 @@ def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]
 class _Check:
     """Checks that a shortened text has no fault that the full text did not have; that one is parsed once."""
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: SourceText, start: int, end: int) -> None:
         self._source, self._start, self._end = source, start, end
 
     @cached_property
@@ -183,7 +183,7 @@ def _line_units(start: int, end: int) -> tuple[list[Unit], bool]:
     return [Unit(number, number) for number in range(start, end + 1)], True
 
 
-def _size(source: Source, start: int, end: int) -> float:
+def _size(source: SourceText, start: int, end: int) -> float:
     return (sum(map(len, source.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
 
 
@@ -194,7 +194,7 @@ def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
     return units[first].start, units[last - 1].end
 
 
-def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> int:
+def _kept(source: SourceText, units: Sequence[Unit], budget: float, least: int) -> int:
     """Return how many units from the first on fit into the budget, at least `least`."""
     count, size = 0, 0.0
     for unit in units:
@@ -205,7 +205,7 @@ def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> i
     return count
 
 
-def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+def _prefix_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
     """Yield gaps in the bodies of members, then gaps after the first statements that fit."""
     if sum(unit.body is not None for unit in units) * 2 > len(units):
         yield from _body_gaps(source, units, budget)
@@ -215,7 +215,7 @@ def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget
             yield [gap]
 
 
-def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
+def _body_gaps(source: SourceText, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
     """Yield the gaps that reduce members to signatures, except the first ones whose bodies fit the budget."""
     cut: list[tuple[float, Range]] = []
     for unit in units:
@@ -239,7 +239,7 @@ def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator
         yield gaps
 
 
-def _middle_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+def _middle_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
     """Yield gaps in the middle: half of the budget for the first units, the other half for the last."""
     least = 1 if documented else 0
     half = (budget - REMARK_TOKENS) / 2
@@ -266,7 +266,9 @@ def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
     )
 
 
-def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]) -> Shortened | None:
+def _shortened(
+    source: SourceText, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]
+) -> Shortened | None:
     """Return the lines without the gaps, each with its remark."""
     ranges, remarks, position = [], [], start
     for first, last in gaps:
@@ -276,14 +278,16 @@ def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empt
         line = source.lines[first - 1]
         indent = line[: len(line) - len(line.lstrip())]
         remark = comment(source.language, f"{last - first + 1} lines left out ({first}-{last})")
-        remarks.append(Remark(first, last, f"{indent}{filler}{remark}"))
+        remarks.append(OmissionRemark(first, last, f"{indent}{filler}{remark}"))
         position = last + 1
     if position <= end:
         ranges.append((position, end))
     return Shortened(tuple(ranges), tuple(remarks)) if ranges and remarks else None
 
 
-def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tokens: float) -> list[Shortened]:
+def shortenings(
+    chosen: TruncationStrategy, source: SourceText, start: int, end: int, most_tokens: float
+) -> list[Shortened]:
     """Return ever shorter forms, from `most_tokens` down to a quarter; empty if nothing can be left out."""
     forms: list[Shortened] = []
     for share in SHARES:
@@ -293,13 +297,13 @@ def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tok
     return forms
 
 
-SIGNATURE_FIRST: Strategy = SyntaxStrategy("signature-first", _prefix_gaps)
-BOOKEND: Strategy = SyntaxStrategy("bookend", _middle_gaps)
+SIGNATURE_FIRST: TruncationStrategy = SyntaxStrategy("signature-first", _prefix_gaps)
+BOOKEND: TruncationStrategy = SyntaxStrategy("bookend", _middle_gaps)
 
-_STRATEGIES: dict[str, Strategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
+_STRATEGIES: dict[str, TruncationStrategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
 
 
-def register(strategy: Strategy) -> None:
+def register(strategy: TruncationStrategy) -> None:
     """Make a strategy known under its name. Raises UsageError for a name that is taken."""
     if strategy.name in strategy_names():
         raise UsageError(f"there is already a strategy {strategy.name!r}: give yours another name")
@@ -311,7 +315,7 @@ def strategy_names() -> tuple[str, ...]:
     return (LADDER, *_STRATEGIES)
 
 
-def strategy(name: str) -> Strategy | None:
+def strategy(name: str) -> TruncationStrategy | None:
     """Return the strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
     if name == LADDER:
         return None

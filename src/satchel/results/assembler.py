@@ -32,7 +32,7 @@ from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.results.candidates import Supply, supply
+from satchel.results.candidates import EntityCandidates, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, Searcher
 from satchel.results.sections import searched_context
@@ -228,7 +228,7 @@ class ContextAssembler:
                 self._files[root] = FileLines(root, self.key, Settings().index_max_file_bytes, self.allow)
             return self._files[root]
 
-    def _packed(self, supplied: Supply, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
+    def _packed(self, supplied: EntityCandidates, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
         """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:

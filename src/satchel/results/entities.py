@@ -221,7 +221,7 @@ def value_of(result: object, *names: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntityPlace:
     """Present lines (from 1) of an entity in its file, and its definition, if it is one."""
 
     start: int
@@ -240,11 +240,11 @@ def relative_path(path: str, root: Path) -> str:
     return posixpath.normpath(path)
 
 
-def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | str:
+def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlace | str:
     """Return the place of the entity in the file, or the reason why it is unknown."""
     last = len(lines) - 1 if lines and not lines[-1] else len(lines)
     if entity.type in WHOLE_FILES and not entity.start:
-        return Place(1, max(last, 1))
+        return EntityPlace(1, max(last, 1))
     named = _named(entity, outline.parts)
     starts = _content_starts(entity, lines)
     moved = _moved(entity, starts, named)
@@ -253,7 +253,7 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | st
     if entity.start > last:
         return moved or f"has only {last} lines, not the line {entity.start} of {entity.label}"
     end = min(entity.end or _end(entity.start, outline.parts), last)
-    as_given = Place(entity.start, end, None, _at(entity.start, outline.parts))
+    as_given = EntityPlace(entity.start, end, None, _at(entity.start, outline.parts))
     if entity.start in starts:
         return as_given
     has_code = "\n" in entity.content.strip()
@@ -269,12 +269,12 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | st
     return f"no longer has {entity.label}" if has_code else as_given
 
 
-def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place | None:
+def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> EntityPlace | None:
     """Return the place of the content, or of the definition of that name."""
     if starts:
-        return Place(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
+        return EntityPlace(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
-    return Place(named.start, named.end, freshness, named) if named is not None else None
+    return EntityPlace(named.start, named.end, freshness, named) if named is not None else None
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:

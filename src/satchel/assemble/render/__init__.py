@@ -23,7 +23,7 @@ USAGE_TRIES = 3
 second nearly always the true number."""
 
 
-class Writer(Protocol):
+class FormatWriter(Protocol):
     """The module of one format. `JOIN` separates the items of a section, and sections."""
 
     JOIN: str
@@ -46,9 +46,9 @@ class Writer(Protocol):
 
 
 @cache
-def writer(format: Format) -> Writer:  # noqa: A002 - the name of the option
+def writer(format: Format) -> FormatWriter:  # noqa: A002 - the name of the option
     """Return the module that writes a format, imported on first use: a process seldom needs two."""
-    return cast(Writer, import_module(f"{__name__}.{format.value}"))
+    return cast(FormatWriter, import_module(f"{__name__}.{format.value}"))
 
 
 def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Format) -> str:  # noqa: A002
