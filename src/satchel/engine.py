@@ -1,4 +1,4 @@
-"""The one facade: open a root, index it, search it, assemble contexts.
+"""The facade: open a root, index it, search it, assemble contexts.
 
 `Satchel` delegates to one service for each subject. A service is built on first use, and its modules are imported then.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from satchel.types import Context, Failure, Hit
 
 FEW_ROWS = 20
-"""Rows of a history view by default, as many as fit on a screen."""
+"""Default rows of a history view, as many as fit on a screen."""
 
 Arguments = ParamSpec("Arguments")
 Attribute = TypeVar("Attribute")
@@ -123,8 +123,8 @@ class Satchel:
     ) -> Self:
         """Open the root that contains `path`, or exactly `root`, or the `workspace` of this name.
 
-        A root without an index gets an empty one. `settings` are dotted keys that win over files and environment;
-        `embedder` takes the place of the one that they mean. Raises NoIndexError where nothing can be indexed,
+        A root without an index gets an empty one. `settings` are dotted keys that override files and environment;
+        `embedder` replaces the configured one. Raises NoIndexError where nothing can be indexed,
         ConfigError for impossible settings, StoreError or LockedError for an unusable store.
         """
         return cls(
@@ -135,7 +135,7 @@ class Satchel:
     def open_at(
         cls, places: Places, loaded: config.LoadedSettings, folders: config.Folders, environ: Mapping[str, str]
     ) -> Self:
-        """Open a root that was located, with settings that were loaded before. Raises what `open` raises."""
+        """Open a located root with loaded settings. Raises the errors of `open`."""
         return cls(OpenRoot.open_at(places, loaded, folders, environ))
 
     def close(self) -> None:
@@ -248,11 +248,11 @@ class Satchel:
     asituation = _From(lambda satchel: _twin(satchel.situation))
 
     def embed(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> VectorReport:
-        """Give every chunk of `embed.kinds` that lacks one a vector. Without an embedder there is nothing to do."""
+        """Give a vector to every chunk of `embed.kinds` that lacks one. Does nothing without an embedder."""
         return self.vectors.fill(progress, should_stop)
 
     def start_embedding(self) -> None:
-        """Fill vectors in a thread of this process from now on, until `close`; for processes that stay."""
+        """Fill vectors in a thread until `close`; for long-lived processes."""
         self.vectors.start()
 
     def clear_cache(self) -> None:
@@ -265,11 +265,11 @@ class Satchel:
         return trust_marks.is_trusted(self.places.root, self.places.state)
 
     def trust(self) -> TrustMark:
-        """Trust this root from now on, for this user. Only the user should decide that."""
+        """Mark this root as trusted by this user. Only the user should decide that."""
         return trust_marks.trust(self.places.root, self.places.state)
 
     def distrust(self) -> list[TrustMark]:
-        """Trust this root no more; returns the marks that are gone."""
+        """Withdraw trust in this root; return the removed marks."""
         return trust_marks.distrust(self.places.root, self.places.state)
 
     def assemble(
@@ -299,13 +299,13 @@ class Satchel:
         return query_result(self.answer(request, self.refresh() if refresh else ()))
 
     def premortem_request(self, domain: str, strategy: str | None = None, **options: Any) -> AssembleRequest:
-        """The checked request of `premortem`. Raises UsageError for an unknown domain or strategy; it lists all."""
+        """Return the checked request of `premortem`. Raises UsageError that lists all domains or strategies."""
         from satchel.assemble.plans import premortem_request
 
         return premortem_request(self.settings, domain, strategy, **options)
 
     def premortem(self, domain: str, strategy: str | None = None, **options: Any) -> Context:
-        """What went wrong before in this domain, and with this strategy, as far as it is remembered; empty if nothing.
+        """Return remembered failures in this domain and with this strategy; empty if there are none.
 
         Options as in `assemble`: `max_tokens` (default 1,500), `limit` (experiences a section, default 10), `format`,
         `tokenizer`, `now`. Raises UsageError for an unknown domain or strategy; the message lists all.
@@ -319,10 +319,10 @@ class Satchel:
         return brief_request(self.settings, after_failure, **options)
 
     def brief(self, after_failure: str | None = None, *, refresh: bool = True, **options: Any) -> Context:
-        """What to know when a session starts, or with the output of a failed command what failed like this before.
+        """Return facts for the start of a session, or for the output of a failed command similar failures.
 
-        Options as in `assemble`; the budget is 1,000 tokens, after a failure 2,000. Only a brief after a failure looks
-        at the code, and brings the index up to date first.
+        Options as in `assemble`; the budget is 1,000 tokens, after a failure 2,000. Only a brief after a failure
+        includes code, and updates the index first.
         """
         request = self.brief_request(after_failure, **options)
         return self.answer(request, self.refresh() if refresh and after_failure is not None else ())
@@ -330,7 +330,7 @@ class Satchel:
     def replay(self, saved: Mapping[str, Any], *, refresh: bool = True) -> Replay:
         """Ask a saved question (an envelope of `satchel context --json`) again and name what differs.
 
-        A saved situation is asked as one. Raises UsageError for anything else than a saved context.
+        A saved situation is replayed as one. Raises UsageError for anything but a saved context.
         """
         from satchel.receipts.replay import Replay, differences, saved_request
 
@@ -343,19 +343,19 @@ class Satchel:
         return Replay(request, context, differences(saved, context))
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
-        """Return whether a replay looks at the tree first, as the saved answer did: briefs and premortems do not."""
+        """Return whether a replay updates the index first, as the saved answer did: briefs and premortems do not."""
         from satchel.receipts.replay import is_of_the_tree
 
         return is_of_the_tree(saved)
 
     def count_lines(self, hits: Sequence[Hit]) -> tuple[list[Hit], list[Failure]]:
-        """The hits with `insertions` and `deletions` among the fields of commits, and what could not be counted."""
+        """Return the hits, commits with `insertions` and `deletions` as fields, and what could not be counted."""
         from satchel.assemble.items import counted_hits
 
         return counted_hits(hits, self._root.line_counts.of)
 
     def run_captured(self, command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
-        """Run a command, passing its output on, and return what it says about its tests. Raises UsageError."""
+        """Run a command, pass its output on, and return its test results. Raises UsageError."""
         from satchel.memory.capture import run_captured
 
         return run_captured(command, out, err)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from satchel.sources.commits import LineCounts
 
 REFRESH_PAUSE_SECONDS = 2.0
-"""A long-lived process looks at the tree at most this often; every shown file is still checked by its hash."""
+"""Least time between two scans of the tree by one process; every shown file is still checked by its hash."""
 
 INDEX_NAME = "index.db"
 
@@ -44,12 +44,12 @@ Answer = TypeVar("Answer")
 
 
 def never() -> bool:
-    """Return the `should_stop` of a caller who waits for the end."""
+    """Return False: the default `should_stop`."""
     return False
 
 
 class OpenRoot:
-    """What the services of `Satchel` share. Methods may be called from several threads."""
+    """The stores and settings that the services of `Satchel` share. Safe to call from several threads."""
 
     def __init__(self, places: Places, loaded: config.LoadedSettings, key: bytes, environ: Mapping[str, str]) -> None:
         self.places = places
@@ -93,7 +93,7 @@ class OpenRoot:
         environ: Mapping[str, str],
         embedder: Embedder | None = None,
     ) -> Self:
-        """Open a root that was located, with settings that were loaded before. Raises what `Satchel.open` raises."""
+        """Open a located root with loaded settings. Raises the errors of `Satchel.open`."""
         opened = cls(places, loaded, load_key(folders.state, environ), environ)
         stores = shelves(places.index / INDEX_NAME, places.memory)
         opened.vectors = IndexVectors(loaded.settings, stores, folders.cache, opened.key, environ, embedder)
@@ -107,12 +107,12 @@ class OpenRoot:
 
     @property
     def embedder(self) -> Embedder | None:
-        """The embedder that was given, else the one that the settings mean; None where words alone count."""
+        """The given embedder, else the configured one; None for search by words alone."""
         return self.vectors.embedder
 
     @property
     def memory_store(self) -> SqliteStore:
-        """The durable memory file of all roots, of which the records of this repository and of all are in sight."""
+        """The durable memory file of all roots, limited to records of this repository and global ones."""
         if self._memory_store is None:
             from satchel.memory.scope import workspaces_in_sight
 
@@ -122,11 +122,11 @@ class OpenRoot:
         return self._memory_store
 
     def store_of(self, kind: Kind) -> Store:
-        """Return the store that keeps a kind: memories and experiences have a file of their own."""
+        """Return the store of a kind: memories and experiences have a separate file."""
         return self.memory_store if kind in MEMORY_KINDS else self.store
 
     def memory_snapshot(self) -> AbstractContextManager[Store | None]:
-        """Return the memory in its present state, None while nothing is remembered; reading never creates the file."""
+        """Return a snapshot of the memory, None if there is no memory file; reading never creates it."""
         exists = self._memory_store is not None or self.places.memory.exists()
         return self.memory_store.snapshot() if exists else nullcontext()
 
@@ -225,7 +225,7 @@ class OpenRoot:
                     raise
                 self.store.settle()
                 report = self._build(progress, should_stop)
-        if not report.interrupted:  # the next question does what an interruption left undone
+        if not report.interrupted:  # after an interruption the next question continues
             self._refreshed = time.monotonic()
         self._notes = report.notes
         return report
@@ -260,7 +260,7 @@ class OpenRoot:
         return list(report.notes)
 
     def _is_published(self) -> bool:
-        """Return whether there is an index to answer from: neither a damaged nor a removed one counts."""
+        """Return whether there is an index to answer from, neither damaged nor removed."""
         try:
             self.store.settle()
             return self.store.revision != "0"
@@ -280,7 +280,7 @@ class OpenRoot:
         return changed_files(store, self.places.root, self._build_options().walk)
 
     def status(self, *, should_stop: ShouldStop = never) -> Status:
-        """Return what is indexed, its size, and how far the tree has moved on since. Nothing is read or changed."""
+        """Return contents and size of the index, and changes in the tree since. No file is read or changed."""
         from satchel.index.status import look
 
         places = self.places
@@ -290,7 +290,7 @@ class OpenRoot:
         return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
 
     def _open_executor(self) -> ThreadPoolExecutor:
-        """Return the threads that ask sections, started at the first question that has several."""
+        """Return the threads that search sections, started at the first question with several."""
         from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
 
         with self._executor_guard:

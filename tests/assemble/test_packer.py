@@ -42,9 +42,9 @@ def section(*rows: tuple[Candidate, Lines], kind: Kind = Kind.CODE, **options: A
     return Section(kind, candidates=[one for one, _ in rows], lines=lines, **fields)
 
 
-def record(number: int, text: str, value: float = 0.0, cap: float = WHOLE, asked: Sequence[str] = ()) -> Candidate:
+def record(number: int, text: str, value: float = 0.0, cap: float = WHOLE, terms: Sequence[str] = ()) -> Candidate:
     chunk = Chunk(f"memory:{number}", Kind.MEMORY, f"m{number}", "")
-    made = record_candidate(Hit(chunk, 0.5, 1.0), text, cap, frozenset(asked))
+    made = record_candidate(Hit(chunk, 0.5, 1.0), text, cap, frozenset(terms))
     made.value, made.body = value, text
     return made
 
@@ -70,7 +70,7 @@ def names(one: Section) -> list[str]:
 
 
 def left(one: Section) -> dict[str, str]:
-    return {candidate.group.removesuffix(".py"): reason for candidate, reason in one.left.items()}
+    return {candidate.group.removesuffix(".py"): reason for candidate, reason in one.rejected.items()}
 
 
 def test_the_best_value_for_its_cost_comes_first() -> None:
@@ -79,7 +79,7 @@ def test_the_best_value_for_its_cost_comes_first() -> None:
     used = packer(made).fill(10_000)
     assert names(made) == ["cheap", "dear", "poor"]
     assert used == made.tokens == sum(group.tokens for group in made.groups.values())
-    assert made.left == {}
+    assert made.rejected == {}
 
 
 def test_candidates_of_all_sections_are_on_one_scale() -> None:
@@ -244,7 +244,7 @@ def test_without_lines_a_file_costs_only_its_places() -> None:
 
 def test_a_huge_record_is_never_counted_whole() -> None:
     text = "\n".join(f"line {number} of a log about {WORDS[number % 10]}" for number in range(40_000))
-    made = records(record(1, text, cap=10_000_000, asked=["price"]))
+    made = records(record(1, text, cap=10_000_000, terms=["price"]))
     used = packer(made).fill(300)
     assert 100 < used <= 300
 
@@ -257,7 +257,7 @@ def test_a_record_whose_tokens_are_dearer_than_its_characters_is_shrunk_by_what_
 
 def test_a_passage_of_a_record_grows_into_the_room_that_is_left() -> None:
     text = " ".join(f"Sentence {number} tells of {WORDS[number % 10]} {number}." for number in range(400))
-    made = records(record(1, text, cap=300.0, asked=["price"]), follow=followers(None, frozenset({"price"})))
+    made = records(record(1, text, cap=300.0, terms=["price"]), follow=followers(None, frozenset({"price"})))
     used = packer(made).fill(2_500)
     assert 900 < used <= 2_500
     group = made.groups["memory:1"]
@@ -293,7 +293,7 @@ def test_a_follower_is_never_shown_without_its_leader() -> None:
     packing.take_back(1)
     assert made.groups["a.py"].ranges == [(10, 14)]
     packing.take_back(20_000)
-    assert (made.groups, set(made.left.values())) == ({}, {BUDGET})
+    assert (made.groups, set(made.rejected.values())) == ({}, {BUDGET})
 
 
 def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either() -> None:
@@ -305,8 +305,8 @@ def test_what_follows_a_piece_that_does_not_come_back_does_not_come_back_either(
     packing.fill(20_000)
     packing.take_back(20_000)
     assert packing.refill(120) == 0
-    assert made.left[span] == BUDGET
-    assert {reason for one, reason in made.left.items() if one.leader is span} == {VALUE}
+    assert made.rejected[span] == BUDGET
+    assert {reason for one, reason in made.rejected.items() if one.leader is span} == {VALUE}
 
 
 @pytest.mark.parametrize("room", [0, SMALLEST_PIECE - 1])

@@ -250,7 +250,7 @@ def test_what_is_left_out_is_listed_best_first_with_the_budget_that_would_show_i
     for number, one in enumerate(rows):
         one.value = float(number)
     made = section(Kind.MEMORY, *rows)
-    made.left = {rows[0]: VALUE, rows[1]: BUDGET, rows[2]: BUDGET}
+    made.rejected = {rows[0]: VALUE, rows[1]: BUDGET, rows[2]: BUDGET}
     found = omissions([made], 100)
     assert [(one.id, one.reason) for one in found] == [
         ("memory:2", BUDGET),
@@ -261,7 +261,7 @@ def test_what_is_left_out_is_listed_best_first_with_the_budget_that_would_show_i
     assert (found[2].budget, found[2].path, found[2].start) == (0, "", 0)
     file, lines = of_file("a.py", "a = 1\nb = 2", Kind.CODE)
     files = section(Kind.CODE, file, lines={"a.py": lines})
-    files.left = {file: BUDGET}
+    files.rejected = {file: BUDGET}
     ((omission),) = omissions([files], 0)
     assert (omission.path, omission.start, omission.end) == ("a.py", 1, 2)
     assert len(omission.handle) == 8

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.section import JOIN_LINES, Group, joined, subtract
+from satchel.assemble.section import JOIN_LINES, Group, subtract
 from satchel.assemble.source_lines import Lines
+from satchel.assemble.source_lines import joined as union
 from satchel.types import Chunk, Detail, Hit, Kind, Location
+
+joined = partial(union, gap=JOIN_LINES)
 
 ranges = st.lists(
     st.tuples(st.integers(1, 60), st.integers(0, 12)).map(lambda pair: (pair[0], pair[0] + pair[1])), max_size=8

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.assemble import truncation
-from satchel.assemble.truncation import Remark, Shortened, Source, shortenings, strategy
+from satchel.assemble.truncation import OmissionRemark, Shortened, SourceText, shortenings, strategy
 from satchel.errors import UsageError
 from satchel.sources.chunks import comment
 from satchel.sources.code.languages import GRAMMARS
@@ -78,8 +78,8 @@ FUNCTIONS: Mapping[str, tuple[str, str, list[str]]] = {
 """Opening, closing and statements of a function in each language."""
 
 
-def _shortened(language: str, text: str, name: str, budget: float) -> tuple[Source, Shortened | None]:
-    source = Source(tuple(text.split("\n")), language)
+def _shortened(language: str, text: str, name: str, budget: float) -> tuple[SourceText, Shortened | None]:
+    source = SourceText(tuple(text.split("\n")), language)
     chosen = strategy(name)
     assert chosen is not None
     return source, chosen.shorten(source, 1, len(source.lines), budget)
@@ -113,7 +113,7 @@ def test_a_shortened_function_has_no_fault_that_the_whole_has_not(
     _check_lines(source, made)
 
 
-def _check_lines(source: Source, made: Shortened) -> None:
+def _check_lines(source: SourceText, made: Shortened) -> None:
     """Ranges and remarks tile the text: every line is kept or stands in exactly one remark."""
     rows = sorted([*made.ranges, *((remark.start, remark.end) for remark in made.remarks)])
     assert rows[0][0] == 1
@@ -127,7 +127,7 @@ def _check_lines(source: Source, made: Shortened) -> None:
 @pytest.mark.parametrize("language", sorted(GRAMMARS))
 def test_parts_of_real_files_stay_sound_in_their_place(language: str, name: str) -> None:
     text = (SAMPLES / f"{language}.txt").read_text(encoding="utf-8")
-    source = Source(tuple(text.split("\n")), language)
+    source = SourceText(tuple(text.split("\n")), language)
     chosen = strategy(name)
     assert chosen is not None
     whole = _faults(text, language)
@@ -215,15 +215,15 @@ def test_a_strategy_of_ones_own_is_found_by_its_name(monkeypatch: pytest.MonkeyP
     class FirstLine:
         name = "first-line"
 
-        def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+        def shorten(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
             del source, budget_tokens
-            return Shortened(((start, start),), (Remark(start + 1, end, "..."),)) if end > start else None
+            return Shortened(((start, start),), (OmissionRemark(start + 1, end, "..."),)) if end > start else None
 
     monkeypatch.setattr(truncation, "_STRATEGIES", dict(truncation._STRATEGIES))
     truncation.register(FirstLine())
     chosen = strategy("first-line")
     assert chosen is not None
-    (made,) = shortenings(chosen, Source(("a", "b", "c"), ""), 1, 3, 10)
+    (made,) = shortenings(chosen, SourceText(("a", "b", "c"), ""), 1, 3, 10)
     assert made.ranges == ((1, 1),)
     with pytest.raises(UsageError, match="already"):
         truncation.register(FirstLine())

@@ -171,7 +171,7 @@ def weaker_inside(assembly: Assembly) -> Iterator[str]:
     out = [
         (section.value(one), one)
         for section in assembly.sections
-        for one, reason in section.left.items()
+        for one, reason in section.rejected.items()
         if reason == BUDGET and not one.pinned and one.leader is None
     ]
     for section in assembly.sections:

@@ -1,4 +1,4 @@
-"""The call sites of what a question asks about, as the lines that stand above the items of its answer."""
+"""Call sites of the definitions in a question, as lines above the items of its answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from satchel.assemble.render.labels import quote
 from satchel.tokens import TokenCounter
 
 SITES_SHARE = 0.15
-"""Of the budget, what these lines may take: some forty files in 4,000 tokens."""
+"""Share of the budget for these lines: some forty files in 4,000 tokens."""
 
 LINES_SHOWN = 10
-"""Lines named of one file; the others are a number: nobody goes through the calls of a test file one by one."""
+"""Lines named for each file; the others are counted, because a long list of calls in a test file does not help."""
 
 FRAME_TOKENS = 4
-"""Of one line, besides its text: in XML its element takes more, in Markdown less."""
+"""Tokens of each line besides its text: more in XML, fewer in Markdown."""
 
 Listed = Mapping[str, Any]
 
@@ -23,7 +23,7 @@ Listed = Mapping[str, Any]
 def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens: int) -> tuple[str, ...]:
     """Return a line with the counts for each definition of a listing (`Impact.listing`), below it one for each file.
 
-    Definitions share the room; what has none is a number: `and 7 more in 3 files`.
+    Definitions share the room; files without room are counted: `and 7 more in 3 files`.
     """
     room = max_tokens * SITES_SHARE
     lines: list[str] = []
@@ -35,7 +35,7 @@ def call_site_lines(listing: Sequence[Listed], counter: TokenCounter, max_tokens
 
 
 def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
-    """Return the lines of one definition that have room; none where not even the counts have."""
+    """Return the lines of one definition that fit; none if the counts do not fit."""
     files: Sequence[Listed] = target["files"]
     lines = [_counts(target)]
     room -= _size(lines[0], counter)
@@ -44,11 +44,11 @@ def _within(target: Listed, counter: TokenCounter, room: float) -> list[str]:
     for shown, file in enumerate(files):
         line = _file_line(file)
         rest = _more(files[shown:])
-        left = room - _size(line, counter)
-        if left < (_size(rest, counter) if shown + 1 < len(files) else 0):
+        remaining = room - _size(line, counter)
+        if remaining < (_size(rest, counter) if shown + 1 < len(files) else 0):
             return [*lines, rest] if _size(rest, counter) <= room else lines
         lines.append(line)
-        room = left
+        room = remaining
     return lines
 
 

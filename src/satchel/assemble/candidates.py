@@ -9,40 +9,48 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.source_lines import Lines, around, without_blank_ends
-from satchel.assemble.truncation import Remark, Source, Strategy, best_run, excerpt, matches, shortenings
+from satchel.assemble.source_lines import Lines, Range, around, without_blank_ends
+from satchel.assemble.truncation import (
+    OmissionRemark,
+    SourceText,
+    TruncationStrategy,
+    best_run,
+    excerpt,
+    matches,
+    shortenings,
+)
 from satchel.types import Chunk, Detail, Hit, Kind, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for the whole-or-spans choice; what is shown is counted exactly."""
 
 SIGNATURE_SEARCH_LINES = 40
-"""Decorators and comments may stand this far above the line that declares a name."""
+"""Lines between the start of a chunk and its declaration: decorators and comments come first."""
 
 LONGEST_SIGNATURE_LINES = 6
 
 DOC_REACH_LINES = 4
-"""A doc string begins this close below the declaration; one above it is looked for up to where its unit begins."""
+"""Lines below a declaration that are searched for its doc string; above it the search ends where the unit begins."""
 
 DOC_CHARACTERS = 30
-"""So much of a doc comment's first sentence knows its line: the sentence may go on in the next one."""
+"""Characters of the first sentence of a doc comment that identify its line; the sentence may continue on the next."""
 
 SHRINK_SHARES = (0.9, 0.6, 0.35)
-"""Shares of the room that is left for which a shortened form is tried: the size in tokens is only an estimate."""
+"""Shares of the remaining room for which a shortened form is tried: the size in tokens is only an estimate."""
 
 LEAST_EXCERPT = 60
-"""Characters of a cut line below which it says nothing."""
+"""Fewest characters of a cut line that are still useful."""
 
 RECORD_SPREAD = 3.0
-"""The scores of records lie close together: the value (log scale) of one falls this much faster than its score. A
-record of half the best score is worth an eighth of it, as a file of half the best score is."""
+"""Factor on the score of a record (log scale), because scores of records lie close together: a record with half the
+best score is worth an eighth of the best, like a file with half the best score."""
 
 NOTE_TOKENS = 16
 """Tokens of the note that says where the full record is."""
 
 SLIVER_TOKENS = 16
-"""A candidate below this size is worth its place only if it says a word of the question: `T = TypeVar("T")` ranks by
-what its file says. Larger ones are judged by their value alone."""
+"""A candidate below this size is shown only if it contains a word of the question: `T = TypeVar("T")` ranks by the
+text of its file. Larger ones are judged by their value alone."""
 
 BARE_OPENING_TOKENS = 15
 """A class header below this size that ends by opening its body shows nothing but a name."""
@@ -51,20 +59,18 @@ _TRAILER = re.compile(
     r"(?:[A-Z][\w-]*-by|Change-Id|Reviewed-on|PiperOrigin-RevId|GitOrigin-RevId|git-svn-id|Cr-Commit-Position)\s?: \S",
     re.IGNORECASE,
 )
-"""Lines of a commit message that programs write for programs: who signed, who reviewed, which number."""
+"""Trailers of a commit message: who signed, who reviewed, which number."""
 
 _COMMENT_LINE = re.compile(r"\s*(?:$|//|#(?!!?\[)|/?\*|--|;|<!--|%)")
 _LICENCE = re.compile(r"copyright|licen[cs]e|spdx", re.IGNORECASE)
-"""A comment at the top of a file, and the words of one that is the same in every file."""
+"""A line of the comment at the top of a file, and words that mark it as a licence."""
 
 _WIDENED = frozenset({Detail.FULL, Detail.SPAN})
 
-_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
+DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 ITEM_KEY = "item key"
-"""The field of a chunk that is shown in another item than the one of its path."""
-
-Range = tuple[int, int]
+"""The field with the key of the item of a chunk, where that differs from its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +80,7 @@ class Step:
     detail: Detail
     ranges: tuple[Range, ...] = ()
     text: str = ""
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[OmissionRemark, ...] = ()
     """Lines of ours that a truncation strategy puts where it left lines out."""
 
 
@@ -87,12 +93,12 @@ class Candidate:
     """Something that may be shown.
 
     `value` is on a log scale, `size` in estimated tokens, `place` its first line. `group` is the path of a file or
-    the id of a record: what is shown of one group is one item. `steps` go from most to least detail; they are worked
-    out when first asked for, because most candidates are never looked at. `shrink` gives further steps for the room
-    that is left, after the steps that are fixed. A `pinned` candidate comes before all others, whatever its value. One
+    the id of a record: what is shown of one group is one item. `steps` are ordered from most to least detail and
+    computed on first use, because most candidates are never tried. `shrink` gives further steps for the remaining
+    room, after the fixed steps. A `pinned` candidate comes before all others, whatever its value. One
     with a `leader` (the imports that a function needs, the rest of a span's function) is shown only beside it.
-    `twins` say the same and are not shown for that. `trust` is data unless whoever made the candidate raised it.
-    `body` is the full text of a record, as far as it is available. `make` works the steps out.
+    `twins` have the same text and are therefore not shown. `trust` is data by default. `body` is the full text of a
+    record, where it is available. `make` computes the steps.
     """
 
     hit: Hit
@@ -118,7 +124,7 @@ class Candidate:
 
     @property
     def is_lifted(self) -> bool:
-        """Whether something outside the ranking, such as a frame of a pasted trace, put it before everything else."""
+        """Whether something outside the ranking, such as a frame of a pasted trace, placed it first."""
         return self.hit.file_score > 1.0
 
     @property
@@ -129,7 +135,7 @@ class Candidate:
         return self._steps
 
     def widen(self, count: int, last_line: int) -> None:
-        """Show so many lines more around its lines, within lines 1 to `last_line`; a bare declaration stays alone."""
+        """Add `count` lines around its lines, within lines 1 to `last_line`; none around a bare declaration."""
         make, self._steps = self.make, None
 
         def widened(step: Step) -> Step:
@@ -140,18 +146,18 @@ class Candidate:
         self.make = lambda: [widened(step) for step in make()]
 
     def trim(self, cut: Callable[[Sequence[Range]], Sequence[Range]], size: float) -> None:
-        """Show of each step only the ranges that `cut` leaves, about `size` tokens; a step without any is none."""
+        """Keep of each step only the ranges that `cut` returns, about `size` tokens; drop steps without ranges."""
         make, shrink, self._steps, self.size = self.make, self.shrink, None, size
 
         def trimmed(steps: Sequence[Step]) -> list[Step]:
-            return [replace(step, ranges=left) for step in steps if (left := tuple(cut(step.ranges)))]
+            return [replace(step, ranges=rest) for step in steps if (rest := tuple(cut(step.ranges)))]
 
         self.make = lambda: trimmed(make())
         if shrink is not None:
             self.shrink = lambda room: trimmed(shrink(room))
 
     def keep(self, steps: Sequence[Step]) -> None:
-        """Show it in these ways only."""
+        """Offer only these steps."""
         self._steps, self.shrink = steps, None
 
 
@@ -159,14 +165,13 @@ def file_candidates(
     hit: Hit,
     lines: Lines,
     whole_item_tokens: int,
-    asked: AbstractSet[str] = frozenset(),
-    shortener: Strategy | None = None,
+    terms: AbstractSet[str] = frozenset(),
+    shortener: TruncationStrategy | None = None,
 ) -> list[Candidate]:
-    """A small chunk is one candidate as a whole; of a larger or partial one each matching span is a candidate.
+    """Return a small chunk as one candidate, a larger or partial one as a candidate for each matching span.
 
-    With a `shortener` a larger one is one candidate too, shortened by it where it can.
-    Blank lines at both ends are not shown. With `asked`, the terms of the question, slivers that say none of them and
-    headers that open what is not shown are left out.
+    With a `shortener` a larger chunk is one candidate too, shortened if possible. Blank lines at both ends are not
+    shown. With `terms` (those of the question), slivers without any of them and bare headers are left out.
     """
     location = hit.chunk.location
     assert location is not None
@@ -176,7 +181,7 @@ def file_candidates(
     whole = without_blank_ends(lines.lines, start, end)
     size = lines_size(lines, *whole)
     if shortener is not None or (size <= whole_item_tokens and not hit.partial):
-        if _is_sliver(lines, whole, size, hit.chunk.role, asked):
+        if _is_sliver(lines, whole, size, hit.chunk.role, terms):
             return []
         full = [Step(Detail.FULL, (whole,))] if size <= whole_item_tokens else []
 
@@ -186,25 +191,25 @@ def file_candidates(
             language = str(hit.chunk.fields.get("language", ""))
             return full + shortened_steps(shortener, lines, language, whole, min(size / 2, whole_item_tokens))
 
-        shrink = narrowing(lines, whole, asked)
+        shrink = narrowing(lines, whole, terms)
         return [Candidate(hit, hit.score, min(size, whole_item_tokens), whole[0], make, shrink)]
     made = []
     for span in hit.spans:
         shown = without_blank_ends(lines.lines, max(span.start, start), min(span.end, end))
         size = lines_size(lines, *shown)
-        if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, asked):
-            shrink, steps = narrowing(lines, shown, asked), _span_maker(hit, lines, shown)
+        if shown[0] <= shown[1] and not _is_sliver(lines, shown, size, Role.GAP, terms):
+            shrink, steps = narrowing(lines, shown, terms), _span_maker(hit, lines, shown)
             made.append(Candidate(hit, span.value, size, shown[0], steps, shrink))
     return made
 
 
-def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
-    """The best lines of a range for the room that is left; of a line that is longer than that, its best sentences."""
+def narrowing(lines: Lines, whole: Range, terms: AbstractSet[str]) -> Shrink:
+    """Return the steps with the best lines of a range, or the best sentences of a line that is longer than the room."""
 
     @cache
     def counted() -> tuple[Sequence[str], list[int]]:
         rows = lines.lines[whole[0] - 1 : whole[1]]
-        return rows, matches(rows, asked)
+        return rows, matches(rows, terms)
 
     def shrink(room: float) -> list[Step]:
         rows, gains = counted()
@@ -216,40 +221,42 @@ def narrowing(lines: Lines, whole: Range, asked: AbstractSet[str]) -> Shrink:
                 shown = without_blank_ends(lines.lines, whole[0] + run[0], whole[0] + run[1])
                 steps.append(Step(Detail.SPAN, (shown,)))
             elif run is None and characters > LEAST_EXCERPT:
-                steps += _cut_line(rows, gains, whole[0], asked, characters)
+                steps += _cut_line(rows, gains, whole[0], terms, characters)
         return steps
 
     return shrink
 
 
 def _cut_line(
-    rows: Sequence[str], gains: Sequence[int], start: int, asked: AbstractSet[str], characters: float
+    rows: Sequence[str], gains: Sequence[int], start: int, terms: AbstractSet[str], characters: float
 ) -> list[Step]:
-    """Return the best sentences of the best of these lines, as a remark in its place."""
+    """Return the best sentences of the best line, as a remark."""
     best = max(range(len(rows)), key=lambda index: (gains[index], -index))
-    passage = excerpt(rows[best], asked, characters)
+    passage = excerpt(rows[best], terms, characters)
     place = start + best
-    return [Step(Detail.SPAN, remarks=(Remark(place, place, passage),))] if passage else []
+    return [Step(Detail.SPAN, remarks=(OmissionRemark(place, place, passage),))] if passage else []
 
 
 def licence_end(lines: Lines) -> int:
-    """Return the last line of the comment above everything that says who owns the file, 0 where there is none."""
+    """Return the last line of the licence comment at the top of a file, 0 if there is none."""
     end = next((number for number, line in enumerate(lines.lines) if not _COMMENT_LINE.match(line)), len(lines.lines))
     return end if any(_LICENCE.search(line) for line in lines.lines[:end]) else 0
 
 
-def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, asked: AbstractSet[str]) -> bool:
-    if not asked or size >= SLIVER_TOKENS:
+def _is_sliver(lines: Lines, shown: Range, size: float, role: Role, terms: AbstractSet[str]) -> bool:
+    if not terms or size >= SLIVER_TOKENS:
         return False
     text = lines.text(*shown)
     if role is Role.CLASS and size < BARE_OPENING_TOKENS and text.rstrip().endswith(("{", ":", "(")):
         return True
-    return asked.isdisjoint(words.count_terms(words.words(text)))
+    return terms.isdisjoint(words.count_terms(words.words(text)))
 
 
-def shortened_steps(shortener: Strategy, lines: Lines, language: str, whole: Range, most_tokens: float) -> list[Step]:
+def shortened_steps(
+    shortener: TruncationStrategy, lines: Lines, language: str, whole: Range, most_tokens: float
+) -> list[Step]:
     """Return the ways to show these lines that a truncation strategy offers, from most to least detail."""
-    made = shortenings(shortener, Source(lines.lines, language), *whole, most_tokens)
+    made = shortenings(shortener, SourceText(lines.lines, language), *whole, most_tokens)
     return [Step(Detail.SPAN, short.ranges, remarks=short.remarks) for short in made]
 
 
@@ -270,7 +277,7 @@ def lines_size(lines: Lines, start: int, end: int) -> float:
 
 
 def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
-    """Return the declaration of a chunk with the first line of its doc comment; none for what declares nothing."""
+    """Return a step with the declaration of a chunk and the first line of its doc comment, if it has a declaration."""
     signature = signature_range(chunk, lines)
     if signature is None:
         return []
@@ -279,7 +286,7 @@ def declaration_steps(chunk: Chunk, lines: Lines) -> list[Step]:
 
 
 def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
-    """Return the line near a declaration that says what its doc comment begins with."""
+    """Return the line near a declaration where its doc comment begins."""
     summary = str(chunk.fields.get("summary", ""))[:DOC_CHARACTERS]
     location = chunk.location
     if not summary or location is None:
@@ -292,9 +299,9 @@ def _doc_line(chunk: Chunk, lines: Lines, signature: Range) -> Range | None:
 
 
 def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
-    """Return the lines of a chunk that declare it, None for what declares nothing."""
+    """Return the lines that declare a chunk, None without a declaration."""
     location = chunk.location
-    if chunk.role not in _DECLARED or not chunk.signature or location is None:
+    if chunk.role not in DECLARED or not chunk.signature or location is None:
         return None
     declared = [line.strip() for line in chunk.signature.split("\n") if line.strip()]
     last_line = min(location.end_line, len(lines.lines))
@@ -310,12 +317,12 @@ def signature_range(chunk: Chunk, lines: Lines) -> Range | None:
 
 
 def record_candidate(
-    hit: Hit, body: str, cap: float, asked: AbstractSet[str] = frozenset(), shorter: str = ""
+    hit: Hit, body: str, cap: float, terms: AbstractSet[str] = frozenset(), shorter: str = ""
 ) -> Candidate:
     """Return a record (commit, memory): its full body if that is short, else its best passage.
 
-    A passage ends with a note that says where the full record is. `shorter` says most of it in less space. The first
-    line is the last resort. The trailers of a commit are not shown; they stay searchable.
+    A passage ends with a note that says where the full record is. `shorter` is a summary. The first line is the last
+    resort. The trailers of a commit are not shown, but can be searched.
     """
     whole, body = body, without_trailers(body) if hit.chunk.kind is Kind.COMMIT else body
     size = len(body) / CHARACTERS_PER_TOKEN
@@ -323,7 +330,7 @@ def record_candidate(
     note = cut_note(hit.chunk)
 
     def passage(room: float) -> list[Step]:
-        text = excerpt(body, asked, (room - NOTE_TOKENS) * CHARACTERS_PER_TOKEN) if room > NOTE_TOKENS else ""
+        text = excerpt(body, terms, (room - NOTE_TOKENS) * CHARACTERS_PER_TOKEN) if room > NOTE_TOKENS else ""
         return [Step(Detail.SPAN, text=f"{text}\n{note}")] if text and text != body else []
 
     def make() -> list[Step]:
@@ -340,13 +347,13 @@ def record_candidate(
 
 
 def cut_note(chunk: Chunk) -> str:
-    """Return where all of a record is that is shown in part: `(truncated, full memory ID: mem_...)`."""
+    """Return the reference to the full record of a passage: `(truncated, full memory ID: mem_...)`."""
     identity = chunk.id.partition("::")[0].partition(":")[2]
     return f"… (truncated, full {chunk.kind} ID: {identity})"
 
 
 def without_trailers(message: str) -> str:
-    """A commit message without the lines that programs write for programs, and the rules and blanks before them."""
+    """Return a commit message without trailers, and without the rules and blank lines before them."""
     kept = [line for line in message.split("\n") if _TRAILER.match(line.strip()) is None]
     while len(kept) > 1 and not kept[-1].strip(" \t-"):
         kept.pop()

@@ -1,4 +1,4 @@
-"""What is shown beside an item: the imports it needs, the rest of its function, more of its record."""
+"""Companions of shown candidates: the imports they need, the rest of their function, more of their record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from satchel.assemble.candidates import (
     without_trailers,
 )
 from satchel.assemble.section import Group, subtract
-from satchel.assemble.source_lines import Lines, Range, without_blank_ends
+from satchel.assemble.source_lines import Lines, Range, joined, without_blank_ends
 from satchel.assemble.truncation import excerpt
 from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Role
 
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from satchel.sources.change import Change
 
 SHORTEST_STEM = 3
-"""Letters that the last word of an import without names needs to be looked for: `os` begins too many names."""
+"""Fewest letters of the last word of an import without names to match by: `os` begins too many names."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _STEM_SUFFIX = re.compile(r"\.(?:h|hh|hpp|hxx|inc|inl|php|rb|sh|bash|js|mjs|cjs|ts|d\.ts)$")
 _SEPARATOR = re.compile(r"[^\w]+")
 _REEXPORT = re.compile(r"export\b(?!\s+import\b)")
 _UNKNOWN = frozenset({"*", "."})
-"""Stand for all that a module has; the second one is of Go."""
+"""Names that import everything in a module; the second one is for Go."""
 
 _UNUSABLE = "_"
-"""Binds nothing in the languages that import under this name."""
+"""A name that binds nothing in the languages that import under it."""
 
 _INNER = frozenset({Role.FUNCTION, Role.METHOD})
 
 
 def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> list[Range]:
-    """The lines of the imports that bind names used in the shown ranges, in order and without what is shown already.
+    """Return the lines of imports that bind names used in the shown ranges, in order, except those that are shown.
 
-    `lines` are those of the whole file, 0-based; ranges are 1-based and inclusive, `shown` in order. An import inside
-    a function counts for that function alone. Comments and doc strings use no names.
+    `lines` are all lines of the file, 0-based; ranges are 1-based and inclusive, `shown` in order. An import inside
+    a function counts for that function alone. Names in comments and doc strings do not count.
     """
     if not outline.imports or not shown:
         return []
     silent = [*outline.comment_lines, *((one.start, one.end) for one in outline.imports)]
-    spoken = subtract(shown, _merged(silent))
+    spoken = subtract(shown, joined(silent, -1))
     used = _words(lines, spoken) - {_UNUSABLE}
     folded = {_folded(word) for word in used}
-    found = []
+    needed = []
     for one in outline.imports:
         if not _is_used(one, used, folded) or _REEXPORT.match(lines[one.start - 1].strip()):
             continue
@@ -62,8 +62,8 @@ def binding(lines: Sequence[str], outline: Outline, shown: Sequence[Range]) -> l
             names = _words(lines, [(max(start, home[0]), min(end, home[1])) for start, end in spoken])
             if not _is_used(one, names, {_folded(word) for word in names}):
                 continue
-        found.append((one.start, min(one.end, len(lines))))
-    return subtract(_merged(found), shown)
+        needed.append((one.start, min(one.end, len(lines))))
+    return subtract(joined(needed, -1), shown)
 
 
 def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> bool:
@@ -76,7 +76,7 @@ def _is_used(one: Import, names: AbstractSet[str], stems: AbstractSet[str]) -> b
 
 
 def _home(outline: Outline, one: Import) -> Range | None:
-    """Return the lines of the function that an import stands in, None for one that the whole file sees."""
+    """Return the lines of the function that contains an import, None for an import of the whole file."""
     for part in outline.parts:
         if part.start <= one.start <= part.end:
             inside = part.role in _INNER and one.start > part.start
@@ -85,7 +85,7 @@ def _home(outline: Outline, one: Import) -> Range | None:
 
 
 def _words(lines: Sequence[str], ranges: Iterable[Range]) -> set[str]:
-    """Return the identifiers on these lines; `$` before a name is not part of it."""
+    """Return the identifiers on these lines, without a `$` before the name."""
     return {word for start, end in ranges for line in lines[start - 1 : end] for word in _WORD.findall(line)}
 
 
@@ -99,37 +99,27 @@ def _folded(word: str) -> str:
     return word.replace("_", "").lower()
 
 
-def _merged(ranges: Iterable[Range]) -> list[Range]:
-    merged: list[Range] = []
-    for start, end in sorted(set(ranges)):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
-
-
 IMPORT_VALUE = 0.3
-"""Share of the value of the code that its import lines have. Of 0.02, 0.1, 0.3, 0.5 and 1 the best on 296 issues:
+"""Value of import lines as a share of the value of their code. Best of 0.02, 0.1, 0.3, 0.5 and 1 on 296 issues:
 .782 / .717 of files and spans against .776 / .709 without imports, because a fix often changes an import, too."""
 
 WHOLE_LINES = 60
-"""A function up to this size is completed once a span of it is shown; of a larger one the gaps are closed."""
+"""Largest function (lines) that is completed once a span is shown; in a larger one only gaps are closed."""
 
 REST_DROP, PARTIAL_DROP = 0.0, 1.6
-"""The rest of a function is worth so much less (log scale) than the span that answers; of one that only calls what
-was asked about it comes after everything that calls it."""
+"""Difference in value (log scale) between the span that answers and the rest of its function. The rest of a function
+that only calls the definition in question comes after all callers."""
 
 GROWTH = 2.0
-"""The next passage of a record is so many times as long."""
+"""Length of the next passage of a record, as a multiple of the last."""
 
 
 def import_lines(
     lines: Mapping[str, Lines], outline_of: Callable[[Lines], Outline]
 ) -> Callable[[Candidate, Step], list[Candidate]]:
-    """A function from a shown step to the imports that it needs: no or one candidate, led by the one that is shown.
+    """Return a function from a shown step to the imports that it needs: at most one candidate, led by the shown one.
 
-    `outline_of` is asked for files that are not as they were indexed.
+    `outline_of` parses files that differ from the index.
     """
 
     def needed(candidate: Candidate, step: Step) -> list[Candidate]:
@@ -149,7 +139,7 @@ def import_lines(
 
 
 def indexed_imports(chunk: Chunk, lines: Lines) -> Outline | None:
-    """The imports that the index knows of a file, as an outline without parts; None for a file that differs from it."""
+    """Return the indexed imports of a file as an outline without parts; None for a file that differs from the index."""
     location = chunk.location
     if lines.marks or location is None or location.content_hash != lines.content_hash:
         return None
@@ -176,13 +166,13 @@ def rest_of_function(candidate: Candidate, step: Step, group: Group) -> list[Can
     return [Candidate(candidate.hit, value, size, missing[0][0], lambda: steps, leader=candidate)]
 
 
-def more_of_record(candidate: Candidate, step: Step, asked: AbstractSet[str]) -> list[Candidate]:
-    """Return a longer passage of a record of which a passage is shown."""
+def more_of_record(candidate: Candidate, step: Step, terms: AbstractSet[str]) -> list[Candidate]:
+    """Return a longer passage of a record that is shown in part."""
     body = without_trailers(candidate.body) if candidate.kind is Kind.COMMIT else candidate.body
     if step.detail is not Detail.SPAN or not step.text.endswith(cut_note(candidate.chunk)):
         return []
     characters = len(step.text) * GROWTH
-    text = excerpt(body, asked, characters)
+    text = excerpt(body, terms, characters)
     full = text == body
     made = Step(Detail.FULL, text=body) if full else Step(Detail.SPAN, text=f"{text}\n{cut_note(candidate.chunk)}")
     if len(made.text) <= len(step.text):
@@ -198,27 +188,27 @@ Imports = Callable[[Candidate, Step], Sequence[Candidate]]
 Follow = Callable[[Candidate, Step, Group], Sequence[Candidate]]
 
 
-def followers(imports: Imports | None, asked: AbstractSet[str]) -> Follow:
-    """Return everything that may be shown beside a step: imports, the rest of its function, more of its record."""
+def followers(imports: Imports | None, terms: AbstractSet[str]) -> Follow:
+    """Return a function from a shown step to its companions."""
 
     def follow(candidate: Candidate, step: Step, group: Group) -> list[Candidate]:
         if group.lines is None:
-            return more_of_record(candidate, step, asked)
+            return more_of_record(candidate, step, terms)
         if candidate.leader is not None:
             return []
         rest = rest_of_function(candidate, step, group)
-        # A call that somebody asked about says what it says without the imports of its file.
+        # A call site is clear without the imports of its file.
         return rest if imports is None or candidate.hit.partial else [*imports(candidate, step), *rest]
 
     return follow
 
 
 SIGNATURE_CHARACTERS = 80
-"""Of a signature with its frame, for ordering only."""
+"""Characters of a signature with its frame, for ordering only."""
 
 
 def compacted(candidates: Sequence[Candidate], change: Change, lines: Lines) -> list[Candidate]:
-    """Return the candidates; those that the change touches as one signature a definition, without one not at all."""
+    """Return the candidates, each changed definition as one signature; changed code without a signature is left out."""
     from satchel.search.change_impact import is_changed  # here, because few questions are about a change
 
     kept: list[Candidate] = []

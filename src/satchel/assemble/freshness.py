@@ -1,9 +1,9 @@
-"""What of a hit can be shown as the files are now: unchanged, moved, changed, or only as it was indexed.
+"""Hits brought up to date with the files: unchanged, moved, changed, or only as indexed.
 
-A file that is as it was indexed costs one hash. Any other is parsed as the index would do it, and the parts of the
-index are looked up in it, by name and text: the same text under the same name has moved (or not), another text under
+A file that is unchanged since it was indexed costs one hash. Any other is parsed as for the index, and the indexed
+parts are matched by name and text: the same text under the same name has moved (or not), another text under
 the same name has changed, and a part with neither is gone. Blank lines at the ends of a part do not count, because the
-parts of a file tile it. A part without a name is looked up by its exact lines alone.
+parts of a file tile it. A part without a name is matched by its exact lines alone.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.truncation import Strategy
+from satchel.assemble.truncation import TruncationStrategy
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
 from satchel.vocabulary import STALE_CHOICES
 
 STALE_GROUP = "~stale"
-"""Ends the key of the item that shows the stale parts of a file of which other parts are shown as they are now."""
+"""Suffix of the key of the item with the stale parts of a file whose other parts are shown up to date."""
 
 MOST_COMPARED = 16
-"""New files of the right size that are read in search of one that was renamed."""
+"""New files of the right size that are read to detect a renamed file."""
 
 SAME_DEFINITION = 0.5
 """Share of lines that two texts of one name must have in common to be paired where there is a choice among twins."""
@@ -41,7 +41,7 @@ def freshness_of(fields: Mapping[str, Any]) -> Freshness | None:
 
 
 def gravest(every: Iterable[Freshness | None]) -> Freshness | None:
-    """Return the one that says most: stale, then changed, then moved."""
+    """Return the gravest mark: stale, then changed, then moved."""
     marks = set(every)
     return next((one for one in (Freshness.STALE, Freshness.CHANGED, Freshness.MOVED) if one in marks), None)
 
@@ -55,14 +55,13 @@ class CurrentHit:
     group: str
 
     def candidates(
-        self, whole_item_tokens: int, asked: AbstractSet[str], shortener: Strategy | None = None
+        self, whole_item_tokens: int, terms: AbstractSet[str], shortener: TruncationStrategy | None = None
     ) -> list[Candidate]:
-        """Return what could be shown of it.
+        """Return the candidates of the hit.
 
-        A changed definition is shown in full or by its declaration, never by a span: nobody knows which of its new
-        lines answer.
+        A changed definition is shown in full or by its declaration, because its new lines were never ranked.
         """
-        made = file_candidates(self.hit, self.lines, whole_item_tokens, asked, shortener)
+        made = file_candidates(self.hit, self.lines, whole_item_tokens, terms, shortener)
         if freshness_of(self.hit.chunk.fields) is Freshness.CHANGED:
             return [self._declared(candidate) for candidate in made]
         return made
@@ -136,7 +135,7 @@ class Freshener:
 
     @property
     def failures(self) -> list[Failure]:
-        """What the answer has to note: files that cannot be read, and parts that are withheld."""
+        """Notes for the answer: files that cannot be read, and parts that are withheld."""
         notes = dict(self._failures)
         for path, file in self._files.items():
             if file.withheld:
@@ -181,7 +180,7 @@ class Freshener:
         return _FileNow(location.path, kind, lines, by_lines, "no longer in the file")
 
     def _renamed_file(self, document: Document) -> _FileNow | None:
-        """The file that has the bytes of this one now, if it was renamed; one that always had them is another file."""
+        """Return the new file with the bytes of a renamed one, except a file that is indexed with the same bytes."""
         if self.changed is None:
             return None
         if self._changed_files is None:
@@ -222,9 +221,9 @@ def _all_marked(lines: Lines, mark: Freshness) -> Lines:
 
 
 def _marks(parts: Sequence[PartNow], lines: Sequence[str], before: Sequence[str]) -> tuple[Freshness | None, ...]:
-    """How each line differs: as the part that it belongs to; a line of no part has changed unless it was there before.
+    """Return how each line differs: like its part; a line outside all parts has changed unless it was there before.
 
-    A part with a name decides over one without, and blank lines between parts are marked like the line before them.
+    Parts with a name take precedence, and blank lines between parts are marked like the line before them.
     """
     marks: list[Freshness | None] = [Freshness.CHANGED] * len(lines)
     is_marked = bytearray(len(lines))
@@ -320,7 +319,7 @@ def _by_name(sides: Iterable[_Side]) -> dict[str, list[_Side]]:
 
 
 def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
-    """Which of the new parts of one name each old one is: equal texts first, the rest in order or by likeness."""
+    """Pair the old and new parts of one name: equal texts first, the others in order or by likeness."""
     pairs: dict[int, _Side] = {}
     free = list(news)
     rest = []
@@ -342,7 +341,7 @@ def _pair(olds: Sequence[_Side], news: Sequence[_Side]) -> dict[int, _Side]:
 
 
 def _likeness(old: _Side, new: _Side) -> float:
-    """Share of distinct lines that both have, 0 to 1, indentation aside."""
+    """Return the share of distinct lines that both contain, 0 to 1, ignoring indentation."""
     first, second = ({line.strip() for line in side.body} for side in (old, new))
     return len(first & second) / len(first | second)
 
@@ -353,9 +352,9 @@ def _paired(old: _Side, new: _Side) -> PartNow:
 
 
 def _line_finder(lines: Sequence[str]) -> Callable[[tuple[str, ...], int], int]:
-    """Return a search for whole lines in a text: `find(body, near)`.
+    """Return a function `find(body, near)` that searches a text for consecutive lines.
 
-    It gives the line at which exactly these lines begin, the nearest to `near`; 0 where they are nowhere, or all blank.
+    It returns the line nearest to `near` where exactly these lines begin; 0 if there is none or all are blank.
     """
     places: dict[str, list[int]] = defaultdict(list)
 

@@ -1,4 +1,4 @@
-"""Search: every section of a plan is asked at once, each with a deadline. What fails or is late becomes a note."""
+"""Search all sections of a plan at once, each with a deadline. A section that fails or is late becomes a note."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERS
 
 SMALL_BUDGET_TOKENS = 10
 FEWEST_SPANS = 100
-"""Below 4,000 tokens there are fewer candidates, one for each ten tokens: each is read, cleaned and compared before
-it turns out not to fit, and a span that is worth its place has thirty tokens or more."""
+"""Below 4,000 tokens there is one candidate for each ten tokens: each is read, cleaned and compared before it turns out
+not to fit, and a useful span has thirty tokens or more."""
 
 SMALL_CANDIDATE_TOKENS = 20
-"""A large budget asks for one candidate for each of so many tokens, so that there is enough to fill it with."""
+"""Tokens for each candidate of a large budget, so that there are enough candidates to fill it."""
 
 MOST_SECTIONS_ALIKE = 3
-"""Sections of a plan that may match the same records: each gets enough of them to have its own ones left."""
+"""Sections of a plan that may match the same records: each gets enough records to keep some of its own."""
 
 SPARE_RECORDS = 4
-"""Records that a section gets beyond those it may show: some turn out too large, or say what another one says. Each
-costs a third of a millisecond to prepare."""
+"""Records that a section gets beyond its limit: some turn out too large or have the text of another. Each takes a third
+of a millisecond to prepare."""
 
 OpenExecutor = Callable[[], "Executor"]
-"""Gives the executor to search in; called only where several sections are searched at once."""
+"""Returns the executor to search in; called only if several sections are searched at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workbench:
-    """What the pipeline works with; everything else is in the request. `memory` is None while nothing is remembered.
+    """Stores and services of the pipeline; all else is in the request. `memory` is None while nothing is remembered.
 
     `count_lines` counts the changed lines of the commits that are shown; without it they are not counted.
     `changed_files` lists what is new or changed in the tree; without it a renamed file counts as gone.
-    `embedder` turns the question into a vector, to be compared with those of records; without it words answer alone.
-    `account` knows what the session has received already; without it everything is new.
+    `embedder` turns the question into a vector, to compare with those of records; without it only words count.
+    `account` records what the session has received; without it everything is new.
     """
 
     store: Store
@@ -75,7 +75,7 @@ class Workbench:
     account: Account | None = None
 
     def store_of(self, kind: Kind) -> Store:
-        """Return the store of a kind: what cannot be derived again is in the memory file."""
+        """Return the store of a kind: records that cannot be derived again are in the memory file."""
         return self.memory if kind in MEMORY_KINDS and self.memory is not None else self.store
 
     def kinds(self) -> dict[Kind, int]:
@@ -108,7 +108,7 @@ Search = Callable[[PlannedSection], SearchResult]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the search for a question came to. `embedder_failures` are those of turning it into a vector."""
+    """The results of the search for a question. `embedder_failures` are those of turning it into a vector."""
 
     query: Query
     plan: Plan
@@ -124,7 +124,7 @@ class Findings:
 
     @property
     def vector_counts(self) -> dict[str, str]:
-        """How many records of each type took part with a vector: `{"memories": "12/40"}`."""
+        """Numbers of records of each type that were compared by vector: `{"memories": "12/40"}`."""
         return {
             row.section.kind.plural: f"{row.result.with_vectors}/{row.result.chunks}"
             for row in self.rows
@@ -132,7 +132,7 @@ class Findings:
         }
 
     def missing_words(self, bench: Workbench) -> tuple[str, ...]:
-        """Return the telling words of the question that occur nowhere in what was searched for it."""
+        """Return the telling words of the question that occur nowhere in the searched kinds."""
         kinds = dict.fromkeys(section.kind for section in self.plan.sections if section.is_searched)
         if len(kinds) > 1:  # what only a commit message mentions is not here
             kinds.pop(Kind.COMMIT, None)
@@ -142,9 +142,9 @@ class Findings:
 
 
 def search_plan(request: AssembleRequest, bench: Workbench, *, with_impact: bool = True) -> Findings:
-    """Search for everything that the plan of a request asks for.
+    """Search for all sections of the plan of a request.
 
-    `with_impact` adds what depends on the change, or on the definition that the question names.
+    `with_impact` adds dependents of the change, or of the definition that the question names.
     """
     question = sanitize.text(request.query, bench.allow)
     query, impact = analyse(question), None
@@ -191,7 +191,7 @@ def _section_search(
 def _with_related(
     result: SearchResult, kind: Kind, request: AssembleRequest, store: Store, impact: Impact | None
 ) -> SearchResult:
-    """Return the result with what depends on the change or the definition that is asked about, or with the callers."""
+    """Return the result with dependents of the change or definition in question, or with the callers."""
     if impact is None:
         if not request.callers or kind is not Kind.CODE:
             return result
@@ -208,7 +208,7 @@ def _with_related(
 
 
 def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kind], SearchResult]:
-    """Searches one kind after the other for one question, by words and, where there are vectors, by meaning.
+    """Return a search of one kind for one question, by words and, where there are vectors, by meaning.
 
     `options` (candidates, filters, now) are those of `search_kind`.
     """
@@ -222,7 +222,7 @@ def kind_search(bench: Workbench, query: Query, **options: Any) -> Callable[[Kin
 
 
 def candidate_count(max_tokens: int) -> int:
-    """Return how many spans are looked at for a budget."""
+    """Return the number of spans to search for a budget."""
     few = min(CANDIDATE_SPANS, max_tokens // SMALL_BUDGET_TOKENS)
     return max(few, max_tokens // SMALL_CANDIDATE_TOKENS, FEWEST_SPANS)
 
@@ -230,7 +230,7 @@ def candidate_count(max_tokens: int) -> int:
 def gather(
     sections: Sequence[PlannedSection], search: Search, open_executor: OpenExecutor | None, deadline_seconds: float
 ) -> tuple[list[Gathered], list[Failure]]:
-    """Results in the order of the sections, and a failure for every section without one.
+    """Return results in the order of the sections, and a failure for every section without one.
 
     Without an executor, or for a single section, the sections are searched one after the other in this thread.
     """
@@ -241,8 +241,8 @@ def gather(
     for index, section in enumerate(sections):
         result = SearchResult(())
         try:
-            left = max(deadline_seconds - (time.monotonic() - started), 0.0)
-            result = futures[index].result(timeout=left) if futures else search(section)
+            remaining = max(deadline_seconds - (time.monotonic() - started), 0.0)
+            result = futures[index].result(timeout=remaining) if futures else search(section)
         except TimeoutError:
             failures.append(Failure(section.kind.plural, f"no answer within {deadline_seconds:g} s"))
         except Exception as error:  # noqa: BLE001 - one source must not take the others down; it is noted and logged
@@ -256,8 +256,8 @@ def gather(
 def round_robin(rows: Sequence[Gathered]) -> list[Gathered]:
     """Return the sections with each record in one of them.
 
-    The sections choose in turn, in their order, each the best that is left of its result: so every section gets its
-    best, and a record alone goes to the first section that it fits. Files stay where they are.
+    The sections choose in turn, in their order, each the best remaining hit of its result. So every section gets its
+    best record, and a shared record is in the first section that chooses it. Files stay in their sections.
     """
     waiting = [list(reversed(row.result.hits)) for row in rows]
     chosen: list[list[Hit]] = [[] for _ in rows]
@@ -292,5 +292,5 @@ def balance(rows: Sequence[Gathered]) -> list[Gathered]:
 
 
 def strength_of(rows: Sequence[Gathered]) -> float:
-    """Return how well the question is answered by all that was searched for it."""
+    """Return how well all searched sections together answer the question."""
     return answer_strength({row.section.kind: row.result.strength for row in rows if row.section.is_searched})

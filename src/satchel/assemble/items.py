@@ -1,4 +1,4 @@
-"""From what is shown to the items that are rendered: one a file or record, with its pieces in line order."""
+"""Items of an answer from its groups: one for each file or record, with its pieces in line order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from satchel.assemble.candidates import Candidate, Range
+from satchel.assemble.candidates import DECLARED, Candidate
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
-from satchel.assemble.source_lines import without_blank_ends
+from satchel.assemble.source_lines import Range, without_blank_ends
 from satchel.safety.keys import handle, nonce
 from satchel.search.chunks import ALSO
 from satchel.sources.commits import Counted
@@ -76,7 +76,7 @@ def _language(candidate: Candidate) -> str:
 
 
 def _origins(group: Group) -> tuple[str, ...]:
-    """Return the ids of what is shown, and behind them those of what says the same."""
+    """Return the ids of the shown chunks, then those of their twins."""
     own = [candidate.chunk.id for candidate, _ in group.picks]
     return tuple(dict.fromkeys([*own, *(twin.chunk.id for candidate, _ in group.picks for twin in candidate.twins)]))
 
@@ -102,7 +102,7 @@ def _pieces(group: Group) -> tuple[Piece, ...]:
 
 
 def _by_range(ranges: Sequence[Range], chunks: Sequence[_Shown]) -> Iterator[tuple[Range, list[_Shown]]]:
-    """Each range with the chunks that overlap it, and perhaps some before it; both in order of their first lines."""
+    """Yield each range with the chunks that overlap it, and perhaps some before it; both ordered by first lines."""
     waiting = deque(chunks)
     near: list[_Shown] = []
     for start, end in ranges:
@@ -113,7 +113,7 @@ def _by_range(ranges: Sequence[Range], chunks: Sequence[_Shown]) -> Iterator[tup
 
 
 def _remarks(group: Group) -> list[Piece]:
-    """Return the remarks of truncation strategies that are still true: nothing of what they stand for is shown."""
+    """Return the remarks of truncation strategies whose replaced lines are not shown."""
     remarks: dict[tuple[int, int], Piece] = {}
     for candidate, step in group.picks:
         for remark in step.remarks:
@@ -125,7 +125,7 @@ def _remarks(group: Group) -> list[Piece]:
 
 
 def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
-    """Return the chunks that are shown in part, each with the handle that gives all of it."""
+    """Return the chunks that are shown in part, each with the handle of the full chunk."""
     chunks = {candidate.chunk.id: candidate.chunk for candidate, _ in group.picks}
     cuts = []
     for identity, chunk in chunks.items():
@@ -139,7 +139,7 @@ def _cuts(group: Group, content_hash: str) -> tuple[Cut, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A chunk of which something is shown, and the fullest step that was admitted."""
+    """A chunk that is shown in full or in part, and the fullest admitted step."""
 
     start: int
     end: int
@@ -148,14 +148,14 @@ class _Shown:
     freshness: Freshness | None
 
     def detail(self, first: int, last: int) -> Detail:
-        """Return how a piece of it is labelled: whole, lines of it, or its declaration alone."""
+        """Return the label of a piece: the full chunk, some lines, or its declaration alone."""
         if first <= self.start and last >= self.end:
             return Detail.FULL
         return Detail.SPAN if self.best is Detail.FULL else self.best
 
 
 def _is_nested(inner: _Shown, shown: Sequence[_Shown]) -> bool:
-    """Return whether another chunk goes on behind this one, as a class does behind its method."""
+    """Return whether another chunk continues after this one, like a class after its method."""
     return any(outer.start <= inner.start and inner.end < outer.end for outer in shown if outer is not inner)
 
 
@@ -199,11 +199,10 @@ def _file_metadata(group: Group, path: str, pieces: Sequence[Piece]) -> Mapping[
 
 
 def entity_row(candidate: Candidate) -> dict[str, Any]:
-    """Return what views say of one shown chunk: who it is, where it stands, how relevant it is."""
+    """Return the data of one shown chunk for views: identity, lines and relevance."""
     chunk = candidate.chunk
     location = chunk.location
-    is_declared = chunk.role in (Role.FUNCTION, Role.METHOD, Role.CLASS)
-    last = chunk.title.rpartition(".")[2] if is_declared else chunk.title
+    last = chunk.title.rpartition(".")[2] if chunk.role in DECLARED else chunk.title
     return {
         "id": chunk.id,
         "name": chunk.fields.get("name") or last,
@@ -241,17 +240,14 @@ def _record_item(group: Group, key: bytes) -> ContextItem:
 
 
 def record_metadata(identity: str, fields: Mapping[str, Any], created: float) -> Mapping[str, Any]:
-    """Return what a record tells of itself beside its text, named as the answers name it."""
+    """Return the fields of a record besides its text, named as in answers."""
     hidden = {"bundle", "summary", "language", ALSO}
     shown = {name: value for name, value in fields.items() if name not in hidden}
     if identity.startswith("experience:"):
-        identity = identity.partition("::")[0]  # whichever side of it was found
+        identity = identity.partition("::")[0]  # the id of the record, without the side that matched
     if identity.startswith("commit:"):
         shown |= {"sha": identity.partition(":")[2], "files_changed": shown.pop("files", [])}
     return {"id": identity.partition(":")[2], "timestamp": created, **shown}
-
-
-_DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
 
 def shortened(items: Sequence[ContextItem]) -> int:
@@ -279,8 +275,8 @@ def _linked(item: ContextItem, paths: set[str], experiences: set[str]) -> Contex
 def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
     """Return the other places of code that is shown: whole definitions of several lines.
 
-    An equal import line says nothing, and neither does `ordinal: n => n`. `of_line` is the first line, in the shown
-    file, of what stands there as well.
+    Equal import lines and one-liners such as `ordinal: n => n` do not count. `of_line` is the first line of the
+    repeated code in the shown file.
     """
     places: dict[str, dict[str, Any]] = {}
     for candidate in candidates:
@@ -299,7 +295,7 @@ def also_at(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
 
 
 def merged_with(candidate: Candidate) -> list[dict[str, str]]:
-    """Return the records that a shown record stands for, because their bodies are equal."""
+    """Return the records whose bodies equal that of a shown record."""
     records = [twin.chunk for twin in candidate.twins if twin.chunk.location is None]
     return [{"source": one.kind.value, "id": own_id(one.id)} for one in records if one.id != candidate.chunk.id]
 
@@ -311,7 +307,7 @@ def own_id(identity: str) -> str:
 
 def _is_worth_naming(twin: Candidate) -> bool:
     location = twin.chunk.location
-    return twin.chunk.role in _DECLARED and location is not None and location.end_line > location.start_line
+    return twin.chunk.role in DECLARED and location is not None and location.end_line > location.start_line
 
 
 CountLines = Callable[[Iterable[str]], Counted]
@@ -321,7 +317,7 @@ _PREFIX = f"{Kind.COMMIT}:"
 
 
 def counted_items(items: Sequence[ContextItem], count: CountLines) -> tuple[tuple[ContextItem, ...], list[Failure]]:
-    """The items, commits with `insertions` and `deletions` (None where unknown), and what could not be counted."""
+    """Return the items, commits with `insertions` and `deletions` (None if unknown), and what could not be counted."""
     counted = _counted((item.id for item in items), count)
     shown = tuple(replace(item, metadata={**item.metadata, **_fields(counted, item.id)}) for item in items)
     return shown, list(counted.failures)

@@ -1,11 +1,10 @@
-"""The end of the pipeline, for candidates from anywhere: choose what fits, write it, and list what was left out."""
+"""The last stage of the pipeline: choose the candidates that fit, write the text, and list what was left out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Protocol
 
 from satchel.assemble.candidates import Candidate
@@ -24,29 +23,28 @@ from satchel.tokens import TokenCounter, counter
 from satchel.types import Context, ContextItem, Failure, Format, Kind, Omission, ShownBefore, Trust, Usage, View
 
 ITEM_SHARE = 0.25
-"""Share of the budget of a kind that one chunk takes at most where several kinds were named."""
+"""Largest share of the budget of a kind for one chunk, where several kinds were named."""
 
 LEAST_NOTED = 300
-"""Tokens of a budget from which the footer says how much of it was used."""
+"""Smallest budget (tokens) whose footer states the tokens used."""
 
 LEAST_NAMED = 1_000
-"""Tokens of a budget from which the best of what was left out is named."""
+"""Smallest budget (tokens) whose footer names the best omission."""
 
 NOTE_TOKENS = 50
-"""Tokens of the footer: what was used, and the best of what was left out with its handles."""
+"""Tokens of the footer: the tokens used, and the best omission with its handle."""
 
 LINES_SHARE = 0.1
-"""Share of the budget for lines about what a session has already: some twenty of them in 4,000 tokens; the new comes
-first."""
+"""Share of the budget for references to items that a session has: some twenty in 4,000 tokens; new items come first."""
 
 LINE_TOKENS = 6
 """`Shown before: ` with its line end in the plainest format; XML and JSON write it a token longer."""
 
 LONGEST_SUMMARY = "999 items shortened, 99,999 candidates left out"
-"""Replaces the summary while the budget is filled: the numbers are only available afterwards, and no larger."""
+"""Placeholder of the summary while the budget is filled: the true numbers are known later, and are not larger."""
 
 MOST_OMISSIONS = 20
-"""How many of the best candidates that are not shown are listed for each kind."""
+"""Candidates that are not shown but listed, for each kind, the best first."""
 
 STOPS = {BUDGET: Stop.FULL, VALUE: Stop.NOT_WORTH_IT, LIMIT: Stop.NOT_WORTH_IT}
 
@@ -54,7 +52,7 @@ UNPLANNED = Plan(())
 
 
 class Marking(Protocol):
-    """What the frame of an answer needs: the key of its nonces, and the texts that look like secrets but are not."""
+    """The key of nonces, and patterns of texts that look like secrets but are not."""
 
     @property
     def key(self) -> bytes:
@@ -74,7 +72,7 @@ def pack(
     sent: Sequence[ShownBefore] = (),
     policy: FillPolicy = FILL,
 ) -> Context:
-    """Return the context of these sections. `sent` is what the session has already and is only named."""
+    """Return the context of these sections. `sent` are references to what the session has."""
     fitted = fit(request, marking, sections, failures, sent=sent, policy=policy)
     return answer(request, sections, fitted, failures, meta, sent)
 
@@ -88,10 +86,12 @@ def fit(
     sent: Sequence[ShownBefore] = (),
     policy: FillPolicy = FILL,
 ) -> Fitted:
-    """Choose what is shown and write it; the text is counted exactly and never over the limit."""
+    """Choose candidates and write the text, which is counted exactly and never over the limit."""
     tokens = counter(request.tokenizer)
     alone = _frame(request, marking, sections, failures, plan, policy)
-    frame = with_references(alone, sent, tokens, request.max_tokens) if sent else alone
+    frame = alone
+    if sent:
+        frame = _referring(alone, sent, len(within_room(sent, tokens, request.max_tokens * LINES_SHARE)))
 
     def write() -> Fitted:
         items = build_items(sections, marking.key)
@@ -134,7 +134,7 @@ def _packer(request: AssembleRequest, sections: Sequence[Section], tokens: Token
 
 def _why_stopped(sections: Sequence[Section]) -> str:
     """Return why nothing more is shown: no room, not worth its tokens, or nothing more matched (empty)."""
-    reasons = {reason for section in sections for reason in section.left.values()}
+    reasons = {reason for section in sections for reason in section.rejected.values()}
     return next((reason for reason in (BUDGET, VALUE, LIMIT) if reason in reasons), "")
 
 
@@ -146,7 +146,8 @@ def _frame(
     plan: Plan,
     policy: FillPolicy,
 ) -> RenderRequest:
-    """Return what the text says besides its items."""
+    """Return the frame of the text."""
+    tokens = counter(request.tokenizer)
     return RenderRequest(
         not_found=policy.not_found,
         weak=policy.is_weak,
@@ -157,7 +158,7 @@ def _frame(
         show_code=request.show_code,
         group_by_type=request.group_by_type or request.view is View.ENTITIES,
         failures=sanitize.failures(failures, marking.allow),
-        tokenizer=footer_name(counter(request.tokenizer)) if request.show_meta else "",
+        tokenizer=f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}" if request.show_meta else "",
         truncated=request.show_meta,
         summary=LONGEST_SUMMARY if request.show_meta else "",
         view=request.view,
@@ -171,7 +172,7 @@ def _frame(
 def _without_items(
     frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[str, int]:
-    """The answer without items: it names what the session has already and what occurs nowhere, if there is room."""
+    """Return an answer without items, with references and words that were not found if they fit, and its tokens."""
     summary = replace(frame, truncated=False, summary="", weak=False)
     if sent:
         return references_alone(summary, sent, tokens, max_tokens, layout)
@@ -190,7 +191,7 @@ def answer(
     meta: Mapping[str, Any],
     sent: Sequence[ShownBefore] = (),
 ) -> Context:
-    """Return the context of what was fitted, with what was left out, what the session has already, and what failed."""
+    """Return the context of a fitted text, with its omissions, references and failures."""
     tokens = counter(request.tokenizer)
     redacted = marks(fitted.text)
     return Context(
@@ -207,16 +208,11 @@ def answer(
     )
 
 
-def footer_name(tokens: TokenCounter) -> str:
-    """Return what counted the tokens, and whether that is exact."""
-    return f"{tokens.name}, {'exact' if tokens.exact else 'an estimate'}"
-
-
 def summarised(frame: RenderRequest, items: Sequence[ContextItem], sections: Sequence[Section]) -> RenderRequest:
     """Return the frame with the numbers of this answer in it."""
-    short, left = shortened(items), left_out(sections)
-    parts = [_numbered(short, "item", "shortened"), _numbered(left, "candidate", "left out")]
-    return replace(frame, truncated=bool(short or left), summary=", ".join(filter(None, parts)))
+    short, omitted = shortened(items), left_out(sections)
+    parts = [_numbered(short, "item", "shortened"), _numbered(omitted, "candidate", "left out")]
+    return replace(frame, truncated=bool(short or omitted), summary=", ".join(filter(None, parts)))
 
 
 def left_out(sections: Sequence[Section]) -> int:
@@ -232,10 +228,10 @@ def _numbered(number: int, noun: str, what: str) -> str:
 def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
     """Return the best candidates that are not shown, section by section, best first.
 
-    `budget` is an estimate: what is used now, and what this candidate and everything tried before it would add. It is
-    0 where no budget helps, because the kind has all its items or the candidate is not worth its tokens.
+    `budget` is an estimate: the tokens used now, plus those of this candidate and of all tried before it. It is 0 if no
+    budget helps, because the kind has all its items or the candidate is not worth its tokens.
     """
-    waiting = [(s, c) for s in sections for c in s.remaining() if s.left[c] == BUDGET]
+    waiting = [(s, c) for s in sections for c in s.remaining() if s.rejected[c] == BUDGET]
     waiting.sort(key=lambda row: (-priority(row[1], row[0].level), row[1].chunk.id, row[1].place))
     budgets: dict[Candidate, int] = {}
     needed = float(used)
@@ -244,14 +240,12 @@ def omissions(sections: Sequence[Section], used: int) -> tuple[Omission, ...]:
         needed += candidate.size + frame.range + frame.item
         budgets[candidate] = int(needed)
     return tuple(
-        _omission(candidate, section.left[candidate], budgets.get(candidate, 0))
+        _omission(candidate, section.rejected[candidate], budgets.get(candidate, 0))
         for section in sections
-        for candidate in islice(_best_first(section), MOST_OMISSIONS)
+        for candidate in sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))[
+            :MOST_OMISSIONS
+        ]
     )
-
-
-def _best_first(section: Section) -> list[Candidate]:
-    return sorted(section.remaining(), key=lambda one: (-priority(one), one.chunk.id, one.place))
 
 
 def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
@@ -274,15 +268,8 @@ def _omission(candidate: Candidate, reason: str, budget: int) -> Omission:
     )
 
 
-def with_references(
-    frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int
-) -> RenderRequest:
-    """The frame with as many references as have room beside items, the first ones first; the others are a number."""
-    return _referring(frame, sent, len(within_room(sent, tokens, max_tokens * LINES_SHARE)))
-
-
 def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) -> Sequence[ShownBefore]:
-    """As many of the first references as fit into about `room` tokens."""
+    """Return as many of the first references as fit into about `room` tokens."""
     for count, one in enumerate(sent):
         room -= tokens.count(shown_before_entry(one)) + LINE_TOKENS
         if room < 0:
@@ -293,7 +280,7 @@ def within_room(sent: Sequence[ShownBefore], tokens: TokenCounter, room: float) 
 def references_alone(
     frame: RenderRequest, sent: Sequence[ShownBefore], tokens: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[str, int]:
-    """The text of an answer that has nothing new, and its tokens: as many references as fit; empty if none does."""
+    """Return the text of an answer with references only, as many as fit, and its tokens; empty if none fits."""
     best, used = "", 0
     least, most = 0, len(sent)
     while least < most:

@@ -1,14 +1,14 @@
 """Packing: which candidates are shown, and in which detail, in one pass over all of them.
 
 Candidates of all sections are tried in one order: value over a power of the cost, both on the log scale, on one scale
-for the whole request. What does not fit is shrunk or skipped. The pass never looks back and its time is linear in what
-it looks at: a line of a file is counted once for as long as the file is remembered.
+for the whole request. A candidate that does not fit is shrunk or skipped. The pass never backtracks, and its time is
+linear in the tried lines: a line is counted once while its file is cached.
 
-The pass ends where value ends: a candidate whose value is far below the best one is not shown even if there is room.
-Once a candidate was left out for lack of room, nothing of clearly less value is let in after it.
+A candidate whose value is far below the best one is not shown even if there is room. Once a candidate was left out for
+lack of room, nothing of clearly less value is admitted.
 
-Costs are exact counts of the shown lines plus the usual cost of their frame. The text is then written and counted: what
-is left of the room is filled again (`refill`), or the last admissions are taken back (`take_back`).
+Costs are exact counts of the shown lines plus the usual cost of their frame. The text is then written and counted: the
+remaining room is filled again (`refill`), or the last admissions are withdrawn (`take_back`).
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Format
 
 BUDGET, LIMIT, VALUE = "budget", "limit", "value"
-"""Why a candidate is not shown: no room for it, its kind has all its items, or it is not worth its tokens."""
+"""Reasons for not showing a candidate: no room, its kind has all its items, or it is not worth its tokens."""
 
 TWIN = "twin"
-"""Why a candidate is not tried: something shown says the same, and notes it as another origin."""
+"""Reason for not trying a candidate: a shown one has the same text, and lists it as another origin."""
 
 REFILLS = 2
-"""How often the room that the exact count leaves is filled again; estimates are mostly too high by 2 to 5 %."""
+"""Times that the room left by the exact count is filled again; estimates are mostly too high by 2 to 5 %."""
 
 CLEARLY_LESS = 1.0
-"""On the log scale (a factor of 2.7): what is worth less than something left out for lack of room by this much is left
-out as well."""
+"""Difference in value (log scale, a factor of 2.7): after a candidate was left out for lack of room, others that are
+worth less by this much are left out as well."""
 
 SMALLEST_PIECE = 8
-"""Tokens: nothing useful is cheaper."""
+"""Tokens of the smallest useful piece."""
 
 MOST_CHARACTERS_PER_TOKEN = 12
-"""More characters a token have only rulers and white space: what is longer than the room times this is not counted."""
+"""Only rulers and white space have more characters for each token: longer texts are not counted, they do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Usual tokens of what a layout puts around an item besides its path or title, and around a range of lines."""
+    """Usual tokens of a layout around an item besides its path or title, and around a range of lines."""
 
     item: int = 18
     range: int = 9
@@ -97,10 +97,10 @@ class Packer:
 
     Candidates worth less than the best one by more than `value_range` (log scale) are not shown; `most_items` is the
     number of items over all sections. With `shares` every section first gets its share of the room by weight, for what
-    is within the range of its own best candidate. Of that share no chunk takes more than `document_share` or
-    `document_tokens`, whichever is more. Without `shows_lines` a file costs its places only. `is_strict` keeps clearly
-    weaker candidates out once a better one was left out for lack of room. Without `merges_twins` equal texts are shown
-    twice.
+    is within the range of its own best candidate. No chunk gets more than `chunk_share` of that share or
+    `chunk_tokens`, whichever is more. Without `shows_lines` a file costs only its places. `is_strict` leaves out
+    clearly weaker candidates once a better one was left out for lack of room. Without `merges_twins` equal texts are
+    shown twice.
     """
 
     def __init__(
@@ -139,14 +139,14 @@ class Packer:
 
     @property
     def is_full(self) -> bool:
-        """Whether something was left out for lack of room."""
-        return any(reason == BUDGET for section in self._sections for reason in section.left.values())
+        """Whether a candidate was left out for lack of room."""
+        return any(reason == BUDGET for section in self._sections for reason in section.rejected.values())
 
     def fit(self, room: int, limit: int, write: Callable[[], Fitted]) -> Fitted:
         """Return the text of at most `limit` tokens that `write` makes; `room` is what its items may take by estimate.
 
-        Candidates are chosen by estimates in one pass. The written text is counted; what room is left is filled again,
-        and while the text is over the limit the last admissions are taken back.
+        Candidates are chosen by estimates in one pass. The written text is counted; remaining room is filled again, and
+        while the text is over the limit the last admissions are withdrawn.
         """
         self.fill(room)
         fitted = write()
@@ -155,7 +155,7 @@ class Packer:
                 break
             fitted = write()
         fitted = self._within(limit, fitted, write)
-        for _ in range(REFILLS):  # what came out larger than estimated: the best of it in less room
+        for _ in range(REFILLS):  # larger than estimated: try again in less room
             if fitted.items or room < SMALLEST_PIECE:
                 break
             room //= 2
@@ -169,7 +169,7 @@ class Packer:
         return fitted
 
     def fill(self, room: int) -> int:
-        """Admit candidates into so many tokens; returns the tokens that they take by estimate."""
+        """Admit candidates into `room` tokens; return the estimated tokens used."""
         before = room
         reserves = {section: section.reserve for section in self._sections}
         if any(reserves.values()):
@@ -181,15 +181,15 @@ class Packer:
         return before - room + self._pass(room, None)
 
     def refill(self, room: int) -> int:
-        """Try again what was left out for lack of room, now that there is more of it; returns the tokens it takes."""
+        """Try again the candidates that were left out for lack of room; return the tokens used."""
         for section in self._sections:
-            for candidate in [one for one, reason in section.left.items() if reason == BUDGET]:
-                del section.left[candidate]
+            for candidate in [one for one, reason in section.rejected.items() if reason == BUDGET]:
+                del section.rejected[candidate]
                 self._waiting.append(self._entry(section, candidate))
         return self._pass(room, None)
 
     def take_back(self, tokens: int) -> bool:
-        """Undo the latest admissions that take at least so many tokens. Returns whether there was one."""
+        """Undo the latest admissions until `tokens` are free. Return whether there was one."""
         if not self._log:
             return False
         undone = set()
@@ -213,38 +213,38 @@ class Packer:
         return _Entry(key, section, candidate)
 
     def _pass(self, room: int, allotments: Mapping[Section, int] | None) -> int:
-        """Return one pass over what waits; with `allotments` (in tokens) the rest waits for the next pass."""
+        """Try all waiting candidates, with `allotments` only those that fit them; return the tokens used."""
         heap, self._waiting = self._waiting, []
         heapq.heapify(heap)
-        left = dict(allotments) if allotments is not None else None
+        remaining = dict(allotments) if allotments is not None else None
         caps = {one: self._chunk_cap(one, tokens) for one, tokens in (allotments or {}).items()}
         used, barrier = 0, -math.inf
         while heap:
             entry = heapq.heappop(heap)
             _, section, candidate = entry
-            least = self._least if left is None else self._own_least[section]
+            least = self._least if remaining is None else self._own_least[section]
             reason = self._refusal(section, candidate, least, barrier)
             if reason == TWIN:
                 self._twins[candidate] = section
                 continue
-            own = room - used if left is None else min(room - used, left[section])
+            own = room - used if remaining is None else min(room - used, remaining[section])
             taken = None if reason else self._admit(section, candidate, own, caps.get(section))
             if taken is not None:
                 used += taken
-                if left is not None:
-                    left[section] -= taken
+                if remaining is not None:
+                    remaining[section] -= taken
                 for follower in self._followers(section, candidate):
                     heapq.heappush(heap, self._entry(section, follower))
-            elif left is not None and reason in (None, BUDGET):
+            elif remaining is not None and reason in (None, BUDGET):
                 self._waiting.append(entry)
             else:
-                section.left[candidate] = reason or BUDGET
+                section.rejected[candidate] = reason or BUDGET
                 if self._is_strict and not reason and not candidate.pinned and candidate.leader is None:
                     barrier = max(barrier, section.value(candidate) - CLEARLY_LESS)
         return used
 
     def _chunk_cap(self, section: Section, allotment: int) -> int:
-        """Return how many tokens one chunk of a section may take of its allotment."""
+        """Return the most tokens of an allotment for one chunk of a section."""
         return max(int(self._chunk_share * allotment), self._chunk_tokens, section.reserve)
 
     def _refusal(self, section: Section, candidate: Candidate, least: float, barrier: float) -> str | None:
@@ -277,8 +277,8 @@ class Packer:
                 return self._show(section, candidate, step, tokens)
             if tokens is not None and tokens > frame:
                 scales.append(candidate.size / (tokens - frame))
-        # Shrunk by what its tokens really cost: some scripts have three times the tokens that characters suggest, and
-        # prose three quarters of them.
+        # Scaled by real token counts: some scripts have three times the tokens that characters suggest, and prose three
+        # quarters.
         estimated = (room - frame) * min(scales, default=1.0)
         for step in candidate.shrink(estimated) if candidate.shrink is not None else ():
             tokens = self._cost(section, candidate, step, room)
@@ -294,7 +294,7 @@ class Packer:
         return self._frame.item + range_tokens + self._counter.count(candidate.group)
 
     def _cost(self, section: Section, candidate: Candidate, step: Step, room: int) -> int | None:
-        """Return tokens that a step adds to the text; None for what is certainly larger than the room."""
+        """Return the tokens that a step adds to the text; None if it is certainly larger than the room."""
         group, lines = section.groups.get(candidate.group), section.lines.get(candidate.group)
         frame = self._frame.item + self._counter.count(candidate.group) if group is None else 0
         if lines is None or not (step.ranges or step.remarks):
@@ -342,7 +342,7 @@ class Packer:
         section.shown.discard(candidate)
         section.tokens -= tokens
         self._chunks[candidate.chunk.id] -= tokens
-        section.left[candidate] = BUDGET
+        section.rejected[candidate] = BUDGET
         for twin in candidate.twins:
-            self._twins.pop(twin).left[twin] = BUDGET
+            self._twins.pop(twin).rejected[twin] = BUDGET
         candidate.twins.clear()

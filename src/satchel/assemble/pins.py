@@ -1,7 +1,7 @@
-"""Pins: what the user wants to see in any case, as `PATH`, `PATH:12` or `PATH:10-20`.
+"""Pins: files and lines that the user always wants to see, as `PATH`, `PATH:12` or `PATH:10-20`.
 
 A pin comes before every search result and has no floor. A pin that does not fit is shown from its beginning. A pinned
-file need not be indexed, but it is read, cleaned and redacted like any other.
+file need not be indexed, but is read, cleaned and redacted like any other.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ PINNED_FILE_SCORE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A path below the root and its lines; 0, 0 for the whole file."""
+    """A path below the root and its lines; 0, 0 for all lines."""
 
     path: str
     start: int = 0
     end: int = 0
 
     def __str__(self) -> str:
-        """As `parse_pin` reads it."""
+        """Return the pin as `parse_pin` reads it."""
         return f"{self.path}:{self.start}-{self.end}" if self.start else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """What is offered of a pin, and the lines of its file."""
+    """The candidate of a pin, and the lines of its file."""
 
     kind: Kind
     candidate: Candidate
@@ -60,7 +60,7 @@ def parse_pin(text: str) -> Pin:
 
 
 def find_pins(pins: Iterable[Pin], lines: FileLines, store: Store) -> tuple[list[Pinned], list[Failure]]:
-    """Return what is offered of each pin, in their order; a pin that cannot be read is a named failure."""
+    """Return the candidate of each pin, in order; a pin that cannot be read is a named failure."""
     pinned: list[Pinned] = []
     failures: list[Failure] = []
     for pin in dict.fromkeys(pins):
@@ -109,7 +109,7 @@ def _candidate(path: str, kind: Kind, start: int, end: int, lines: Lines) -> Can
 
 
 def _beginnings(start: int, end: int) -> Sequence[Step]:
-    """Return all of it, then its first half, quarter and so on, down to one line."""
+    """Return steps with all lines, the first half, quarter and so on, down to one line."""
     steps = [Step(Detail.FULL, ((start, end),))]
     count = (end - start + 1) // 2
     while count:
@@ -121,9 +121,9 @@ def _beginnings(start: int, end: int) -> Sequence[Step]:
 def with_pins(
     sections: Sequence[Section], pinned: Sequence[Pinned], weights: Mapping[Kind, float], item_limit: int
 ) -> list[Section]:
-    """The sections in their order, with the pins first in theirs; a kind of which nothing was found gets its own.
+    """Return the sections in order, with the pins first in theirs; a kind without results gets its own section.
 
-    Sections with a title of their own keep the order of their plan, in front of the others.
+    Sections with a title of their own keep the order of their plan, before the others.
     """
     every = list(sections)
     for pin in pinned:

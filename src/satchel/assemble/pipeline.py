@@ -33,7 +33,7 @@ _WILD = frozenset("*?[")
 
 
 def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure] = ()) -> Context:
-    """Answer one question. `notes` are failures that happened before, such as files that could not be indexed."""
+    """Answer one question. `notes` are earlier failures, such as files that could not be indexed."""
     started = time.monotonic()
     findings = search_plan(request, bench)
     searched = time.monotonic()
@@ -50,8 +50,8 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
     missing = findings.missing_words(bench)
     is_weak = not is_sure and is_weak_match(request, sections, strength)
     callers = impact.listing() if impact is not None else []
-    asked = callers if impact is not None and impact.is_question else []
-    call_sites = call_site_lines(asked, counter(request.tokenizer), request.max_tokens)
+    listing = callers if impact is not None and impact.is_question else []
+    call_sites = call_site_lines(listing, counter(request.tokenizer), request.max_tokens)
     sureness = 1.0 if is_sure else strength
     policy = fill_policy(request, missing, len(findings.query.terms), sureness, is_weak=is_weak, call_sites=call_sites)
     fitted = fit(request, bench, sections, failures, findings.plan, sent, policy)
@@ -81,7 +81,7 @@ def assemble(request: AssembleRequest, bench: Workbench, notes: Sequence[Failure
 
 
 def searched_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[Section], list[Failure]]:
-    """Return the sections of an answer, ready to be packed beside something else, and what failed."""
+    """Return the sections of an answer, to be packed beside others, and failures."""
     findings = search_plan(request, bench, with_impact=False)
     sections, unreadable = _sections(request, bench, findings.rows, findings.terms)
     return sections, [*findings.failures, *unreadable, *findings.embedder_failures]
@@ -90,15 +90,15 @@ def searched_sections(request: AssembleRequest, bench: Workbench) -> tuple[list[
 def hit_candidates(
     hits: Sequence[Hit], bench: Workbench, request: AssembleRequest
 ) -> tuple[list[Candidate], list[Failure]]:
-    """Records that are to be shown in any case, as candidates, and what could not be read of them."""
+    """Return records that are always shown as candidates, and failures to read them."""
     candidates, _, failures = _candidates(hits, bench, request, request.whole_item_tokens, frozenset(), None)
     return candidates, failures
 
 
 def _sections(
-    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], asked: frozenset[str]
+    request: AssembleRequest, bench: Workbench, rows: Sequence[Gathered], terms: frozenset[str]
 ) -> tuple[list[Section], list[Failure]]:
-    """Return what each kind may show; `asked` are the terms of the question."""
+    """Return the section of each kind; `terms` are those of the question."""
     sections, failures = [], []
     rows = balance(rows)
     strength = strength_of(rows)
@@ -111,10 +111,10 @@ def _sections(
         hits = [hit for hit in row.result.hits if hit.relevance >= least and is_wanted(hit, request)]
         share = request.max_tokens * planned.weight / total
         cap = max(share * ITEM_SHARE if shares_budget(request) else 0.0, request.whole_item_tokens)
-        candidates, lines, problems = _candidates(hits, bench, request, cap, asked, planned.side)
+        candidates, lines, problems = _candidates(hits, bench, request, cap, terms, planned.side)
         failures += problems
         if candidates:
-            sections.append(_section(request, bench, planned, candidates, lines, asked, share))
+            sections.append(_section(request, bench, planned, candidates, lines, terms, share))
     return _best_entities(sections, request.entity_limit), failures
 
 
@@ -124,10 +124,10 @@ def _section(
     planned: PlannedSection,
     candidates: list[Candidate],
     lines: dict[str, Lines],
-    asked: frozenset[str],
+    terms: frozenset[str],
     share: float,
 ) -> Section:
-    """The section of these candidates, without what the session has; `share` is its part of the budget in tokens."""
+    """Return the section of the candidates that the session lacks; `share` is its part of the budget (tokens)."""
     imports = import_lines(lines, bench.lines.outline) if request.imports else None
     level = level_of(planned, candidates)
     best = level + max((one.value for one in candidates if not one.is_lifted), default=-math.inf)
@@ -141,7 +141,7 @@ def _section(
         lines,
         planned.limit,
         reserve=request.reserves.get(planned.kind, 0),
-        follow=followers(imports, asked),
+        follow=followers(imports, terms),
         title=planned.title,
         level=level,
         best=best,
@@ -151,7 +151,7 @@ def _section(
 def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
     """Return the sections with the candidates of the `most` most relevant chunks; a section without any is left out.
 
-    Of equal relevance the first of their sections come first, then the order of the sections counts.
+    Ties are ordered by position in the section, then by section.
     """
     if most is None:
         return sections
@@ -168,7 +168,7 @@ def _best_entities(sections: list[Section], most: int | None) -> list[Section]:
 
 
 def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
-    """Return whether the globs and roles of the request let a hit through."""
+    """Return whether a hit matches the globs and roles of the request."""
     if not role_is_asked(hit.chunk.kind, hit.chunk.role, request.roles):
         return False
     location = hit.chunk.location
@@ -180,7 +180,7 @@ def is_wanted(hit: Hit, request: AssembleRequest) -> bool:
 
 
 def _is_among(path: str, globs: Sequence[str]) -> bool:
-    """Return whether one of the globs matches. A plain path is compared: that needs no expression to be made first."""
+    """Return whether one of the globs matches. A plain path is compared, which is faster than a glob."""
     return any(fnmatch.fnmatchcase(path, glob) if _WILD.intersection(glob) else path == glob for glob in globs)
 
 
@@ -189,23 +189,23 @@ def _candidates(
     bench: Workbench,
     request: AssembleRequest,
     cap: float,
-    asked: frozenset[str],
+    terms: frozenset[str],
     side: Axis | None,
 ) -> tuple[list[Candidate], dict[str, Lines], list[Failure]]:
-    """Return the candidates of these hits, the lines they are in by group, and what could not be read of them."""
+    """Return the candidates of these hits, the lines of their files by group, and failures to read them."""
     candidates: list[Candidate] = []
     lines: dict[str, Lines] = {}
     freshener = Freshener(bench.store, bench.lines, request.stale, bench.changed_files)
     shortener = strategy(request.strategy)
     for hit in hits:
         if hit.chunk.location is None:
-            candidates.append(_record(hit, bench, cap, asked, side))
+            candidates.append(_record(hit, bench, cap, terms, side))
             continue
         current = freshener.current(hit)
         if current is None:
             continue
         lines[current.group] = current.lines
-        parts = current.candidates(request.whole_item_tokens, asked, shortener)
+        parts = current.candidates(request.whole_item_tokens, terms, shortener)
         if request.context_lines:
             for candidate in parts:
                 candidate.widen(request.context_lines, len(current.lines.lines))
@@ -213,8 +213,8 @@ def _candidates(
     return candidates, lines, freshener.failures
 
 
-def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side: Axis | None) -> Candidate:
-    """Return a record as a candidate; with a `side` it shows that side of itself, or in less space why it failed."""
+def _record(hit: Hit, bench: Workbench, cap: float, terms: frozenset[str], side: Axis | None) -> Candidate:
+    """Return a record as a candidate; with a `side` that side of an experience, or in less space its root cause."""
     kind = hit.chunk.kind
     shown = sanitize.hit(hit, bench.allow)
     text = bench.store_of(kind).text(int(hit.chunk.fields["bundle"]))
@@ -222,4 +222,4 @@ def _record(hit: Hit, bench: Workbench, cap: float, asked: frozenset[str], side:
     def body(axis: Axis | None) -> str:
         return sanitize.text(shown_record(kind, shown.chunk.fields, text, axis), bench.allow) if axis else ""
 
-    return record_candidate(shown, body(side or Axis.FULL), cap, asked, body(side and Axis.ROOT_CAUSE))
+    return record_candidate(shown, body(side or Axis.FULL), cap, terms, body(side and Axis.ROOT_CAUSE))

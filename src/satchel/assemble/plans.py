@@ -1,12 +1,12 @@
-"""The plan of a request: the kinds that are asked, each with its weight. A request names its plan: it can be replayed.
+"""The plan of a request: the kinds to search, each with its weight. A request names its plan, so it can be replayed.
 
-Without a name every kind is asked about the question. Three plans have sections of their own:
+Without a name every kind is searched for the question. Three plans have sections of their own:
 
 - `premortem`: what failed before in this kind of work. Records are selected by domain, strategy and outcome, and ranked
   by tier, age, and how well their words match domain and strategy.
 - `brief`: what to know when a session starts, before any question.
 - `failure`: what failed like this log before, and where in the code. A log is mostly noise, so past attempts are
-  searched for its errors, names and files; code is searched for the whole text, because its frames lead to lines.
+  searched for its errors, names and files; code is searched for the full text, because its frames lead to lines.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from satchel.search.rank_without_query import Standing
 
 CHANGE_FACTOR = 3.0
-"""Code weighs this much more where a change is asked about: callers and tests are what one looks for then. With an even
-share commits and docs took two thirds, and callers of a changed function were left out. Read on five changes of flask.
-"""
+"""Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
+commits and docs filled two thirds, and callers of a changed function were left out. Read on five changes of flask."""
 
 ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.FUNCTION: (Kind.CODE,),
@@ -40,7 +39,7 @@ ROLE_KINDS: Mapping[Role, tuple[Kind, ...]] = {
     Role.CLASS: (Kind.CODE,),
     Role.SECTION: (Kind.DOC, Kind.NOTE),
 }
-"""The kinds that have chunks of a role that can be asked for."""
+"""Role that a request can name -> the kinds that have chunks with it."""
 
 PREMORTEM, BRIEF, FAILURE = "premortem", "brief", "failure"
 
@@ -55,16 +54,16 @@ FAILURE_TOKENS, FAILURE_LIMIT = 2000, 10
 MOST_VALUES = 5
 
 MOST_COMMITS = 5
-"""They say what the work was about lately; more of them would be the history, which can be asked for."""
+"""Recent commits show the latest work; more of them would be the history, which has views of its own."""
 
 PREMORTEM_WEIGHTS = {"tier": 0.4, "recency": 0.3, "match": 0.3}
-"""How far to rely on it comes first; recency and match order what is equally reliable."""
+"""Confidence comes first; recency and match order equally reliable experiences."""
 
 STRATEGY_WEIGHTS = {"failed": 0.3, "tier": 0.3, "recency": 0.2, "match": 0.2}
-"""How a strategy went is worth knowing either way, but a premortem is about what failed."""
+"""Successes of a strategy count too, but a premortem is about failures."""
 
 PRINCIPLE_WEIGHTS = {"domain": 0.5, "strategy": 0.2, "support": 0.2, "recency": 0.1}
-"""A principle counts as far as the experiences under it are of this kind of work."""
+"""A principle counts by the share of its experiences in this kind of work."""
 
 FAILURES, PERFORMANCE, SURPRISES, CAUSES, PRINCIPLES = (
     "Common Failures",
@@ -89,31 +88,31 @@ VALUE_WEIGHTS = {"support": 0.7, "recency": 0.3}
 EVENT_WEIGHTS = {"recency": 0.8, "importance": 0.2, "tier": 0.2}
 MEMORY_WEIGHTS = {"importance": 0.65, "recency": 0.35}
 COMMIT_WEIGHTS = {"recency": 1.0}
-"""An event counts by its age; a memory by its importance, and a little by its age."""
+"""An event counts mainly by its age; a memory by its importance, and a little by its age."""
 
 ATTEMPTS, PLACES = "What failed like this before", "Where in the code"
 
 ATTEMPT_FLOOR = 0.06
-"""Below the floor of other questions: a log names a dozen things, and an attempt that shares its error and one file
-with it is worth reading."""
+"""Lower than the floor of other questions: a log has a dozen names, and an attempt with its error and one of its files
+is worth reading."""
 
 FAILURE_CHARACTERS = 20_000
-"""Characters read of a log, from its end, where it says what failed."""
+"""Characters of a log that are read, from its end, which states the failure."""
 
 MOST_ERRORS = 3
 MOST_NAMES = 12
 MOST_FILES = 6
-"""The telling errors, the best written names, and the files that a log is reduced to."""
+"""A log is reduced to this many errors, names and files."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSection:
-    """One kind to ask, its share of the budget by weight, and how many items it may give.
+    """One kind to search, its share of the budget by weight, and its most items.
 
     `title` is the heading above its items, empty for the one of the kind. `filters` select its records, None for the
-    filters of the request. With `ranked_by` nothing is searched: records are ranked by their own fields. `question` is
-    asked in place of the one of the request. `floor` is the least relevance, None for the calibrated one. With a
-    `side`, experiences show that side of themselves, or in less space why they failed.
+    filters of the request. With `ranked_by` nothing is searched: records are ranked by their own fields. `question`
+    replaces that of the request. `floor` is the least relevance, None for the calibrated one. With a `side`,
+    experiences show that side, or in less space their root cause.
     """
 
     kind: Kind
@@ -128,13 +127,13 @@ class PlannedSection:
 
     @property
     def is_searched(self) -> bool:
-        """Whether it answers the question of the request itself."""
+        """Whether the section is searched for the question of the request."""
         return self.ranked_by is None and not self.question
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask for, and the title of the answer.
+    """The sections of an answer and its title.
 
     With `unique`, a record that several sections match is in one of them only. With `based_on` the footer counts only
     the items of that kind.
@@ -147,7 +146,7 @@ class Plan:
 
 
 def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
-    """The plan that a request names; `available` counts the chunks of each kind. Raises UsageError for a name."""
+    """Return the plan of a request; `available` counts the chunks of each kind. Raises UsageError if it is unknown."""
     if not request.plan:
         return Plan(make_plan(request, available))
     if request.plan not in PLANS:
@@ -156,25 +155,25 @@ def plan_of(request: AssembleRequest, available: Mapping[Kind, int]) -> Plan:
 
 
 def make_plan(request: AssembleRequest, available: Mapping[Kind, int]) -> tuple[PlannedSection, ...]:
-    """Sections in the order of the context: the kinds asked for, else every kind that has chunks.
+    """Return sections in the order of the context: the kinds of the request, else every kind that has chunks.
 
-    Each may give all items of the answer. A kind without weight is not asked.
+    Each may have all items of the answer. A kind without weight is not searched.
     """
-    asked = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
-    weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in asked}
+    kinds = request.kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+    weights = {kind: request.weights.get(kind, DEFAULT_WEIGHTS[kind]) for kind in kinds}
     if request.change is not None and Kind.CODE in weights:
         weights[Kind.CODE] *= CHANGE_FACTOR
     return tuple(PlannedSection(kind, weight, request.limit) for kind, weight in weights.items() if weight > 0)
 
 
 def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
-    """Return whether chunks of a role are wanted: roles select among the chunks of their own kinds, not of others."""
+    """Return whether the roles of a request admit a chunk; roles only restrict the kinds that have them."""
     relevant = [one for one in roles if kind in ROLE_KINDS.get(one, tuple(Kind))]
     return not relevant or role in relevant
 
 
 def premortem_plan(request: AssembleRequest) -> Plan:
-    """The sections of a premortem for the domain, and the strategy if there is one, in the filters of the request."""
+    """Return the sections of a premortem for the domain and the optional strategy in the filters of the request."""
     from satchel.search.rank_without_query import Standing  # here, as below: most requests name no plan
 
     domain, strategy = request.filters.domain or "", request.filters.strategy or ""
@@ -199,7 +198,7 @@ def premortem_plan(request: AssembleRequest) -> Plan:
 
 
 def brief_plan(request: AssembleRequest) -> Plan:
-    """Top values, recent events (memories of that category, and experiences), key memories, and the last commits."""
+    """Return top values, recent events (memories of that category, and experiences), key memories, and last commits."""
     from satchel.search.rank_without_query import Standing
 
     limit = request.limit
@@ -219,7 +218,7 @@ def brief_plan(request: AssembleRequest) -> Plan:
 
 
 def failure_plan(request: AssembleRequest) -> Plan:
-    """Falsified attempts and remembered errors for what the failure names, and the code for all of its text."""
+    """Return falsified attempts and remembered errors for the names in a failure, and code for its full text."""
     query = analyse(request.query)
     question = question_of_failure(query)
     falsified, errors = Filters(outcome=OutcomeStatus.FALSIFIED), Filters(category=MemoryCategory.ERROR)
@@ -230,14 +229,14 @@ def failure_plan(request: AssembleRequest) -> Plan:
         Kind.EXPERIENCE, 3.0, limit, ATTEMPTS, falsified, question=question, floor=ATTEMPT_FLOOR, side=Axis.FULL
     )
     memories = PlannedSection(Kind.MEMORY, 1.0, limit, ATTEMPTS, errors, question=question, floor=ATTEMPT_FLOOR)
-    # The first line of a question counts most, and the first line of a log says nothing.
+    # The first line of a question counts most, but the first line of a log is not telling.
     text = "\n".join((*reported_errors(query)[:1], request.query))
     places = PlannedSection(Kind.CODE, 4.0, limit, PLACES, question=text, floor=floor)
     return Plan((attempts, memories, places), "Brief after a failure", unique=True)
 
 
 def question_of_failure(query: Query) -> str:
-    """What past attempts are searched for: errors first, then names and files; the whole text where it names none."""
+    """Return the question for past attempts: errors, then names and files; the full text if it has none."""
     lines = [" ".join(part) for part in (reported_errors(query), written_names(query), own_files(query))]
     return "\n".join(filter(None, lines)) or query.text
 

@@ -1,4 +1,4 @@
-"""What is around a shown definition: what contains it, what it calls, what calls it, and which tests do."""
+"""The neighbours of a shown definition: its container, callees, callers, and the tests that call it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from satchel.store.records import Document
 from satchel.types import Chunk, ContextItem
 
 MOST_RELATED = 5
-"""Of each relation: enough to see the neighbourhood, few enough to be read."""
+"""Neighbours listed for each relation: enough for an overview, few enough to be read."""
 
 MOST_FILES = 30
 """Files that are parsed for the callers of one shown definition: those of production code and the nearest first."""
@@ -24,8 +24,7 @@ MOST_FILES = 30
 Neighbour = dict[str, Any]
 """A definition by `name` and `path`, with the `line` that defines it, for a caller the line of its first call.
 
-The line is 0 where the file has changed too much to tell. What calls from outside any definition has the path of its
-file as its name.
+The line is 0 where the file has changed too much to tell. A caller outside any definition is named by its path.
 """
 
 Neighbours = dict[str, list[Neighbour]]
@@ -46,7 +45,7 @@ def with_related(
 
 
 class _Surroundings:
-    """The relations of some chunks, with lines as the files are now; one that has its stamp is not opened."""
+    """The relations of some chunks, with present lines; a file with its indexed stamp is not read."""
 
     def __init__(self, store: Store, lines: FileLines) -> None:
         self._relations, self._store, self._lines = Relations(store), store, lines
@@ -91,7 +90,7 @@ class _Surroundings:
         return {"name": site.name or site.path, "path": site.path, "line": self._call_line(site)}
 
     def _line_of(self, one: Definition) -> int:
-        """Return where a file defines something now; 0 where that cannot be told."""
+        """Return the present line of a definition; 0 if it is unknown."""
         document = self._code.document_of(one.row)
         if self._is_stamped(document):
             return one.line
@@ -102,7 +101,7 @@ class _Surroundings:
         return lines[0] if len(lines) == 1 else 0
 
     def _call_line(self, site: CallSite) -> int:
-        """Return the line of a call now; 0 where it is gone or occurs several times."""
+        """Return the present line of a call; 0 if it is gone or occurs several times."""
         document = self._code.document_of(site.row)
         if self._is_stamped(document):
             return site.line

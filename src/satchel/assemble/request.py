@@ -37,27 +37,27 @@ DEFAULT_WEIGHTS: Mapping[Kind, float] = {
     Kind.CONVERSATION: 1.0,
     Kind.CONTEXT: 1.0,
 }
-"""How the budget is shared between kinds: rich records get more than one-line ones."""
+"""Shares of the budget by kind: rich records get more than one-line ones."""
 
 WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 """A function up to this size is shown in full. Finding wants many places, editing wants full functions."""
 
 TOKENS_PER_ITEM = 200
-"""A large budget has room for more items than the usual limit where no limit is set: one for so many tokens."""
+"""Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
 
 SECONDS_A_DAY = 86_400
 
 LONGEST_SESSION = 500
-"""Characters of a session id: hosts use 36, and no honest one is near this."""
+"""Most characters of a session id; hosts use 36."""
 
 
 def parse_kinds(types: Iterable[str]) -> tuple[Kind, ...]:
     """Context types (`code`, `memories`) as kinds, each once, in section order. Raises InvalidContextTypeError."""
-    asked = [name.strip() for name in types if name.strip()]
-    for name in asked:
+    names = [name.strip() for name in types if name.strip()]
+    for name in names:
         if name not in CONTEXT_TYPES:
             raise InvalidContextTypeError(f"unknown context type {name!r}: choose from {', '.join(CONTEXT_TYPES)}")
-    return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in asked)
+    return tuple(kind for name, kind in CONTEXT_TYPES.items() if name in names)
 
 
 def parse_format(name: str) -> Format:
@@ -89,7 +89,7 @@ def parse_reserves(reserves: Mapping[str, int]) -> dict[Kind, int]:
 
 
 def check_context_lines(count: int) -> int:
-    """A usable number of lines around what is shown. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
+    """Return a usable number of context lines. Raises UsageError below 0 and above `MOST_CONTEXT_LINES`."""
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MOST_CONTEXT_LINES:
         raise UsageError(f"context_lines is {count!r}: give 0 to {MOST_CONTEXT_LINES} lines", "context_lines")
     return count
@@ -113,7 +113,7 @@ def check_budget(max_tokens: int) -> int:
 
 
 def check_stale(choice: str) -> str:
-    """Return what becomes of text that its file no longer contains. Raises UsageError that lists the choices."""
+    """Return the treatment of stale text. Raises UsageError that lists the choices."""
     if choice not in STALE_CHOICES:
         raise UsageError(f"stale is {choice!r}: choose from {', '.join(STALE_CHOICES)}", "stale")
     return choice
@@ -148,12 +148,12 @@ def check_score(min_score: float | None) -> float | None:
 
 
 def start_of_day() -> float:
-    """Now, cut to the day (UTC): equal questions of one day get equal answers."""
+    """Return the start of the day (UTC): equal questions of one day get equal answers."""
     return time.time() // SECONDS_A_DAY * SECONDS_A_DAY
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists and enums as their names, so that the data is equal to itself after a round through JSON."""
+    """Return tuples as lists and enums as their values, so that the data survives a round trip through JSON."""
     if isinstance(value, Enum):
         return value.value
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
@@ -165,10 +165,6 @@ def _by_type(amounts: Mapping[Kind, float]) -> dict[str, float]:
 
 def _by_kind(amounts: Mapping[str, float]) -> dict[Kind, float]:
     return {CONTEXT_TYPES[plural]: amount for plural, amount in amounts.items()}
-
-
-def _lead_from(name: str | None) -> Kind | None:
-    return Kind(name) if name is not None else None
 
 
 def _session_data(session: str) -> str:
@@ -205,18 +201,17 @@ class AssembleRequest:
 
     `kinds` is empty for "every kind that has chunks". `min_score` is absolute (0 to 1); None takes the calibrated
     floor. `whole_item_tokens` is the size up to which a function or section is kept whole. `stale` is one of
-    `STALE_CHOICES`. With `fill` the budget is spent to its end, also on what is hardly worth it.
-    `context_lines` are shown before and after what answers, and with `imports` the import lines that it needs.
-    `reserves` are tokens that a kind gets before the rest is shared. `now` is in seconds. With `related`, shown
-    definitions name their container, callees, callers and tests. `change` is what is being edited: the answer shows
-    what it concerns, and of the change itself only signatures. `filters` say which records may answer.
-    `searches` are the ways of searching (all if empty), `roles` the roles of chunks (any if empty), `entity_limit`
-    the most chunks over all kinds. `strategy` names how what is too large is shortened, `view` the layout; with
-    `show_meta` the footer says how the answer came about. `lead` is the kind whose section comes first.
-    `plan` names what is asked for in place of the kinds (`satchel.assemble.plans`), empty for the kinds themselves.
-    `session` is whom the answer is for: what it received before is only named. `ledger` is the state of the session's
-    ledger to answer from, empty for the latest. With `callers` the functions that answer bring the lines that call
-    them. `file_weights` are the signals of files whose weight is not the usual one.
+    `STALE_CHOICES`. With `fill` the full budget is used, even for items of little value. `context_lines` are shown
+    before and after each match, and with `imports` the import lines that it needs. `reserves` are tokens that a kind
+    gets before the rest is shared. `now` is in seconds. With `related`, shown definitions name their container,
+    callees, callers and tests. `change` is the edit under way: the answer shows the code that it concerns, and the
+    changed code by signatures only. `filters` say which records may answer. `searches` are the ways of searching (all
+    if empty), `roles` the roles of chunks (any if empty), `entity_limit` the most chunks over all kinds. `strategy`
+    names the truncation strategy, `view` the layout; with `show_meta` the footer describes how the answer was made.
+    `lead` is the kind whose section comes first. `plan` names a plan in place of the kinds (`satchel.assemble.plans`),
+    empty for the kinds themselves. Items that `session` received before are only named. `ledger` is the state of the
+    session's ledger to answer from, empty for the latest. With `callers` the functions that answer come with the lines
+    that call them. `file_weights` are the signals of files whose weight is not the usual one.
     """
 
     query: str
@@ -286,9 +281,9 @@ class AssembleRequest:
 
 
 def make_request(question: str, settings: Settings, options: Mapping[str, Any]) -> AssembleRequest:
-    """Return a checked request: options by name, and the settings for what no option says. Raises UsageError."""
-    left = dict(options)
-    purpose = left.pop("purpose", "find")
+    """Return a checked request from options by name, and settings for missing options. Raises UsageError."""
+    remaining = dict(options)
+    purpose = remaining.pop("purpose", "find")
     if purpose not in WHOLE_ITEM_TOKENS:
         raise UsageError(f"unknown purpose {purpose!r}: choose from {', '.join(WHOLE_ITEM_TOKENS)}")
     whole = {"find": settings.context_item_tokens_find, "edit": settings.context_item_tokens_edit}
@@ -304,15 +299,15 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         name, check, usual = option.get("name", row.name), option.get("check"), ()
         if "setting" in option:
             usual = getattr(settings, option["setting"])
-        elif name not in left:
+        elif name not in remaining:
             continue
-        value = left.pop(name, () if "adds" in option else usual)
+        value = remaining.pop(name, () if "adds" in option else usual)
         value = (*usual, *value) if "adds" in option else value
         values[row.name] = check(value) if check is not None else value
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
     if values["limit"] < 1:
         raise UsageError(f"limit is {values['limit']}: give at least 1")
-    return AssembleRequest(**values | left)
+    return AssembleRequest(**values | remaining)
 
 
 def request_data(request: AssembleRequest) -> dict[str, Any]:
@@ -324,7 +319,7 @@ def request_data(request: AssembleRequest) -> dict[str, Any]:
 
 
 def request_from(data: Mapping[str, Any]) -> AssembleRequest:
-    """Return the request that `request_data` described. Raises UsageError for what this version cannot ask."""
+    """Return the request of `request_data`. Raises UsageError for fields that this version lacks, and damaged ones."""
     rows = {row.metadata.get("name", row.name): row for row in fields(AssembleRequest)}
     if data.get("soft"):
         raise UsageError("the saved request has a soft budget, which is no longer offered: ask again without it")

@@ -1,4 +1,4 @@
-"""Sections of candidates, and what several of them have in common."""
+"""Sections of candidates, their groups and order, and twins among them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import itemgetter
 
-from satchel.assemble.candidates import Candidate, Range, Step
-from satchel.assemble.source_lines import Lines
+from satchel.assemble.candidates import Candidate, Step
+from satchel.assemble.source_lines import Lines, Range, joined
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import Kind
 
 ONE_LINE = 100
-"""Characters of a text that is one line: two of them that differ in a version number share nine tenths of their
-shingles. The shortest paragraph that the threshold was calibrated on has 120."""
+"""Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of
+their shingles. The threshold was calibrated on paragraphs of 120 characters and more."""
 
 _PROSE_KINDS = frozenset({Kind.DOC, Kind.NOTE})
 _INSIGNIFICANT = re.compile(r"[\W_]+")
@@ -34,15 +34,15 @@ class Marks:
 
 @dataclass(slots=True)
 class Seen:
-    """The texts of what was tried so far, for one request."""
+    """The texts of tried candidates, for one request."""
 
     exact: dict[str, list[tuple[Section, Candidate]]] = field(default_factory=dict)
     prose: list[tuple[Section, Candidate, Marks]] = field(default_factory=list)
 
     def is_twin(self, section: Section, candidate: Candidate) -> bool:
-        """Return whether a shown candidate says the same at its fullest, which then notes this one as another origin.
+        """Return whether a shown candidate has the same full text; it then lists this one as another origin.
 
-        A text without a twin is compared with from now on.
+        A text without a twin is remembered.
         """
         text = _full_text(section, candidate)
         key = _key(candidate.kind, text)
@@ -64,14 +64,14 @@ class Seen:
         return False
 
     def forget(self, candidates: AbstractSet[Candidate]) -> None:
-        """Compare no longer with candidates that were taken back."""
+        """Forget candidates that were withdrawn."""
         for rows in self.exact.values():
             rows[:] = [row for row in rows if row[1] not in candidates]
         self.prose[:] = [row for row in self.prose if row[1] not in candidates]
 
 
 def _full_text(section: Section, candidate: Candidate) -> str:
-    """Return all that a candidate says, without labels."""
+    """Return the full text of a candidate, without labels."""
     if candidate.chunk.location is None:
         return candidate.body or next((step.text for step in candidate.steps), "")
     lines = section.lines.get(candidate.group)
@@ -80,27 +80,27 @@ def _full_text(section: Section, candidate: Candidate) -> str:
 
 
 def _key(kind: Kind, text: str) -> str:
-    """Return what is equal for equal texts: of code only white space is folded, of prose case and punctuation too."""
+    """Return a key of equal texts: white space is folded, in prose also case and punctuation."""
     if kind is Kind.CODE:
         return " ".join(text.split())
     return _INSIGNIFICANT.sub(" ", text.casefold()).strip()
 
 
 def _may_be_twins(one: Candidate, other: Candidate) -> bool:
-    """Not the same chunk, and not two places of one code file: each of them is one to look at."""
+    """Return whether candidates may be twins: not one chunk, and not two places of one code file."""
     if one.chunk.id == other.chunk.id:
         return False
     return one.kind is not Kind.CODE or other.kind is not Kind.CODE or one.group != other.group
 
 
 def marks_of(text: str) -> Marks:
-    """Return what a text is compared by."""
+    """Return the marks of a text."""
     marks = shingles(text)
     return Marks(marks, sampled(marks))
 
 
 def is_same_prose(one: Marks, other: Marks) -> bool:
-    """Return whether two texts say the same, by their shingles."""
+    """Return whether two texts are nearly equal, by their shingles."""
     # Two sets whose sizes differ more cannot have that much in common; sizes are compared far faster than sets.
     fewer, more = sorted((len(one.all), len(other.all)))
     if fewer < SAME_PROSE * more or not may_be_same(one.sample, other.sample):
@@ -109,7 +109,7 @@ def is_same_prose(one: Marks, other: Marks) -> bool:
 
 
 COST_EXPONENT = 0.42
-"""Candidates are tried by value over cost to this power. Measured flat from 0.35 to 0.5 at 4,000 tokens."""
+"""Candidates are ordered by value over cost to this power. Measured flat from 0.35 to 0.5 at 4,000 tokens."""
 
 COST_OFFSET = 60.0
 """Tokens added to every cost before the power, so that tiny spans do not win by being tiny. Anything from 8 to 60
@@ -121,11 +121,10 @@ class Section:
     """The candidates of one kind.
 
     `weight` is its share of the budget where the kinds were named. `level` is added to the values of its candidates
-    (log scale), which makes them comparable with those of other sections. `reserve` is what the kind gets in any case,
-    in tokens, if it can fill it. `follow` gives what may be shown beside a step of a candidate that is shown, such as
-    imports and the rest of its function. `title` is the heading above it, empty for the one of the kind. `best` is the
-    value of the best candidate that was found, also if the session has it already. `left` maps what is not shown to the
-    reason.
+    (log scale), which makes them comparable with those of other sections. `reserve` is the part of the budget for this
+    kind alone (tokens). `follow` returns the companions of a shown step, such as imports and the rest of its function.
+    `title` is the heading above it, empty for the one of the kind. `best` is the value of the best candidate of the
+    search, also if the session has it already. `rejected` maps each candidate that is not shown to the reason.
     """
 
     kind: Kind
@@ -140,7 +139,7 @@ class Section:
     best: float = -math.inf
     shown: set[Candidate] = field(default_factory=set)
     groups: dict[str, Group] = field(default_factory=dict)
-    left: dict[Candidate, str] = field(default_factory=dict)
+    rejected: dict[Candidate, str] = field(default_factory=dict)
     tokens: int = 0
 
     def value(self, candidate: Candidate) -> float:
@@ -148,17 +147,17 @@ class Section:
         return self.level + candidate.value
 
     def highest_value(self) -> float:
-        """Return the value of the best candidate of the ranking, apart from what is shown in any case."""
+        """Return the value of the best candidate of the ranking, except pinned and lifted ones."""
         ranked = (one for one in self.candidates if not (one.pinned or one.is_lifted))
         return max([self.best, *map(self.value, ranked)])
 
     def remaining(self) -> Iterator[Candidate]:
-        """Candidates that are not shown, in their order, without those that say the same as something shown."""
-        return (one for one in self.candidates if one in self.left)
+        """Return the rejected candidates in order; twins of shown ones are not among them."""
+        return (one for one in self.candidates if one in self.rejected)
 
 
 def priority(candidate: Candidate, level: float = 0.0) -> float:
-    """Value over a power of the cost, on the log scale: what is tried first."""
+    """Return value over a power of the cost, on the log scale: higher ones are tried first."""
     return level + candidate.value - COST_EXPONENT * math.log(candidate.size + COST_OFFSET)
 
 
@@ -168,7 +167,7 @@ def by_priority(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 JOIN_LINES = 3
-"""Two ranges this few lines apart are shown as one: the lines cost less than another range marker."""
+"""Most lines between two ranges that are joined: the lines cost less than another range marker."""
 
 
 @dataclass(slots=True)
@@ -187,32 +186,32 @@ class Group:
     title: str = ""
 
     def added(self, step: Step) -> tuple[list[Range], int]:
-        """What the step adds: the ranges that are not shown yet, joined over tiny gaps to what is, and range markers.
+        """Return the new ranges of a step, joined over tiny gaps to shown ones, and how many range markers it adds.
 
-        The number of markers is negative when the step closes a gap.
+        The number is negative if the step closes a gap.
         """
         before = self.ranges[self._near(step)]
         merged = self._joined([*before, *step.ranges])
         return subtract(merged, before), len(merged) - len(before)
 
     def admit(self, candidate: Candidate, step: Step, tokens: int) -> None:
-        """Show this step from now on."""
+        """Add a step."""
         near = self._near(step)
         self.ranges[near] = self._joined([*self.ranges[near], *step.ranges])
         self.picks.append((candidate, step))
         self.tokens += tokens
 
     def withdraw(self, tokens: int) -> None:
-        """Take the last admission back; `ranges` are true again after `rejoin`."""
+        """Undo the last admission; `ranges` are valid again after `rejoin`."""
         self.picks.pop()
         self.tokens -= tokens
 
     def rejoin(self) -> None:
-        """Work the ranges out again from what is admitted."""
+        """Compute the ranges again from the admitted steps."""
         self.ranges = self._joined([piece for _, step in self.picks for piece in step.ranges])
 
     def _near(self, step: Step) -> slice:
-        """Return which of the ranges the step may be joined with: a file may have thousands, and a step touches few."""
+        """Return the ranges that a step may be joined with: a file may have thousands, and a step touches few."""
         if not step.ranges:
             return slice(0, 0)
         first = min(start for start, _ in step.ranges) - 1 - JOIN_LINES
@@ -222,22 +221,9 @@ class Group:
         )
 
     def _joined(self, ranges: Sequence[Range]) -> list[Range]:
-        """Return the ranges as one shows them; a gap is not closed over lines that the session has."""
-        together = joined(ranges)
+        """Return joined ranges; a gap over lines that the session has is not closed."""
+        together = joined(ranges, JOIN_LINES)
         return subtract(together, self.lines.sent) if self.lines is not None and self.lines.sent else together
-
-
-def joined(ranges: Sequence[Range]) -> list[Range]:
-    """Return the union of line ranges in order, joined where at most `JOIN_LINES` lines lie between them."""
-    if len(ranges) < 2:
-        return list(ranges)
-    merged: list[Range] = []
-    for start, end in sorted(ranges):
-        if merged and start <= merged[-1][1] + 1 + JOIN_LINES:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return merged
 
 
 def subtract(ranges: Sequence[Range], excluded: Sequence[Range]) -> list[Range]:

@@ -14,15 +14,15 @@ from satchel.errors import UsageError
 from satchel.types import CONTEXT_TYPES, ENTITY_TYPES, Context, ContextItem, Detail, Failure, Location, Piece
 
 PREVIEW_CHARACTERS = 200
-"""Of a preview, as the specification has it."""
+"""Most characters of a preview, from the specification."""
 
 CONFIDENCE_FADE = 0.7
-"""Each further result counts this much of the one before it: an average over ten lets weak ones hide a sure one."""
+"""Weight of each result relative to the one before it: in a plain average weak results would hide a sure one."""
 
 CONFIDENT_RESULTS = 5
 
 CONTEXT_LINES = 3
-"""Lines before and after each entity, as the specification has it."""
+"""Lines before and after each entity, from the specification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class QueryResult:
     """The answer to `context_query`.
 
     `context` is the formatted text, `token_count` its tokens. `confidence` (0 to 1) is the relevance of the best
-    results, 0 for an empty answer. `failures` are strategies and sources that did not take part. `answer` holds the
-    rest.
+    results, 0 for an empty answer. `failures` are strategies and sources that did not take part. `answer` is the full
+    context.
     """
 
     query: str
@@ -65,15 +65,15 @@ def query_options(
 ) -> dict[str, Any]:
     """Return the arguments of `context_query` as options of a request.
 
-    `strategies` are of lexical, names, history, graph and dense (default: all that can be had); `limit` is the number
-    of results over all types; `include_types` are context types, or function, method, class and section, which say what
-    of their own types is meant; `min_score` is absolute (default: the calibrated floor); `options` are those of
+    `strategies` are of lexical, names, history, graph and dense (default: all available); `limit` is the number
+    of results over all types; `include_types` are context types, or function, method, class and section, which restrict
+    their own types; `min_score` is absolute (default: the calibrated floor); `options` are those of
     `assemble`. Raises UsageError.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise UsageError(f"limit is {limit!r}: give at least 1")
-    asked = list(include_types)
-    for name in asked:
+    names = list(include_types)
+    for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:
             raise UsageError(f"unknown type {name!r}: choose from {', '.join((*CONTEXT_TYPES, *ENTITY_TYPES))}")
     return {
@@ -82,23 +82,23 @@ def query_options(
         "searches": strategies,
         "entity_limit": limit,
         "limit": limit,
-        "types": types_of(asked),
-        "roles": tuple(ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES),
+        "types": types_of(names),
+        "roles": tuple(ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES),
         "min_score": min_score,
         "max_tokens": max_tokens,
     }
 
 
-def types_of(asked: Iterable[str]) -> list[str]:
-    """The context types that are named, and those of the entities that are: of such a type nothing else is meant.
+def types_of(names: Iterable[str]) -> list[str]:
+    """Return the named context types, and the types of the named entities.
 
-    A name that is neither is kept for the request to refuse it: without it every type would be searched.
+    An unknown name is kept so that the request refuses it: without it every type would be searched.
     """
-    asked = list(asked)
-    named = {CONTEXT_TYPES[name] for name in asked if name in CONTEXT_TYPES}
-    roles = [ENTITY_TYPES[name] for name in asked if name in ENTITY_TYPES]
+    names = list(names)
+    named = {CONTEXT_TYPES[name] for name in names if name in CONTEXT_TYPES}
+    roles = [ENTITY_TYPES[name] for name in names if name in ENTITY_TYPES]
     kinds = named | {kind for role in roles if named.isdisjoint(ROLE_KINDS[role]) for kind in ROLE_KINDS[role]}
-    unknown = [name for name in asked if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
+    unknown = [name for name in names if name not in CONTEXT_TYPES and name not in ENTITY_TYPES]
     return [*(plural for plural, kind in CONTEXT_TYPES.items() if kind in kinds), *unknown]
 
 
@@ -106,7 +106,15 @@ def query_result(context: Context) -> QueryResult:
     """Return the answer to a request as the result of a query."""
     blocks = as_blocks(context)
     best = sorted(blocks.blocks, key=lambda one: -one.score)
-    rows = tuple(QueryRow(one.entity, one.score, one.location, _preview(one.code)) for one in best)
+    rows = tuple(
+        QueryRow(
+            one.entity,
+            one.score,
+            one.location,
+            one.code if len(one.code) <= PREVIEW_CHARACTERS else f"{one.code[:PREVIEW_CHARACTERS]}...",
+        )
+        for one in best
+    )
     return QueryResult(
         context.query,
         context.text,
@@ -117,10 +125,6 @@ def query_result(context: Context) -> QueryResult:
         context.failures,
         context,
     )
-
-
-def _preview(code: str) -> str:
-    return code if len(code) <= PREVIEW_CHARACTERS else f"{code[:PREVIEW_CHARACTERS]}..."
 
 
 def _confidence(relevances: Iterable[float]) -> float:
@@ -142,7 +146,7 @@ class BlockEntity:
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """The surroundings of a block: lines of its file that belong to no entity (its imports), and names of neighbours.
+    """The surroundings of a block: lines of its file outside all entities (its imports), and names of neighbours.
 
     Neighbours come with their places, and only on request.
     """
@@ -164,7 +168,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class BlockSummary:
-    """Included and excluded add up to all distinct entities; `truncated` if one is excluded or shown in part."""
+    """The numbers of entities; included and excluded ones add up to all. `truncated` if one is excluded or cut."""
 
     entities_included: int
     entities_excluded: int
@@ -228,7 +232,7 @@ def as_sources(context: Context) -> Attributed:
 
 
 def _excluded(context: Context) -> int:
-    """Return how many entities are not shown, of those of the results, else of those that the receipt lists."""
+    """Return how many entities of the results are not shown, else how many omissions there are."""
     shown = {row["id"] for item in context.items for row in _rows(item)}
     results = context.meta.get("given")
     if results is not None:
@@ -272,7 +276,7 @@ def _block_entity(row: Mapping[str, Any]) -> BlockEntity:
 
 
 def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
-    """Line number -> text; a remark is at the first of the lines that it replaces."""
+    """Return texts by line number; a remark is at the first of the lines that it replaces."""
     lines: dict[int, str] = {}
     for piece in pieces:
         texts = piece.text.split("\n")
@@ -284,7 +288,7 @@ def _shown_lines(pieces: Sequence[Piece]) -> dict[int, str]:
 
 
 def _reach(span: tuple[int, int], lines: Mapping[int, str], spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the shown lines of an entity, and those next to it that belong to no other."""
+    """Return the shown lines of an entity, and adjacent lines outside all others."""
     start, end = span
     others = [other for other in spans if other != span]
 

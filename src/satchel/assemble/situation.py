@@ -1,8 +1,8 @@
-"""The context of a situation: first what guides it, then the history that is relevant to it.
+"""The context of a situation: first its guides, then relevant history.
 
 Guides (contexts, instruction files) come in the order of their priority, each as fully as there is room for: one that
 is too large is reduced, never dropped while its shortest form fits, and smaller ones behind it are still tried. History
-keeps a share of the budget as long as there is any.
+keeps a share of the budget if there is any.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from satchel.receipts.session import Account
 
 HISTORY_SHARE = 0.35
-"""Share of the budget that guides leave to history while there is as much of it: without earlier failures and commits,
-guidance is only half an answer. A judgement, not a measured optimum."""
+"""Largest share of the budget that guides leave to history: without earlier failures and commits, guidance is only half
+an answer. A judgement, not a measured optimum."""
 
 FRAME_TOKENS = 90
-"""Tokens of the head, section titles and footer with its notes; an upper estimate, what is left over is filled."""
+"""Tokens of the head, section titles and footer with its notes; an upper estimate, the remaining room is filled."""
 
 INJECTED_VALUE = 20.0
-"""Above the value of any search result (at most about 10 on the log scale): what a rule injects comes first among its
-kind, in the rule's order."""
+"""Above the value of any search result (at most about 10 on the log scale): records that a rule injects come first in
+their kind, in the order of the rule."""
 
 MOST_GUIDES = 500
-"""Records of one answer that are considered; the others are counted in a note."""
+"""Most guides considered for one answer; the others are counted in a note."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """One record that guides: its texts from most to least, and what ranks it.
+    """One guide: its texts from longest to shortest, and its rank.
 
-    `must` comes before everything else. `signals` are the terms of its `priority`.
+    Guides with `must` come before all others. `signals` are the terms of its `priority`.
     """
 
     id: str
@@ -77,7 +77,7 @@ def situation_context(
     pinned, unpinned = find_pins(request.pins, bench.lines, bench.store)
     if account is not None:
         injected = [candidate for candidate in injected if account.is_new(candidate)]
-        pinned = [left for pin in pinned if (left := account.sift_pin(pin)) is not None]
+        pinned = [rest for pin in pinned if (rest := account.sift_pin(pin)) is not None]
     sections = with_pins(_with_records(history, injected, request), pinned, request.weights, request.limit)
     problems = [*notes, *failures, *unread, *unpinned]
     if len(guides) > MOST_GUIDES:
@@ -107,7 +107,7 @@ def _with_records(
 
 
 def _guide_section(guides: Sequence[Guide], request: AssembleRequest, need: float, account: Account | None) -> Section:
-    """The guides in their order, each with its fullest text that fits the room of all guides, and the shorter ones."""
+    """Return the guides in order, each with its longest text that fits the room of all guides, and the shorter ones."""
     count = counter(request.tokenizer).count
     room = request.max_tokens - FRAME_TOKENS - min(need, request.max_tokens * HISTORY_SHARE)
     ordered = sorted(guides, key=lambda guide: (not guide.must, -guide.priority))

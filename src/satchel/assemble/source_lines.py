@@ -1,8 +1,8 @@
 """The real lines of real files, checked against what was indexed.
 
-The text that is shown comes from the file on disk. When its bytes are those that were indexed, the stored text,
-cleaned and redacted already, is the same text and is taken instead of doing that work again. When they are not, the
-file is cleaned and redacted as the index would do it, and whoever asked sees by the hash that it is another one.
+The text that is shown comes from the file on disk. If its bytes are those that were indexed, the stored text,
+which is already cleaned and redacted, is used. Otherwise the file is cleaned and redacted as for the index, and the
+hash tells the caller that it differs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -23,13 +23,13 @@ from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline
 
 CACHED_FILES = 256
-"""Files kept as lines between questions: about ten answers' worth."""
+"""Files cached between questions: those of about ten answers."""
 
 CACHED_BYTES = 32_000_000
-"""Memory that those lines may take: a fifth of what a whole process is allowed."""
+"""Most memory of cached lines: a fifth of the limit of a process."""
 
 LINE_OVERHEAD_BYTES = 64
-"""What Python keeps for a line beside its characters, rounded up."""
+"""Memory of a line in Python besides its characters, rounded up."""
 
 NO_OUTLINE = Outline("", (), parsed=False)
 
@@ -40,8 +40,8 @@ Range = tuple[int, int]
 class Lines:
     """The lines of one file, 0-based here, without line ends. `content_hash` is that of the bytes they came from.
 
-    `marks` say of each line how it differs from what was indexed; empty where none does. `sent` are the ranges that
-    the session has already: nothing shows them again.
+    `marks` tell for each line how it differs from the index; empty if none does. `sent` are the ranges that the session
+    has; they are not shown again.
     """
 
     path: str
@@ -50,21 +50,20 @@ class Lines:
     marks: tuple[Freshness | None, ...] = ()
     sent: tuple[Range, ...] = ()
     counts: dict[str, array[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Tokens of each line by tokenizer, -1 where not counted yet: as long as a file is remembered each line is counted
-    once."""
+    """Tokens of each line by tokenizer, -1 where not counted yet: each line of a cached file is counted once."""
 
     sizes: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
-    """Characters up to each line, worked out when first asked for."""
+    """Characters up to each line, computed on first use."""
 
     def characters(self, start: int, end: int) -> int:
-        """Return characters of lines `start`..`end`, each with its line end."""
+        """Return the characters of lines `start`..`end`, each with its line end."""
         if not self.sizes:
-            # Put in place at once: other threads read the same lines, and half of a list would be wrong sizes to them.
+            # Assigned at once: other threads read the same lines, and must not see a part of the list.
             self.sizes[:] = [*accumulate((len(line) + 1 for line in self.lines), initial=0)]
         return self.sizes[min(end, len(self.lines))] - self.sizes[min(start, len(self.lines) + 1) - 1]
 
     def tokens(self, counter: TokenCounter, start: int, end: int) -> int:
-        """Tokens of lines `start`..`end`, each counted alone with its line end: hardly ever less than together."""
+        """Return the tokens of lines `start`..`end`, each counted alone with its line end (an upper estimate)."""
         counts = self.counts.get(counter.name)
         if counts is None:
             counts = self.counts.setdefault(counter.name, array("i", [-1]) * len(self.lines))
@@ -89,7 +88,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file cannot be shown; `is_error` where that is a fault rather than a file that is gone or another one."""
+    """The reason why a file cannot be shown; `is_error` for a fault, not for a file that is gone or excluded."""
 
     path: str
     reason: str
@@ -97,7 +96,7 @@ class Unreadable:
 
 
 class _Entry:
-    """A file in the cache, with its outline once somebody needed it."""
+    """A file in the cache, with its outline once it was needed."""
 
     __slots__ = ("lines", "outline", "size")
 
@@ -110,7 +109,7 @@ class _Entry:
 class FileLines:
     """Reads files of one root for display, with a cache bounded in files and in bytes. Safe to share between threads.
 
-    `limit` is the largest file in bytes, `allow` the secrets that are none.
+    `limit` is the largest file in bytes, `allow` are patterns of texts that look like secrets but are not.
     """
 
     def __init__(
@@ -131,9 +130,9 @@ class FileLines:
         self._guard = threading.Lock()
 
     def read(self, path: str, content_hash: str = "", stored: Callable[[], str] | None = None) -> Lines | Unreadable:
-        """The lines of a file as it is now, or why they cannot be shown. Never follows a link, never leaves the root.
+        """Return the present lines of a file, or why they cannot be shown. Never follows a link or leaves the root.
 
-        `stored` gives the text kept for the bytes with `content_hash`; it is asked only when the file still has them.
+        `stored` returns the stored text for the bytes with `content_hash`; called only if the file has them.
         """
         unfit = sanitize.unfit_path(path)
         if unfit is not None:
@@ -155,7 +154,7 @@ class FileLines:
         return self.keep(path, current, text)
 
     def keep(self, path: str, content_hash: str, text: str) -> Lines:
-        """Lines of a text that is cleaned and redacted, remembered under the hash of the bytes that it came from."""
+        """Return the lines of a cleaned and redacted text, cached under the hash of its original bytes."""
         entry = _Entry(Lines(path, tuple(text.split("\n")), content_hash))
         with self._guard:
             self._forget((path, content_hash))
@@ -167,14 +166,14 @@ class FileLines:
         return entry.lines
 
     def cached(self, path: str, content_hash: str) -> Lines | None:
-        """Return the lines remembered for this state of a file."""
+        """Return the cached lines for this state of a file."""
         entry = self._entry(path, content_hash)
         return entry.lines if entry is not None else None
 
     def outline(self, lines: Lines, *, is_note: bool = False) -> Outline:
-        """Parts and imports of a file, by the parser of the index; worked out once for as long as it is remembered.
+        """Return parts and imports of a file, by the parser of the index; computed once for a cached file.
 
-        What cannot be parsed at all has no parts.
+        A file that cannot be parsed has no parts.
         """
         entry = self._entry(lines.path, lines.content_hash)
         if entry is not None and entry.outline is not None:
@@ -185,17 +184,17 @@ class FileLines:
         return outline
 
     def is_stamped(self, path: str, size: int, mtime_ns: int, changed_ns: int) -> bool:
-        """Whether a file still has this size and these times; a `changed_ns` of 0 is not compared. Opens nothing."""
+        """Return whether a file still has this size and these times, without reading it; `changed_ns` may be 0."""
         stamp = files.stamp(self._root, path)
         return stamp is not None and stamp[:2] == (size, mtime_ns) and changed_ns in (0, stamp[2])
 
     def note_mismatch(self) -> None:
-        """Remember that a file was not as it was indexed."""
+        """Count a file that differed from the index."""
         with self._guard:
             self._mismatches += 1
 
     def take_mismatches(self) -> int:
-        """Return how many mismatches were noted since this was last asked."""
+        """Return the number of mismatches since the last call."""
         with self._guard:
             count, self._mismatches = self._mismatches, 0
         return count
@@ -226,7 +225,7 @@ class FileLines:
 
 
 def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
-    """Parts and imports of a file, as a note of a vault if it `is_note`. What cannot be parsed at all has no parts."""
+    """Return parts and imports of a file, as a note of a vault if it `is_note`; none if it cannot be parsed."""
     from satchel.sources.outline import outline_file  # here, because a question about unchanged files needs no parser
 
     try:
@@ -240,7 +239,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
 
 
 def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
-    """Return the range (from 1) without blank lines at its ends; blank throughout, its first line."""
+    """Return the range (from 1) without blank lines at its ends; its first line if all are blank."""
     first, last = start, min(end, len(lines))
     while last > first and not lines[last - 1].strip():
         last -= 1
@@ -250,17 +249,20 @@ def without_blank_ends(lines: Sequence[str], start: int, end: int) -> Range:
 
 
 def around(ranges: Sequence[Range], count: int, last_line: int) -> list[Range]:
-    """Return the ranges with `count` lines more before and after each, in order, inside lines 1 to `last_line`.
+    """Return the ranges with `count` more lines before and after each, in order, within lines 1 to `last_line`.
 
-    Ranges that then overlap or touch become one, so no line is named twice. With a count of 0 only that is done.
+    Ranges that then overlap or touch become one, so no line is named twice.
     """
-    widened: list[Range] = []
+    widened = [(max(start - count, 1), min(end + count, last_line)) for start, end in ranges]
+    return joined([(first, last) for first, last in widened if first <= last])
+
+
+def joined(ranges: Iterable[Range], gap: int = 0) -> list[Range]:
+    """Return the union of line ranges in order, joined where at most `gap` lines lie between them."""
+    union: list[Range] = []
     for start, end in sorted(ranges):
-        first, last = max(start - count, 1), min(end + count, last_line)
-        if first > last:
-            continue
-        if widened and first <= widened[-1][1] + 1:
-            widened[-1] = (widened[-1][0], max(widened[-1][1], last))
+        if union and start <= union[-1][1] + 1 + gap:
+            union[-1] = (union[-1][0], max(union[-1][1], end))
         else:
-            widened.append((first, last))
-    return widened
+            union.append((start, end))
+    return union

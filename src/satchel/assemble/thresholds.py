@@ -1,4 +1,4 @@
-"""The least relevance and value of what is shown, and how much of the budget an answer may spend."""
+"""The least relevance and value of shown candidates, and the part of the budget that an answer may use."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from satchel.search.rank_records import SearchResult
 
 ITEM_FLOOR = 0.1
-"""For each record and section of prose of a kind that answers. Code has none beyond the floor of its kind: what is
-shown of it is chosen by value."""
+"""Least relevance of each record and section of prose. Code has only the floor of its kind: its spans are chosen by
+value."""
 
 RELATIVE_FLOOR = 0.6
 RELATIVE_FLOORS: Mapping[Kind, float] = {Kind.CODE: 0.0, Kind.COMMIT: 0.75}
@@ -29,10 +29,10 @@ beside a commit about the question, one that shares a single word with it is noi
 the bar is higher for them: with 0.4 twenty of them filled their third of the budget. Code is ranked by file instead."""
 
 LEAST_LISTED = 0.005
-"""What is written as 0.00 is not listed."""
+"""Least relevance of a listed hit: lower ones would be written as 0.00."""
 
 WEAK_ITEMS = 3
-"""Chunks of an answer that is a weak match: the few best, to look at, not to rely on."""
+"""Chunks of an answer that is a weak match: the few best, not to be relied on."""
 
 
 def is_weak(strength: float, min_score: float | None) -> bool:
@@ -43,9 +43,9 @@ def is_weak(strength: float, min_score: float | None) -> bool:
 def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) -> float | None:
     """Return the least relevance of a hit of a kind whose best has `best`; None where the kind does not answer.
 
-    `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute: nothing else is held back
-    then. Beside a kind that matches well, one that hardly does is left out. Of a weak answer what is near its best is
-    shown, so that it is never empty.
+    `strength` is that of the whole answer (`answer_strength`). A `min_score` is absolute and replaces all other
+    floors. Beside a kind that matches well, one that hardly does is left out. A weak answer shows the hits near its
+    best, so that it is never empty.
     """
     if min_score is not None:
         return min_score
@@ -57,9 +57,9 @@ def floor_of(kind: Kind, best: float, strength: float, min_score: float | None) 
 
 
 def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float | None) -> list[Hit]:
-    """Return the best hits of each kind, at most `limit` each. Of a weak answer only the few best are given.
+    """Return the best hits of each kind, at most `limit` each. A weak answer has only the few best.
 
-    A list may be long: nothing is held back because something else is better.
+    A hit is not left out because another is better.
     """
     strength = answer_strength({kind: result.strength for kind, result in results.items()})
     hits: list[Hit] = []
@@ -77,20 +77,20 @@ def admitted(results: Mapping[Kind, SearchResult], limit: int, min_score: float 
 
 
 ABSENT_SHARE = 0.2
-"""Share of the budget for the answer to a short question of which a telling word occurs nowhere."""
+"""Share of the budget for the answer to a short question with a telling word that occurs nowhere."""
 
 SHORT_QUESTION = 15
-"""Search terms of a question whose every word counts: an issue text names things of other projects."""
+"""Most search terms of a short question, in which every word counts: an issue text names things of other projects."""
 
 SURE = 0.7
-"""Strength from which an answer is given its room although a word of the question occurs nowhere."""
+"""Strength from which an answer gets the full budget although a word of the question occurs nowhere."""
 
 WEAK_SHARE = 0.5
-"""Share of the budget for an answer to a short question that is only a weak match: one real question in fifty gets
-one."""
+"""Share of the budget for an answer to a short question that is only a weak match, as for one real question in
+fifty."""
 
 LEAST_SHORT = 150
-"""Tokens that an answer that is kept short may take in any case: enough for one piece with its frame."""
+"""Tokens that every short answer may use: enough for one piece with its frame."""
 
 VALUE_RANGE = 2.4
 """Candidates worth less than the best one by more than this (log scale, a factor of 11) are not shown, up to a budget
@@ -99,26 +99,26 @@ of `USUAL_BUDGET` tokens. On 296 issues 2.2 spends 17 % fewer tokens and loses .
 USUAL_BUDGET = 4_000
 
 RANGE_PER_DOUBLING = 0.5
-"""So much wider the range is for each doubling of the budget: who gives more room wants to see more."""
+"""Added to the range for each doubling of the budget above the usual one."""
 
 USEFULNESS: Mapping[Kind, float] = {Kind.DOC: 0.12, Kind.COMMIT: 0.1}
-"""How much a hit of a kind is worth beside code of the same relevance: prose matches the words of a question far more
+"""Value of a hit of a kind relative to code of the same relevance: prose matches the words of a question far more
 easily than code does. With .4 and .25 answers to 109 questions show fewer of the deciding lines, .65 instead of .67,
 and fewer of their tokens are on the topic, .69 instead of .72."""
 
 LEAST_RELEVANCE = 0.01
-"""Relevance from which the level of a kind is computed at least."""
+"""Least relevance for computing the level of a kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class FillPolicy:
-    """How far the budget is filled.
+    """How the budget is filled.
 
     Candidates worth less than the best one by more than `value_range` (log scale) are left out. `limit` (tokens) is
-    below the budget where an answer is to be kept short, 0 for the budget itself. `not_found` are telling words of the
+    below the budget for a short answer, 0 for the budget itself. `not_found` are telling words of the
     question that occur nowhere, and `is_weak` says that nothing answers it well. With `shares` every section gets
-    its share of the budget by weight first. `is_strict` leaves out what is clearly weaker than something that did not
-    fit. `call_sites` are the lines that list who calls what the question asks about.
+    its share of the budget by weight first. `is_strict` leaves out candidates that are clearly weaker than one that
+    did not fit. `call_sites` are lines that list the callers of the definition in question.
     """
 
     value_range: float = math.inf
@@ -132,7 +132,7 @@ class FillPolicy:
 
 
 FILL = FillPolicy()
-"""Everything that fits."""
+"""The policy to show everything that fits."""
 
 
 def shares_budget(request: AssembleRequest) -> bool:
@@ -141,7 +141,7 @@ def shares_budget(request: AssembleRequest) -> bool:
 
 
 def is_weak_match(request: AssembleRequest, sections: Sequence[Section], strength: float) -> bool:
-    """Return whether nothing answers the question well: never where a trace or a caller's wish led to what is shown."""
+    """Return whether nothing answers the question well; never for plans, changes, pins and candidates from a trace."""
     if request.plan or request.change is not None or request.pins:
         return False
     is_led = any(candidate.is_lifted for section in sections for candidate in section.candidates)
@@ -157,7 +157,7 @@ def fill_policy(
     is_weak: bool,
     call_sites: tuple[str, ...] = (),
 ) -> FillPolicy:
-    """How much of the budget an answer of this strength may spend, on which pieces, and what it tells the reader."""
+    """Return the policy for an answer of this strength, and its remarks for the reader."""
     is_absent = bool(not_found) and terms <= SHORT_QUESTION and strength < SURE
     share = ABSENT_SHARE if is_absent else WEAK_SHARE if is_weak and terms <= SHORT_QUESTION else 1.0
     return FillPolicy(
@@ -172,12 +172,12 @@ def fill_policy(
 
 
 def value_range(max_tokens: int) -> float:
-    """Return how far below the best one (log scale) a candidate may be worth showing in a budget."""
+    """Return the largest distance in value (log scale) from the best candidate to a shown one, for a budget."""
     return VALUE_RANGE + RANGE_PER_DOUBLING * max(math.log2(max_tokens / USUAL_BUDGET), 0.0)
 
 
 def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
-    """Return what makes the values of a kind comparable: the best of it counts its weight times its relevance."""
+    """Return the level that makes values of kinds comparable: the best of a kind counts its weight times relevance."""
     best = max(candidates, key=lambda one: (not one.is_lifted, one.value))
     relevance = max(one.hit.relevance for one in candidates) if section.ranked_by is None else 1.0
     useful = USEFULNESS.get(section.kind, 1.0)
@@ -185,7 +185,7 @@ def level_of(section: PlannedSection, candidates: Sequence[Candidate]) -> float:
 
 
 def section_floor(row: Gathered, min_score: float | None, strength: float) -> float | None:
-    """The least relevance of what a section shows; None where it does not answer. What is not searched has none."""
+    """Return the least relevance of hits of a section: None if it does not answer, 0 if it is not searched."""
     if row.section.ranked_by is not None:
         return 0.0
     best = max((hit.relevance for hit in row.result.hits), default=0.0)

@@ -1,8 +1,8 @@
-"""Truncation strategies by name: how something too large is shortened, with a remark where lines were left out.
+"""Truncation strategies by name: they shorten large code, with a remark in place of omitted lines.
 
 `signature-first` keeps the declaration, its doc comment and the beginning of the body (of a class: every signature);
 `bookend` keeps the beginning and the end. Both leave out whole statements or members, found in the syntax tree, and
-look at the shortened text again: it has no fault that the whole text did not have. The remark is a comment of the
+check the shortened text again: it has no fault that the full text did not have. The remark is a comment of the
 language, on one line: `# 12 lines left out (29-40)`. Without a grammar the units are lines.
 
 A strategy of your own is an object with a `name` and a `shorten`; `register` makes it known.
@@ -29,22 +29,22 @@ LADDER = "ladder"
 """The name of the default: full body, span around what matched, signature, one line."""
 
 CHARACTERS_PER_TOKEN = 3.6
-"""As in the packer: for choosing what to leave out; what is shown is counted exactly."""
+"""As in the packer, for choosing lines to leave out; shown text is counted exactly."""
 
 LEAST_LEFT_OUT = 3
-"""Lines: fewer are not worth the remark, and the packer shows a gap of two anyway."""
+"""Fewest lines to leave out: fewer are not worth the remark, and the packer shows a gap of two anyway."""
 
 REMARK_TOKENS = 14
-"""What a remark costs, an upper estimate."""
+"""Tokens of a remark, an upper estimate."""
 
 SHARES = (1.0, 0.5, 0.25)
-"""Of the tokens that an item may have: the steps of the ladder that a strategy offers."""
+"""Shares of the most tokens of an item: the steps that a strategy offers."""
 
 MOST_TRIALS = 6
-"""How often fewer units are kept when a shortened text turns out to be faulty."""
+"""Most attempts with ever fewer units when a shortened text is faulty."""
 
 EXAMINED = 64
-"""Entities whose syntax is remembered: more than an answer shortens."""
+"""Entities whose syntax is cached: more than an answer shortens."""
 
 _FILLERS = {"python": "...", "bash": ":"}
 """Languages in which a block must not be empty, and the statement that does nothing."""
@@ -53,7 +53,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """A text by lines (0-based here) and its language, empty if unknown."""
 
     lines: tuple[str, ...]
@@ -61,8 +61,8 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
-    """One line of ours that stands for the lines `start`..`end`."""
+class OmissionRemark:
+    """One line of ours that replaces the lines `start`..`end`."""
 
     start: int
     end: int
@@ -71,34 +71,34 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """What is kept: the line ranges in order, and a remark for each gap between them or behind them."""
+    """The kept line ranges in order, and a remark for each gap between or after them."""
 
     ranges: tuple[Range, ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[OmissionRemark, ...]
 
-    def text(self, source: Source) -> str:
+    def text(self, source: SourceText) -> str:
         """Return the shortened text, remarks in their places."""
         pieces = [(start, "\n".join(source.lines[start - 1 : end])) for start, end in self.ranges]
         pieces += [(remark.start, remark.text) for remark in self.remarks]
         return "\n".join(text for _, text in sorted(pieces))
 
 
-class Strategy(Protocol):
+class TruncationStrategy(Protocol):
     """One way to shorten. `shorten` is pure: the same arguments give the same result."""
 
     @property
     def name(self) -> str:
-        """What `--strategy` calls it."""
+        """The name for `--strategy`."""
 
-    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def shorten(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         """Return the lines `start`..`end` (from 1) in about so many tokens; None if nothing sensible can be left out.
 
         The budget is a wish: a long signature may need more.
         """
 
 
-Choose = Callable[[Source, "Sequence[Unit]", bool, float], Iterator[list[Range]]]
-"""Gives the ranges of lines to leave out of a run, the best way first, for a budget of the run in tokens."""
+Choose = Callable[[SourceText, "Sequence[Unit]", bool, float], Iterator[list[Range]]]
+"""Yields ranges of lines to leave out of a run, the best choice first, for a budget of the run in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class SyntaxStrategy:
     name: str
     choose: Choose
 
-    def shorten(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def shorten(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         """Return the lines in about so many tokens: by the syntax where there is a grammar, else line by line."""
         whole = _size(source, start, end)
         if whole <= budget_tokens:
@@ -122,7 +122,7 @@ class SyntaxStrategy:
             return _shortened(source, start, end, gaps, ())
         return None
 
-    def _by_syntax(self, source: Source, start: int, end: int, budget_tokens: float) -> Shortened | None:
+    def _by_syntax(self, source: SourceText, start: int, end: int, budget_tokens: float) -> Shortened | None:
         run, check = _examined(source, start, end)
         if run is None:
             return None
@@ -137,8 +137,8 @@ class SyntaxStrategy:
 
 
 @lru_cache(maxsize=EXAMINED)
-def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]:
-    """Return what may be left out of these lines, remembered: the steps of one entity ask one after the other."""
+def _examined(source: SourceText, start: int, end: int) -> tuple[Run | None, _Check]:
+    """Return the run of these lines and their check, cached for the steps of one entity."""
     from satchel.sources.code.runs import run_within, tree_of
 
     text = "\n".join(source.lines)
@@ -147,9 +147,9 @@ def _examined(source: Source, start: int, end: int) -> tuple[Run | None, _Check]
 
 
 class _Check:
-    """Whether a shortened text has no fault that the whole did not have; the whole is looked at once."""
+    """Checks that a shortened text has no fault that the full text did not have; that one is parsed once."""
 
-    def __init__(self, source: Source, start: int, end: int) -> None:
+    def __init__(self, source: SourceText, start: int, end: int) -> None:
         self._source, self._start, self._end = source, start, end
 
     @cached_property
@@ -161,7 +161,7 @@ class _Check:
         return self._faults(self._source.lines)
 
     def is_sound(self, made: Shortened) -> bool:
-        """By the shortened text alone where the whole is sound alone, else by it in its place in the file."""
+        """Check the shortened text alone if the full text is sound alone, else in its place in the file."""
         text = made.text(self._source).split("\n")
         if not self._alone:
             return not self._faults(text)
@@ -183,18 +183,18 @@ def _line_units(start: int, end: int) -> tuple[list[Unit], bool]:
     return [Unit(number, number) for number in range(start, end + 1)], True
 
 
-def _size(source: Source, start: int, end: int) -> float:
+def _size(source: SourceText, start: int, end: int) -> float:
     return (sum(map(len, source.lines[start - 1 : end])) + end - start + 1) / CHARACTERS_PER_TOKEN
 
 
 def _gap(units: Sequence[Unit], first: int, last: int) -> Range | None:
-    """Return the lines of the units from one to before another, None where they are too few to leave out."""
+    """Return the lines of the units `first` to `last` (exclusive), None if they are too few to leave out."""
     if first >= last or units[last - 1].end - units[first].start + 1 < LEAST_LEFT_OUT:
         return None
     return units[first].start, units[last - 1].end
 
 
-def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> int:
+def _kept(source: SourceText, units: Sequence[Unit], budget: float, least: int) -> int:
     """Return how many units from the first on fit into the budget, at least `least`."""
     count, size = 0, 0.0
     for unit in units:
@@ -205,8 +205,8 @@ def _kept(source: Source, units: Sequence[Unit], budget: float, least: int) -> i
     return count
 
 
-def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
-    """Signature first: bodies of members before members, then everything behind the first statements that fit."""
+def _prefix_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+    """Yield gaps in the bodies of members, then gaps after the first statements that fit."""
     if sum(unit.body is not None for unit in units) * 2 > len(units):
         yield from _body_gaps(source, units, budget)
     least = 1 if documented else 0
@@ -215,8 +215,8 @@ def _prefix_gaps(source: Source, units: Sequence[Unit], documented: bool, budget
             yield [gap]
 
 
-def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
-    """Yield every member by its signature; the bodies of the first ones as far as the budget goes."""
+def _body_gaps(source: SourceText, units: Sequence[Unit], budget: float) -> Iterator[list[Range]]:
+    """Yield the gaps that reduce members to signatures, except the first ones whose bodies fit the budget."""
     cut: list[tuple[float, Range]] = []
     for unit in units:
         if unit.body is None:
@@ -239,8 +239,8 @@ def _body_gaps(source: Source, units: Sequence[Unit], budget: float) -> Iterator
         yield gaps
 
 
-def _middle_gaps(source: Source, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
-    """Bookend: half of the budget for the first units, the other half for the last."""
+def _middle_gaps(source: SourceText, units: Sequence[Unit], documented: bool, budget: float) -> Iterator[list[Range]]:
+    """Yield gaps in the middle: half of the budget for the first units, the other half for the last."""
     least = 1 if documented else 0
     half = (budget - REMARK_TOKENS) / 2
     first = _kept(source, units, half, least)
@@ -266,7 +266,9 @@ def _empty(run: Run, gaps: Sequence[Range], language: str) -> tuple[Range, ...]:
     )
 
 
-def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]) -> Shortened | None:
+def _shortened(
+    source: SourceText, start: int, end: int, gaps: Sequence[Range], empty: Sequence[Range]
+) -> Shortened | None:
     """Return the lines without the gaps, each with its remark."""
     ranges, remarks, position = [], [], start
     for first, last in gaps:
@@ -276,15 +278,17 @@ def _shortened(source: Source, start: int, end: int, gaps: Sequence[Range], empt
         line = source.lines[first - 1]
         indent = line[: len(line) - len(line.lstrip())]
         remark = comment(source.language, f"{last - first + 1} lines left out ({first}-{last})")
-        remarks.append(Remark(first, last, f"{indent}{filler}{remark}"))
+        remarks.append(OmissionRemark(first, last, f"{indent}{filler}{remark}"))
         position = last + 1
     if position <= end:
         ranges.append((position, end))
     return Shortened(tuple(ranges), tuple(remarks)) if ranges and remarks else None
 
 
-def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tokens: float) -> list[Shortened]:
-    """The lines shortened ever more, from `most_tokens` down to a quarter of it; empty if nothing can be left out."""
+def shortenings(
+    chosen: TruncationStrategy, source: SourceText, start: int, end: int, most_tokens: float
+) -> list[Shortened]:
+    """Return ever shorter forms, from `most_tokens` down to a quarter; empty if nothing can be left out."""
     forms: list[Shortened] = []
     for share in SHARES:
         made = chosen.shorten(source, start, end, most_tokens * share)
@@ -293,13 +297,13 @@ def shortenings(chosen: Strategy, source: Source, start: int, end: int, most_tok
     return forms
 
 
-SIGNATURE_FIRST: Strategy = SyntaxStrategy("signature-first", _prefix_gaps)
-BOOKEND: Strategy = SyntaxStrategy("bookend", _middle_gaps)
+SIGNATURE_FIRST: TruncationStrategy = SyntaxStrategy("signature-first", _prefix_gaps)
+BOOKEND: TruncationStrategy = SyntaxStrategy("bookend", _middle_gaps)
 
-_STRATEGIES: dict[str, Strategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
+_STRATEGIES: dict[str, TruncationStrategy] = {one.name: one for one in (SIGNATURE_FIRST, BOOKEND)}
 
 
-def register(strategy: Strategy) -> None:
+def register(strategy: TruncationStrategy) -> None:
     """Make a strategy known under its name. Raises UsageError for a name that is taken."""
     if strategy.name in strategy_names():
         raise UsageError(f"there is already a strategy {strategy.name!r}: give yours another name")
@@ -311,7 +315,7 @@ def strategy_names() -> tuple[str, ...]:
     return (LADDER, *_STRATEGIES)
 
 
-def strategy(name: str) -> Strategy | None:
+def strategy(name: str) -> TruncationStrategy | None:
     """Return the strategy of this name, None for the default ladder. Raises UsageError for an unknown name."""
     if name == LADDER:
         return None
@@ -322,10 +326,10 @@ def strategy(name: str) -> Strategy | None:
 
 
 LONGEST_UNIT = 240
-"""Characters of a line that is kept in one piece: three written lines. A longer one is split at its sentences."""
+"""Longest line (characters) that is not split, about three written lines. A longer one is split at its sentences."""
 
 ELLIPSIS = "…"
-"""Stands where a passage leaves text out."""
+"""Marks omitted text in a passage."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？])\s+|(?<=[。！？])")  # noqa: RUF001 - full-width marks end sentences too
 
@@ -339,7 +343,7 @@ def units_of(text: str) -> list[str]:
 
 
 def _sentences(line: str) -> list[str]:
-    """Return a long line cut behind its sentences, and at words where a sentence is longer than a unit may be."""
+    """Return a long line cut after its sentences, and at words in a sentence that is longer than a unit."""
     pieces, start = [], 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(line)), len(line)]:
         while end - start > LONGEST_UNIT:
@@ -353,16 +357,16 @@ def _sentences(line: str) -> list[str]:
     return pieces
 
 
-def matches(units: Sequence[str], asked: AbstractSet[str]) -> list[int]:
-    """Return how many different words of the question each unit contains; `asked` are stemmed terms."""
-    return [len(asked & words.count_terms(words.words(unit)).keys()) if asked else 0 for unit in units]
+def matches(units: Sequence[str], terms: AbstractSet[str]) -> list[int]:
+    """Return how many different words of the question each unit contains; `terms` are stemmed terms."""
+    return [len(terms & words.count_terms(words.words(unit)).keys()) if terms else 0 for unit in units]
 
 
 def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple[int, int] | None:
-    """First and last index of the run that starts at the best unit and grows while it costs at most `room`.
+    """Return first and last index of the run that starts at the best unit and grows while it costs at most `room`.
 
-    The neighbour with the higher gain is taken first, the later one where they are equal. None where not even the best
-    unit fits.
+    The neighbour with the higher gain is added first, the later one if they are equal. None if the best unit does not
+    fit.
     """
     best = max(range(len(gains)), key=lambda index: (gains[index], -index), default=None)
     if best is None or costs[best] > room:
@@ -382,15 +386,15 @@ def best_run(gains: Sequence[int], costs: Sequence[float], room: float) -> tuple
         first, last = min(first, taken), max(last, taken)
 
 
-def excerpt(text: str, asked: AbstractSet[str], characters: float) -> str:
+def excerpt(text: str, terms: AbstractSet[str], characters: float) -> str:
     """Return the best passage of a text in at most about so many characters, with an ellipsis at each cut end.
 
-    The whole text where it is short enough; empty where not even one unit fits.
+    The full text if it is short enough; empty if not even one unit fits.
     """
     if len(text) <= characters:
         return text
     units = units_of(text)
-    run = best_run(matches(units, asked), [len(unit) for unit in units], characters)
+    run = best_run(matches(units, terms), [len(unit) for unit in units], characters)
     if run is None:
         return ""
     first, last = run

@@ -1,1 +1,1 @@
-"""What stays of an answer: handles to expand, reasons, replays, and what a session has received."""
+"""Handles to expand, explanations of ranks, replays, and the ledgers of sessions."""

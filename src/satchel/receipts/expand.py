@@ -1,7 +1,7 @@
 """The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
 
-Where no copy of that revision is left, nothing is shown, and a note says where the definition is now. A chunk id is
-expanded as if its handle had been given.
+If no copy of that revision is left, nothing is shown, and a note names the present place of the definition. A chunk id
+is expanded like a handle.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
 
 EARLIER_COMMITS = 50
-"""Versions of a file that are compared in git, newest first: a recent answer came from a recent commit."""
+"""Most versions of a file that are compared in git, newest first: a recent answer is based on a recent commit."""
 
 HANDLE_CHARACTERS = 8
 
@@ -52,25 +52,25 @@ class Expanded:
 
 
 def check_handles(handles: Sequence[str]) -> list[str]:
-    """Handles in lower case, each once. Raises UsageError for what cannot be one."""
+    """Return the handles in lower case, each once. Raises UsageError for an impossible handle."""
     if not handles:
         raise UsageError("no handle was given: `satchel context --json` and `--handles` show them")
-    asked = list(dict.fromkeys(handle.strip().lower() for handle in handles))
-    for handle in asked:
+    unique = list(dict.fromkeys(handle.strip().lower() for handle in handles))
+    for handle in unique:
         if len(handle) != HANDLE_CHARACTERS or not handle.isalnum() or not handle.isascii():
             raise UsageError(
                 f"{clean_field(handle)!r} is no handle: they have {HANDLE_CHARACTERS} letters and digits: `a2b3c4d5`"
             )
-    return asked
+    return unique
 
 
 def expand(
     targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
 ) -> tuple[Context, list[HandleTarget]]:
-    """Return the whole of what these handles stand for, inside the budget, and the new handles of this answer.
+    """Return the full text of these handles within the budget, and the new handles of this answer.
 
-    An item that is too long is cut at a line, and the rest gets a handle of its own; one that does not fit at all is in
-    the overflow.
+    An item that is too long is cut at a line, with a handle for the rest; one that does not fit at all is in the
+    overflow.
     """
     expanded: list[Expanded] = []
     failures: list[Failure] = []
@@ -86,7 +86,7 @@ def expand(
 
 
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
-    """Return the handles without those whose lines belong to another one of them."""
+    """Return the handles without those whose lines are part of another."""
     kept: list[HandleTarget] = []
     for row in sorted(targets, key=_width, reverse=True):
         if not any(_covers(wider, row) for wider in kept):
@@ -164,7 +164,7 @@ def _last_line(lines: Sequence[str]) -> int:
 
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
-    """Return the text of the file as it was when the handle was given, and where it comes from if not from the disk."""
+    """Return the text of the file as it was when the handle was issued, and its origin if not the disk."""
     with suppress(files.Skipped):  # a file that is gone may still be in git or in the index
         raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
         if files.content_hash(raw, root.key) == row.content_hash:
@@ -306,7 +306,7 @@ def _rest(target: HandleTarget, start: int, end: int) -> Cut:
 def _shortened(
     row: Expanded, tokens: Callable[[Sequence[ContextItem]], int], max_tokens: int, key: bytes
 ) -> ContextItem | None:
-    """As many whole lines from the beginning as fit, None if not even one does; a record is not cut."""
+    """Return as many lines from the beginning as fit, None if not even one does; a record is not cut."""
     location = row.item.location
     if location is None:
         return None
@@ -321,7 +321,7 @@ def _shortened(
 
 
 def _left_out(row: Expanded, needed: int) -> Omission:
-    """Return what not even its first line fits of; with `needed` tokens everything that was asked for is whole."""
+    """Return the omission of an item that does not fit; with `needed` tokens all items would be complete."""
     location = row.item.location
     return Omission(
         id=row.item.id,

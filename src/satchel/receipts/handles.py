@@ -1,7 +1,7 @@
-"""The handles of recent answers, and what each of them stands for.
+"""The handles of recent answers and their targets.
 
-A handle is a hash and says nothing about what it names; one file for each root does, with one line of JSON a handle,
-the newest last. The file has no text: ids, paths, line numbers and keyed hashes only.
+A handle is a hash; the targets are in one file for each root, with one line of JSON for each handle, the newest last.
+The file has no text: ids, paths, line numbers and keyed hashes only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from satchel.system import files, state_files, telemetry
 from satchel.types import Context, ContextItem, Kind, Omission, ShownBefore
 
 MOST_BYTES = 4_000_000
-"""Above this size the older half is dropped. That is the handles of about 300 answers, read in some 10 ms."""
+"""Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
@@ -27,7 +27,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class HandleTarget:
-    """What one handle stands for: lines of a file as it was, the whole file (no `ranges`), or a record (no `path`).
+    """The target of a handle: lines of a file in one revision, the full file (no `ranges`), or a record (no `path`).
 
     `name` is the qualified name of the definition that the lines belong to, empty if there is none.
     """
@@ -42,7 +42,7 @@ class HandleTarget:
 
 
 def handles_of(context: Context) -> list[HandleTarget]:
-    """Return every handle of a context: of its items, of what they show in part, and of what was left out."""
+    """Return every handle of a context: of its items, their cuts and the omissions."""
     rows = []
     for item in context.items:
         kind = Kind(item.source)
@@ -65,7 +65,7 @@ def _left_out(row: Omission) -> HandleTarget:
 
 
 def reference_handles(context: Context) -> list[HandleTarget]:
-    """Return the handles of the references to what a session has already: lines of a file, or a record."""
+    """Return the handles of the references: lines of a file, or a record."""
     return [
         HandleTarget(
             one.handle, Kind(one.source), one.id, one.path, "", one.content_hash, ((one.spans[0][0], one.spans[-1][1]),)
@@ -80,7 +80,7 @@ def reference_handles(context: Context) -> list[HandleTarget]:
 def with_guide_handles(
     context: Context, paths: Mapping[str, str], root: Path, key: bytes, limit: int
 ) -> tuple[Context, list[HandleTarget]]:
-    """Return the context with a handle only for what can be read again, and all its handles.
+    """Return the context with handles only for items that can be read again, and all its handles.
 
     `paths` names the file of each guide by the id of its item. The situation itself, records of registered keys and
     files that cannot be read any more lose their handles.
@@ -116,7 +116,7 @@ class HandleLedger:
         self._path = path
 
     def record(self, rows: Sequence[HandleTarget]) -> None:
-        """Remember these handles. Nothing fails where the folder cannot be written: the log says so."""
+        """Store these handles. If the folder cannot be written, this is only logged."""
         if not rows:
             return
         lines = "".join(f"{_ENCODE([getattr(row, name) for name in HandleTarget.__slots__])}\n" for row in rows)
@@ -127,8 +127,8 @@ class HandleLedger:
 
     def find(self, handles: Iterable[str]) -> Mapping[str, HandleTarget]:
         """Return the last row of each of these handles; unknown ones are left out."""
-        wanted = set(handles)
-        return {row.handle: row for row in self._rows() if row.handle in wanted}
+        names = set(handles)
+        return {row.handle: row for row in self._rows() if row.handle in names}
 
     def _rows(self) -> Iterator[HandleTarget]:
         """Yield all rows, oldest first, without a line that a crash cut in two."""

@@ -1,4 +1,4 @@
-"""Ask a saved question again, and name what keeps the answer from being the same."""
+"""Ask a saved question again, and name the differences between the answers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from satchel.settings import Settings
 from satchel.types import Context
 
 SHAPING_SETTINGS = ("index_", "redact_")
-"""Prefixes of settings that shape answers and are not in a request: what is indexed, and what counts as a secret."""
+"""Prefixes of settings that shape answers and are not in a request: the index, and patterns of secrets."""
 
 HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
-"""Settings of the index that change its speed and never its content."""
+"""Settings of the index that change its speed but not its content."""
 
 CHANGES_NAMED = 10
 
 
 def settings_mark(settings: Settings) -> dict[str, str]:
-    """A short hash of each setting that shapes answers and is not at its default, by name: enough to name a difference.
+    """Return a short hash of each setting that shapes answers and differs from its default, by name.
 
-    Hashes, because a pattern of allowed secrets belongs to nobody who reads the answer.
+    Hashes are enough to name a difference, and do not show patterns of allowed secrets to readers of the answer.
     """
     plain = Settings()
     marks = {}
@@ -50,13 +50,13 @@ class Replay:
 def saved_request(saved: Mapping[str, Any]) -> AssembleRequest:
     """Return the request of a saved envelope. Raises UsageError for anything else."""
     meta = saved.get("meta")
-    request = meta.get("request") if isinstance(meta, Mapping) else None
-    if not isinstance(request, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
+    data = meta.get("request") if isinstance(meta, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(saved.get("text"), str) or "items" not in saved:
         raise UsageError("this is no saved context: save one with `satchel context QUESTION --json > FILE`")
-    if "lens" in request:
+    if "lens" in data:
         raise UsageError("this is a saved graph context: it is not replayed, ask again with `satchel graph`")
-    asked = request_from(request)
-    return replace(asked, ledger=str(saved["meta"].get("ledger", ""))) if asked.session else asked
+    request = request_from(data)
+    return replace(request, ledger=str(saved["meta"].get("ledger", ""))) if request.session else request
 
 
 def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
@@ -69,7 +69,7 @@ def is_of_the_tree(saved: Mapping[str, Any]) -> bool:
 
 
 def differences(saved: Mapping[str, Any], context: Context) -> tuple[str, ...]:
-    """The differences, a line each: first those of what the answer depends on, then those of the answer itself."""
+    """Return the differences, one line each: first those of the inputs, then those of the answer itself."""
     meta = saved["meta"]
     lines = [
         _moved("version of satchel", meta.get("version"), __version__),

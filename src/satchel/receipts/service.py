@@ -1,4 +1,4 @@
-"""Answers to requests, and what is kept of them: handles, ledgers of sessions, ranks and replay."""
+"""Answers to requests, and their handles, session ledgers, ranks and replays."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from satchel.store.protocol import Store
 
 SESSIONS = "sessions"
-"""The folder of the session ledgers, below the state folder."""
+"""Name of the folder of session ledgers, in the state folder."""
 
 NAMED = 5
-"""Files named in a note; the others are a number."""
+"""Most files named in a note; the others are counted."""
 
 
 def check_question(question: str) -> None:
@@ -76,14 +76,14 @@ class ReceiptService:
         min_score: float | None = None,
         refresh: bool = True,
     ) -> list[Hit]:
-        """Return the best hits of each kind asked for (all that have chunks by default), `limit` a kind.
+        """Return the best hits of each kind asked for (by default all that have chunks), at most `limit` each.
 
         `filters` restrict records, as in `{"category": "error"}` (names: `satchel.search.filters.Filters`);
-        `searches` are the ways of searching that take part (names: `satchel.search.retrievers`). Without a
-        `min_score` what hardly matches is left out.
+        `searches` are the retrievers to use (names: `satchel.search.retrievers`). Without a `min_score`, weak
+        matches are left out.
         """
         check_question(question)
-        kinds, wanted, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
+        kinds, conditions, quiet = parse_kinds(types), parse_filters(filters or {}), silent(parse_strategies(searches))
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         root, allow = self._root, self._root.settings.redact_allow
@@ -97,11 +97,11 @@ class ReceiptService:
             with root.memory_snapshot() as memory:
                 bench = Workbench(store, root.lines, root.key, memory=memory, embedder=root.embedder)
                 available = bench.kinds()
-                asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
+                searched_kinds = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if available.get(kind))
                 ask = kind_search(
-                    bench, query, candidates=most, filters=wanted, now=moment, silent=quiet, weights=signals
+                    bench, query, candidates=most, filters=conditions, now=moment, silent=quiet, weights=signals
                 )
-                best = admitted(balanced({kind: ask(kind) for kind in asked}), limit, check_score(min_score))
+                best = admitted(balanced({kind: ask(kind) for kind in searched_kinds}), limit, check_score(min_score))
                 return [sanitize.hit(hit, allow) for hit in best]
 
         return root.read(hits)
@@ -119,7 +119,7 @@ class ReceiptService:
         return make_request(sanitize.text(question, settings.redact_allow), settings, options)
 
     def answer(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request, from the index as it is. It carries `notes` as its own failures."""
+        """Return the context for a checked request, from the index as it is. `notes` become failures of the answer."""
         account = self._account_of(request)
         with self.traced(request.limit) as tell:
             context = self._assembled(request, notes, account)
@@ -127,12 +127,12 @@ class ReceiptService:
         return self.keep(context, account, request.session, handles_of(context))
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
-        """`answer` without a trace: its handles lead nowhere. For questions that are asked only to learn something."""
+        """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
         account = self._account_of(request, is_kept=False)
         return with_account(self._assembled(request, notes, account), account, ())
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
-        """Keep handles and session of an answer of `unrecorded` that is sent after all, as `answer` does at once."""
+        """Record handles and session of an answer of `unrecorded` that is sent after all."""
         return self.keep(context, self._account_of(request), request.session, handles_of(context))
 
     def _assembled(self, request: AssembleRequest, notes: Sequence[Failure], account: Account | None) -> Context:
@@ -146,7 +146,7 @@ class ReceiptService:
         return telemetry.retrieval(self._root.places.index.name, content=content, limit=limit)
 
     def keep(self, context: Context, account: Account | None, session: str, handles: Sequence[HandleTarget]) -> Context:
-        """Remember the handles of an answer and what it showed its session; returns it with what went wrong there."""
+        """Record the handles of an answer and its items for the session; return it with failures to do so."""
         self.handles.record([*handles, *reference_handles(context)])
         return with_account(context, account, self._note_shown(session, account, context.items))
 
@@ -164,7 +164,7 @@ class ReceiptService:
         is_kept: bool = True,
         shows_lines: bool = True,
     ) -> Account | None:
-        """Return what a session has received, or had in a former `state` of its ledger; None without a session."""
+        """Return the account of a session, or of a former `state` of its ledger; None without a session."""
         if not session:
             return None
         from satchel.receipts.session import Account
@@ -175,7 +175,7 @@ class ReceiptService:
         return Account(shown, self._root.key, ledger, failures, tuple(pins), shows_lines)
 
     def _note_shown(self, session: str, account: Account | None, items: Sequence[ContextItem]) -> list[Failure]:
-        """Add what an answer showed to the ledger of its session; returns what went wrong."""
+        """Add the items of an answer to the ledger of its session; return failures."""
         if account is None or not items:
             return []
         from satchel.receipts.session_file import add_rows
@@ -207,26 +207,26 @@ class ReceiptService:
         tokenizer: str | None = None,
         session: str = "",
     ) -> Context:
-        """Return the whole of what these handles stand for, from the revision that the answer came from.
+        """Return the full text of these handles, from the revision of their answer.
 
-        A `session` gets it even if it has it already, and is not sent it again afterwards. What changed since and is
-        left nowhere becomes a failure that says where it is now. Raises UsageError for a handle that was not given
-        lately, or by another root.
+        A `session` gets it even if it has it already, and is not sent it again afterwards. Text that has changed since,
+        and of which no copy is left, becomes a failure that names its present place. Raises UsageError for a handle
+        that is too old or of another root.
         """
         from satchel.receipts.expand import check_handles, expand
         from satchel.tokens import counter
 
         settings = self._root.settings
-        asked = check_handles(handles)
-        rows = self.handles.find(asked)
-        unknown = [handle for handle in asked if handle not in rows]
+        names = check_handles(handles)
+        rows = self.handles.find(names)
+        unknown = [handle for handle in names if handle not in rows]
         if unknown:
             raise UsageError(
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
         context, fresh = expand(
-            [rows[handle] for handle in asked],
+            [rows[handle] for handle in names],
             self._root,
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
@@ -238,9 +238,9 @@ class ReceiptService:
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])
 
     def document(self, identity: str, **options: Any) -> Context:
-        """Return the whole of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
+        """Return the full text of a chunk by its id: a file, a part of one, or a record. Options as in `expand`.
 
-        Raises UsageError for an id that nothing indexed or remembered here has.
+        Raises UsageError for an id that no store here has.
         """
         from satchel.receipts.expand import chunk_handle
 
@@ -251,10 +251,10 @@ class ReceiptService:
         return self.expand([row.handle], **options)
 
     def why(self, target: str, question: str, *, refresh: bool = True, **options: Any) -> list[Standing]:
-        """How a path, a symbol or a chunk id stands for a question: its rank, its signals, and why it is in or out.
+        """Return rank and signals of a path, symbol or chunk id for a question, and why it is shown or not.
 
-        Several where the name is not unique, best first. Options are those of `assemble`. Raises UsageError for a
-        name that is nowhere.
+        There are several if the name is not unique, best first. Options are those of `assemble`. Raises UsageError for
+        an unknown name.
         """
         from satchel.receipts.why import why
 
@@ -268,8 +268,8 @@ class ReceiptService:
     ) -> tuple[AssembleRequest, list[Failure]]:
         """Return the request about the change that is under way, and the notes of its answer.
 
-        Where nobody asked anything (`is_asked` false), the change itself is the question. Raises UsageError as
-        `change`, and where there is neither a question nor a change.
+        Without a question (`is_asked` false) the change itself is the question. Raises UsageError as `change`, and if
+        there is neither a question nor a change.
         """
         change = self.change(revision, staged=staged)
         if not change.files and not is_asked:
@@ -304,7 +304,7 @@ class ReceiptService:
 
 
 def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:
-    """Return the answer with the state of its session, and with what went wrong with the ledger of it."""
+    """Return the answer with the state of its session, and failures of its ledger."""
     if account is None:
         return context
     return replace(context, failures=(*context.failures, *failures), meta={**context.meta, **account.meta})
@@ -317,7 +317,7 @@ def _question_of(change: Change) -> str:
 
 
 def change_notes(change: Change) -> list[Failure]:
-    """Return what an answer about a change does not cover."""
+    """Return notes on the files that an answer about a change does not cover."""
     notes = []
     if change.untracked:
         hint = "`git add` makes them part of it"

@@ -1,7 +1,7 @@
-"""Leave out of an answer what its session has received already.
+"""Leave text out of an answer that its session has received already.
 
-Lines of a file that were shown are left out wherever they are now, as long as they read the same; a record is left out
-until its text changes or more of it can be shown. One line refers to each of those that would have been shown.
+Shown lines of a file are left out even if they moved, until they change; a record is left out until its text changes or
+more of it can be shown. One reference line names each item that would have been shown.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
-from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Range, Step
+from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, SLIVER_TOKENS, Candidate, Step
 from satchel.assemble.items import build_item
 from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
-from satchel.assemble.section import Group, by_priority, joined, subtract
-from satchel.assemble.source_lines import Lines, around
+from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
+from satchel.assemble.source_lines import Lines, Range, joined
 from satchel.receipts.session_file import Ledger, Row, SentLines
 from satchel.safety.keys import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
 
 MUCH_MORE = 2
-"""A record that was shown in part is shown again in full, or with this many times as much text."""
+"""A record that was shown in part is shown again only in full, or with this many times as much text."""
 
 LEAST_MOVED_LINES = 3
-"""Shorter stretches are not searched in a changed file, because lines like `return None` are in many places."""
+"""Fewest lines that are searched in a changed file, because lines like `return None` are in many places."""
 
 DIGEST_BYTES = 8
 FIRST_LINE_BYTES = 4
 
 
 @dataclass(slots=True)
-class _Referred:
+class _Referral:
     """A reference to a record, or to lines of a file, to which more `ranges` may be added."""
 
     reference: ShownBefore
@@ -40,8 +40,8 @@ class _Referred:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """The ranges of a file that the session has; not `is_complete` if some of them have changed since."""
+class _History:
+    """The ranges of a file that the session has; `is_complete` is false if some have changed since."""
 
     lines: Lines
     ranges: list[Range]
@@ -50,10 +50,10 @@ class _Known:
 
 @dataclass(slots=True)
 class Account:
-    """What one answer to a session may leave out, and what it showed; made anew for each answer.
+    """The text that one answer may leave out for its session, and its references; one object for each answer.
 
-    `session` is the id as it may be shown, `ledger` what the session received before, `failures` what is wrong with the
-    ledger. Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
+    `session` is the id as it may be shown, `ledger` has the items received before, `failures` are those of the ledger.
+    Lines of `pins` are shown again. Without `shows_lines` the answer names places in files, and places that
     were named before count as shown.
     """
 
@@ -66,8 +66,8 @@ class Account:
     _lines: dict[str, list[SentLines]] = field(default_factory=dict)
     _records: dict[str, int] = field(default_factory=dict)
     _digests: dict[str, str] = field(default_factory=dict)
-    _known_files: dict[str, _Known] = field(default_factory=dict)
-    _referred: dict[str, _Referred] = field(default_factory=dict)
+    _histories: dict[str, _History] = field(default_factory=dict)
+    _referrals: dict[str, _Referral] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key, digest, length, lines, places in self.ledger.rows:
@@ -79,7 +79,7 @@ class Account:
 
     @property
     def meta(self) -> dict[str, str]:
-        """The session, and the state of its ledger that the answer depends on, for the answer's `meta`."""
+        """The session and the state of its ledger, for the `meta` of the answer."""
         return {"session": self.session, "ledger": self.ledger.state}
 
     def sift(
@@ -90,18 +90,18 @@ class Account:
         Candidates that begin within the first `room` tokens get a reference.
         """
         kinds = {candidate.group: candidate.kind for candidate in candidates}
-        known = {group: self._known(kinds[group], group, own) for group, own in lines.items() if group in kinds}
+        history = {group: self._history(kinds[group], group, own) for group, own in lines.items() if group in kinds}
         kept: list[Candidate] = []
         spent = 0.0
         for candidate in by_priority(candidates):
             is_referred, spent = spent < room, spent + candidate.size
             if candidate.chunk.location is None:
-                left = self._record(candidate, is_referred=is_referred)
+                is_new = self._record(candidate, is_referred=is_referred)
             else:
-                left = self._part(candidate, known[candidate.group], is_referred=is_referred)
-            if left:
+                is_new = self._part(candidate, history[candidate.group], is_referred=is_referred)
+            if is_new:
                 kept.append(candidate)
-        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in known.items() if one.ranges}
+        sent = {group: replace(one.lines, sent=tuple(one.ranges)) for group, one in history.items() if one.ranges}
         return kept, {**lines, **sent}
 
     def sift_companions(
@@ -109,14 +109,14 @@ class Account:
     ) -> Callable[[Candidate, Step], list[Candidate]]:
         """Return the companions of a candidate, without what the session has; these get no reference."""
 
-        def left(candidate: Candidate, step: Step) -> list[Candidate]:
+        def unsent(candidate: Candidate, step: Step) -> list[Candidate]:
             made = [(one, lines[one.group]) for one in make(candidate, step)]
-            return [one for one, own in made if self._part(one, _Known(own, list(own.sent)), is_referred=False)]
+            return [one for one, own in made if self._part(one, _History(own, list(own.sent)), is_referred=False)]
 
-        return left
+        return unsent
 
     def sift_pin(self, pin: Pinned) -> Pinned | None:
-        """Return the rest of what a rule pins, None if the session has all of it."""
+        """Return the rest of a pin, None if the session has all of it."""
         group = pin.candidate.group
         kept, lines = self.sift([pin.candidate], {group: pin.lines}, sys.maxsize)
         return replace(pin, lines=lines[group]) if kept else None
@@ -129,20 +129,20 @@ class Account:
         """Return whether the session lacks a node of a graph, which may have a `place` in a file."""
         if place is not None:
             lines, span = place
-            known = self._ranges(f"{candidate.kind}:{lines.path}", lines)
-            if known.ranges and not _left([span], known):
+            history = self._ranges(f"{candidate.kind}:{lines.path}", lines)
+            if history.ranges and not _remaining([span], history):
                 if is_referred:
                     self._refer_to_lines(
-                        candidate.kind, lines.path, known, subtract([span], subtract([span], known.ranges))
+                        candidate.kind, lines.path, history, subtract([span], subtract([span], history.ranges))
                     )
                 return False
         return self._record(candidate, is_referred=is_referred)
 
     def references(self) -> tuple[ShownBefore, ...]:
-        """References to what was left out because the session has it, in the order of the candidates."""
+        """Return the references to omitted items, in the order of the candidates."""
         return tuple(
             replace(one.reference, spans=tuple(one.ranges), handle=_handle(one)) if one.ranges else one.reference
-            for one in self._referred.values()
+            for one in self._referrals.values()
         )
 
     def rows(self, items: Iterable[ContextItem]) -> list[Row]:
@@ -150,7 +150,12 @@ class Account:
         rows = []
         for item in items:
             if item.location is not None and item.spans:
-                shown = tuple(self._sent_piece(piece) for piece in item.pieces if _is_shown(piece, item.spans))
+                # One row for each piece, so that unedited definitions of a file still count as shown after an edit.
+                shown = tuple(
+                    self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
+                    for piece in item.pieces
+                    if _is_shown(piece, item.spans)
+                )
                 rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
                 continue
             length = -1 if item.detail is Detail.FULL else len(item.content)
@@ -160,14 +165,10 @@ class Account:
         return rows
 
     def digest(self, text: str, *, stale: bool = False, size: int = DIGEST_BYTES) -> str:
-        """A keyed hash of a text without line ends around it; a `stale` text, gone from its file, has another one."""
+        """Return a keyed hash of a text without line ends around it; a `stale` text has another one."""
         person = b"satchel stale" if stale else b"satchel sent"
         raw = text.strip("\n").encode("utf-8", "surrogatepass")
         return blake2b(raw, key=self.key, digest_size=size, person=person).hexdigest()
-
-    def _sent_piece(self, piece: Piece) -> SentLines:
-        """Return one row a piece, so the unedited definitions of a file still count as shown after an edit."""
-        return self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
 
     def _sent(self, text: str, span: Range, *, stale: bool) -> SentLines:
         first = self.digest(text.partition("\n")[0], size=FIRST_LINE_BYTES)
@@ -186,26 +187,28 @@ class Account:
             )
         ]
 
-    def _known(self, kind: Kind, group: str, lines: Lines) -> _Known:
-        """Return the ranges of a file that the session has and that nobody asked for."""
-        known = self._ranges(f"{kind}:{group}", lines)
-        asked = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
-        return replace(known, ranges=subtract(known.ranges, merged(asked))) if asked and known.ranges else known
+    def _history(self, kind: Kind, group: str, lines: Lines) -> _History:
+        """Return the ranges of a file that the session has, without pinned ones."""
+        history = self._ranges(f"{kind}:{group}", lines)
+        pinned = [(pin.start or 1, pin.end or len(lines.lines)) for pin in self.pins if pin.path == lines.path]
+        if not pinned or not history.ranges:
+            return history
+        return replace(history, ranges=subtract(history.ranges, joined(pinned)))
 
-    def _ranges(self, key: str, lines: Lines) -> _Known:
-        """Return the ranges of a file that read as they did when they were shown, wherever they are now."""
+    def _ranges(self, key: str, lines: Lines) -> _History:
+        """Return the present ranges of a file whose text is as it was when shown."""
         sent = dict.fromkeys(self._lines.get(key, ()))
         if not sent:
-            return _Known(lines, [])
-        known = self._known_files.get(key)
-        if known is None or known.lines is not lines:
+            return _History(lines, [])
+        history = self._histories.get(key)
+        if history is None or history.lines is not lines:
             there = [(one.start, one.end) for one in sent if self._reads(one, one.start, lines)]
             if len(there) < len(sent):
                 firsts = self._firsts(lines)
                 elsewhere = [self._moved(one, firsts, lines) for one in sent if not self._reads(one, one.start, lines)]
                 there += [place for place in elsewhere if place is not None]
-            known = self._known_files[key] = _Known(lines, merged(there), len(there) == len(sent))
-        return known
+            history = self._histories[key] = _History(lines, joined(there), len(there) == len(sent))
+        return history
 
     def _moved(self, sent: SentLines, firsts: Mapping[str, Sequence[int]], lines: Lines) -> Range | None:
         """Return the present place of lines, if there is only one. `firsts` are the lines of the file by their hash."""
@@ -229,78 +232,73 @@ class Account:
             numbers.setdefault(line, []).append(number)
         return {self.digest(line, size=FIRST_LINE_BYTES): every for line, every in numbers.items()}
 
-    def _part(self, candidate: Candidate, known: _Known, *, is_referred: bool) -> bool:
-        """Leave out of a part of a file what the session has of it. Returns whether anything is left."""
+    def _part(self, candidate: Candidate, history: _History, *, is_referred: bool) -> bool:
+        """Leave out the lines of a part that the session has. Return whether any remain."""
         location = candidate.chunk.location
         assert location is not None
-        if not known.ranges:
+        if not history.ranges:
             return True
         is_led = candidate.leader is not None  # then its lines are not those of its chunk
         own = (location.start_line, location.end_line)
-        new = subtract([own], known.ranges)
+        new = subtract([own], history.ranges)
         if not is_led and new == [own]:
             return True
         least = 0 if is_led else SLIVER_TOKENS
         # Where the session has everything that the candidate could show, its steps need not be computed.
-        is_known = not is_led and not any(
-            map(str.strip, (line for a, b in new for line in known.lines.lines[a - 1 : b]))
+        is_sent = not is_led and not any(
+            map(str.strip, (line for a, b in new for line in history.lines.lines[a - 1 : b]))
         )
-        whole = [own] if is_known else merged(candidate.steps[0].ranges)
-        left = [] if is_known else _left(whole, known, least)
-        if left == whole:
+        whole = [own] if is_sent else joined(candidate.steps[0].ranges)
+        rest = [] if is_sent else _remaining(whole, history, least)
+        if rest == whole:
             return True
         if is_referred:
-            shared = subtract(whole, subtract(whole, known.ranges))
-            self._refer_to_lines(candidate.kind, candidate.group, known, shared)
-        if left:
-            size = min(candidate.size, _tokens(left, known.lines))
-            candidate.trim(lambda ranges: _left(ranges, known, least), size)
-        return bool(left)
+            shared = subtract(whole, subtract(whole, history.ranges))
+            self._refer_to_lines(candidate.kind, candidate.group, history, shared)
+        if rest:
+            size = min(candidate.size, _tokens(rest, history.lines))
+            candidate.trim(lambda ranges: _remaining(ranges, history, least), size)
+        return bool(rest)
 
     def _record(self, candidate: Candidate, *, is_referred: bool) -> bool:
-        """Leave out of a record what the session has of it. Returns whether anything is left."""
+        """Leave out the forms of a record that the session has. Return whether any remain."""
         identity = candidate.chunk.id
         digest = self._digests[identity] = self.digest(candidate.body or candidate.steps[0].text)
         length = self._records.get(digest)
         if length is None:
             return True
-        left = [
+        rest = [
             step
             for step in candidate.steps
             if length >= 0 and (step.detail is Detail.FULL or len(step.text) >= MUCH_MORE * length)
         ]
-        if left:
-            candidate.keep(left)
+        if rest:
+            candidate.keep(rest)
             return True
-        if is_referred and identity not in self._referred:
-            self._referred[identity] = _Referred(_record_reference(candidate), [])
+        if is_referred and identity not in self._referrals:
+            self._referrals[identity] = _Referral(_record_reference(candidate), [])
         return False
 
-    def _refer_to_lines(self, kind: Kind, group: str, known: _Known, ranges: Sequence[Range]) -> None:
+    def _refer_to_lines(self, kind: Kind, group: str, history: _History, ranges: Sequence[Range]) -> None:
         """Refer to these lines, and to the few between them that the session has as well."""
-        key, lines = f"{kind}:{group}", known.lines
+        key, lines = f"{kind}:{group}", history.lines
         made = ShownBefore(key, kind.value, lines.path, lines.path, content_hash=lines.content_hash)
-        row = self._referred.setdefault(key, _Referred(made, []))
-        together = joined(merged([*row.ranges, *ranges]))
-        row.ranges = subtract(together, subtract(together, known.ranges))
+        row = self._referrals.setdefault(key, _Referral(made, []))
+        together = joined([*row.ranges, *ranges], JOIN_LINES)
+        row.ranges = subtract(together, subtract(together, history.ranges))
 
 
-def merged(ranges: Sequence[Range]) -> list[Range]:
-    """Return the union of line ranges in order; adjacent ranges become one, and no gap is closed."""
-    return around(ranges, 0, sys.maxsize)
+def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER_TOKENS) -> list[Range]:
+    """Return the new lines of some ranges that contain a word, none if they have less than `least` tokens.
 
-
-def _left(ranges: Sequence[Range], known: _Known, least: float = SLIVER_TOKENS) -> list[Range]:
-    """Return the new lines of some ranges: those with a word in them, none if they have less than `least` tokens.
-
-    All of them stay where something that was shown has changed, because any of them may be the change.
+    All of them remain if shown lines have changed, because any of them may be the change.
     """
-    whole = merged(ranges)
-    left = subtract(whole, known.ranges)
-    if left == whole or not known.is_complete:
-        return left
-    worded = [(start, end) for start, end in left if any(map(str.isalnum, known.lines.text(start, end)))]
-    return worded if _tokens(worded, known.lines) >= least else []
+    whole = joined(ranges)
+    rest = subtract(whole, history.ranges)
+    if rest == whole or not history.is_complete:
+        return rest
+    worded = [(start, end) for start, end in rest if any(map(str.isalnum, history.lines.text(start, end)))]
+    return worded if _tokens(worded, history.lines) >= least else []
 
 
 def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
@@ -312,7 +310,7 @@ def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
     return sum(len(lines.text(start, end)) for start, end in ranges) / CHARACTERS_PER_TOKEN
 
 
-def _handle(one: _Referred) -> str:
+def _handle(one: _Referral) -> str:
     """Return the handle of the lines of a reference, from first to last; the handle of an item means the whole file."""
     row = one.reference
     return handle(f"{row.id}::", row.content_hash, ((one.ranges[0][0], one.ranges[-1][1]),))

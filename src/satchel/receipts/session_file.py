@@ -1,6 +1,6 @@
-"""The ledgers of sessions: the items that each one has received, one file a session, one line an answer.
+"""The ledgers of sessions: the received items, one file for each session, one line for each answer.
 
-A line is a list of `Row`s. It has no text: ids, line numbers and keyed hashes only. The name of the file is a hash of
+A line is a list of `Row`s without text: ids, line numbers and keyed hashes only. The name of the file is a hash of
 the session's id, because an id may have any characters.
 """
 
@@ -19,8 +19,8 @@ from satchel.system import state_files, telemetry
 from satchel.types import Failure
 
 MOST_BYTES = 200_000
-"""Above this size the older half is dropped, and its items may be shown again. That is about 100 answers: reading them
-takes 5 ms, and an agent that received more has compacted its context long ago."""
+"""Size above which the older half is dropped, and its items may be shown again. It is about 100 answers, read in 5 ms;
+an agent that received more has compacted its context long ago."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
@@ -44,7 +44,7 @@ class SentLines(NamedTuple):
 class Row(NamedTuple):
     """One item that was shown.
 
-    A file has `lines`. A record has the `digest` of its whole text and the number of characters that were shown, -1 for
+    A file has `lines`. A record has the `digest` of its full text and the number of characters that were shown, -1 for
     all. With `places` the answer named places and showed no text.
     """
 
@@ -65,28 +65,28 @@ class Ledger:
 
 
 class SessionFile:
-    """The ledger of one session in one root. All methods raise OSError where the disk does not let them."""
+    """The ledger of one session in one root. All methods raise OSError if the disk fails."""
 
     def __init__(self, folder: Path, root_name: str, session: str) -> None:
         name = blake2b(session.encode("utf-8", "surrogatepass"), digest_size=16, person=b"satchel session").hexdigest()
         self.path = folder / f"{root_name}-{name}.jsonl"
 
     def read(self, state: str = "") -> Ledger:
-        """The ledger, or what it was in a former `state` if the file still has that; a damaged ledger has no rows."""
+        """Return the ledger, or its former `state` if the file still has it; a damaged ledger has no rows."""
         raw = state_files.read(self.path) or b""
         former = _prefix(raw, state) if state else None
         return _parsed(raw if former is None else former)
 
     def check_writable(self) -> None:
-        """Check that rows can be added, before an answer is made that relies on it."""
+        """Check that rows can be added."""
         state_files.append(self.path, b"")
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add what one answer showed."""
+        """Add the items of one answer."""
         state_files.append(self.path, _line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
 
     def restart(self, rows: Sequence[Row]) -> None:
-        """Replace everything by what one answer showed."""
+        """Replace all rows by the items of one answer."""
         state_files.make_folder(self.path.parent)
         with state_files.locked(self.path.parent):
             state_files.replace(self.path, _line(rows))
@@ -101,7 +101,7 @@ class SessionFile:
 
 
 def read_ledger(file: SessionFile, state: str, *, is_kept: bool) -> tuple[Ledger, tuple[Failure, ...]]:
-    """Return the ledger in a former `state` (now if empty), and what is wrong with it: then everything counts as new.
+    """Return the ledger in a former `state` (now if empty), and its failures: then everything counts as new.
 
     With `is_kept` the answer will be added, so a file that cannot be written is a failure too.
     """
@@ -120,7 +120,7 @@ def read_ledger(file: SessionFile, state: str, *, is_kept: bool) -> tuple[Ledger
 
 
 def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row], keep_days: float) -> Failure | None:
-    """Add what an answer showed to a ledger that was read before; a damaged one begins again."""
+    """Add the items of an answer to a ledger; a damaged one begins again."""
     try:
         if ledger.damaged:
             file.restart(rows)
@@ -128,7 +128,7 @@ def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row], keep_days: 
             file.append(rows)
     except OSError as error:
         return _unusable(error)
-    if ledger.state == EMPTY:  # once a session, as there is no other moment to look at the old ones
+    if ledger.state == EMPTY:  # once for each session
         prune(file.path.parent, keep_days)
     return None
 
@@ -161,7 +161,7 @@ def _state(raw: bytes) -> str:
 
 
 def _prefix(raw: bytes, state: str) -> bytes | None:
-    """Return the beginning of the file that was the whole file in this state, None if it was rewritten since."""
+    """Return the bytes of the file in this state, None if it was rewritten since."""
     length, _, _ = state.partition("-")
     head = raw[: int(length)] if length.isdecimal() else raw
     return head if _state(head) == state else None

@@ -26,7 +26,7 @@ MOST_TARGETS = 5
 """Targets of the same name that are explained; a longer name selects one of them."""
 
 EVERYTHING = 1_000_000
-"""The number of spans to search: a low rank must be found, too."""
+"""Number of spans to search, so that low ranks are included."""
 
 CLOSE_NAMES = 3
 
@@ -38,7 +38,7 @@ Ask = Callable[[AssembleRequest], Context]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The thing that a name means: a file (no `chunk`), one chunk of it, or a record (no path)."""
+    """The meaning of a name: a file (no `chunk`), one of its chunks, or a record (no path)."""
 
     kind: Kind
     id: str
@@ -50,8 +50,8 @@ class Target:
 class Standing:
     """The rank of a target for a question.
 
-    `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if nothing of it
-    matches; `of` is the number of matches. `place` is the rank among all chunks of the kind. If it is not shown,
+    `rank` counts from 1 among the matching files of its kind (records among the records) and is 0 if it does not
+    match; `of` is the number of matches. `place` is the rank among all chunks of the kind. If it is not shown,
     `reason` says why, and `budget` is about the budget that would show it, 0 if none would.
     """
 
@@ -79,7 +79,7 @@ def why(
     ask: Ask,
     embedder: Embedder | None = None,
 ) -> list[Standing]:
-    """Return the standing of everything that this name may mean: what is shown first, then by rank. Raises UsageError.
+    """Return the standing of each target of a name, shown ones first, then by rank. Raises UsageError.
 
     `store` is the index in one published state, `ask` answers a request without keeping the answer.
     """
@@ -94,36 +94,36 @@ def why(
 
 def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
     """Return the targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
-    wanted = target.strip().removeprefix("./")
-    if targets := _by_path(wanted, store) or _by_symbol(wanted, store) or _records(wanted, store_of):
+    identifier = target.strip().removeprefix("./")
+    if targets := _by_path(identifier, store) or _by_symbol(identifier, store) or _records(identifier, store_of):
         return targets
-    raise UsageError(f"nothing here is called {clean_field(wanted)!r}{_near(wanted, store)}")
+    raise UsageError(f"nothing here is called {clean_field(identifier)!r}{_near(identifier, store)}")
 
 
-def _by_path(wanted: str, store: Store) -> list[Target]:
-    kind, _, rest = wanted.partition(":")
-    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else wanted).partition("::")
+def _by_path(identifier: str, store: Store) -> list[Target]:
+    kind, _, rest = identifier.partition(":")
+    path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else identifier).partition("::")
     path = path.partition("#")[0]
     if symbol:
         return []
     return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
 
 
-def _by_symbol(wanted: str, store: Store) -> list[Target]:
-    """Definitions by their name, by the end of their qualified name, or by path and name."""
+def _by_symbol(identifier: str, store: Store) -> list[Target]:
+    """Return definitions by their name, by the end of their qualified name, or by path and name."""
     code = Code(store)
     targets: dict[str, Target] = {}
-    for one in definitions_named(code, wanted):
+    for one in definitions_named(code, identifier):
         chunk = chunk_of(code.document_of(one.row), code.part(one.row))
         targets.setdefault(chunk.id, Target(chunk.kind, chunk.id, one.path, chunk))
     return list(targets.values())
 
 
-def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
+def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[Target]:
     """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
-    kind, _, key = wanted.partition(":")
+    kind, _, key = identifier.partition(":")
     for one in RECORD_KINDS:
-        name = key if kind == one.value else wanted
+        name = key if kind == one.value else identifier
         store = store_of(one)
         document = store.document(one, name)
         if document is None and one is Kind.COMMIT and len(name) >= 7:
@@ -134,12 +134,12 @@ def _records(wanted: str, store_of: Callable[[Kind], Store]) -> list[Target]:
     return []
 
 
-def _near(wanted: str, store: Store) -> str:
+def _near(identifier: str, store: Store) -> str:
     names: dict[str, str] = {}
     for kind in FILE_KINDS:
         for path in store.iterate_keys(kind):
             names.setdefault(path.rpartition("/")[2], path)
-    close = get_close_matches(wanted.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
+    close = get_close_matches(identifier.rpartition("/")[2], names, n=CLOSE_NAMES, cutoff=0.6)
     if close:
         return f": did you mean {' or '.join(clean_field(names[name]) for name in close)}?"
     return ": give a path below the root, the name of a function or class, or the hash of a commit"
@@ -147,7 +147,7 @@ def _near(wanted: str, store: Store) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """A question as every kind is asked it."""
+    """A question to all kinds."""
 
     request: AssembleRequest
     query: Query
@@ -200,7 +200,7 @@ def _is_of(hit: Hit, target: Target) -> bool:
 
 
 def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
-    """Return the lines of a target that are shown, () for a record, None if nothing of it is shown."""
+    """Return the shown lines of a target, () for a record, None if it is not shown."""
     for item in items:
         if not target.path and best is not None and best.chunk.id in (item.id, *item.origins):
             return ()
@@ -217,7 +217,7 @@ def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tu
 def _reason(
     target: Target, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
 ) -> tuple[str, str, int]:
-    """The first step of the pipeline that leaves a target out: its name, a sentence, and the budget that would help."""
+    """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
     if request.kinds and kind not in request.kinds:
         return "filter", f"only {', '.join(one.plural for one in request.kinds)} were asked for", 0

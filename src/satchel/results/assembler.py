@@ -32,7 +32,7 @@ from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.results.candidates import Supply, supply
+from satchel.results.candidates import EntityCandidates, supply
 from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, Searcher
 from satchel.results.sections import searched_context
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
     from satchel.guidance.situation import Situation
 
 SEARCH_SECONDS = 5.0
-"""A search of somebody else's searcher that takes longer is noted, and the others answer without it."""
+"""Longest search of a foreign searcher; a slower one is noted, and the others answer without it."""
 
 MOST_NOTES = 10
-"""Notes about single results in one answer; each is paid for, and a thousand would be all there is."""
+"""Most notes about single results in one answer: each uses tokens, and a thousand would fill it."""
 
 
 class ContextAssembler:
-    """Assembles contexts from the results of a searcher, or from results that it is given.
+    """Assembles contexts from the results of a searcher, or from given results.
 
     `searcher` is a `Satchel`, a `Searcher`, or an object of your own with some of the methods of `Searcher`, sync or
     async; without one the `Satchel` of the current folder is used. `options` apply to every call without its own.
     `contexts` is the folder of the current `context.yaml`, and `judge` decides conditions in plain words, both for
-    situations. `allow` are regular expressions of texts that look like secrets but are not. Keeps a cache of the files
-    that it read. Safe to share between threads. Close it, or use it in a `with` block: it may have opened a folder.
+    situations. `allow` are regular expressions of texts that look like secrets but are not. Caches the files that it
+    read. Safe to share between threads. Close it, or use it in a `with` block: it may have opened a folder.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ContextAssembler:
         environ: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(searcher, Satchel):
-            # Paths are those of the folder that is searched, and what may be shown there may be shown here.
+            # Paths and allowed texts are those of the searched folder.
             options = options or AssemblyOptions(project_root=searcher.places.root)
             allow = allow or searcher.settings.redact_allow
         self.options = options or AssemblyOptions()
@@ -93,7 +93,7 @@ class ContextAssembler:
     ) -> Context:
         """Return a context for a question from these sources, `limit` items each, never over `max_tokens`.
 
-        Without `context_types` every kind that has chunks is asked. A source that fails or is slow becomes a named
+        Without `context_types` every kind that has chunks is searched. A source that fails or is slow becomes a named
         failure of the answer; without any result the answer is empty. Raises InvalidContextTypeError for an unknown
         type (the message names all), UsageError for an empty question or impossible numbers.
         """
@@ -105,8 +105,8 @@ class ContextAssembler:
             )
         if not query.strip():
             raise UsageError("the question is empty: say what context is needed")
-        asked = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
-        request = self._request(query, limit, max_tokens, kinds=asked)
+        searched = kinds or tuple(kind for kind in CONTEXT_TYPES.values() if self._can_search(kind))
+        request = self._request(query, limit, max_tokens, kinds=searched)
         plan = Plan(make_plan(request, {}))
         return await self._searched(request, plan, [query for _ in plan.sections])
 
@@ -114,7 +114,7 @@ class ContextAssembler:
         self, domain: str, strategy: str | None = None, limit: int = PREMORTEM_LIMIT,
         max_tokens: int = PREMORTEM_TOKENS,
     ) -> Context:  # fmt: skip
-        """What went wrong before in this domain, and with this strategy: each experience once, with its root cause.
+        """Return earlier failures in this domain and with this strategy: each experience once, with its root cause.
 
         `limit` counts the items of a section. Raises UsageError for an unknown domain or strategy; the message lists
         all.
@@ -134,9 +134,9 @@ class ContextAssembler:
         return await self._searched(request, plan, queries)
 
     async def assemble_situation(self, situation: Mapping[str, Any] | Situation, max_tokens: int = 4000) -> Context:
-        """A context for what an agent is doing: what guides it, and what history knows of it (`Satchel.situation`).
+        """Return guides and relevant history for the situation of an agent (`Satchel.situation`).
 
-        Somebody else's searcher has no rules: then those of the current folder count.
+        A foreign searcher has no rules; those of the current folder are used.
         """
         engine = self._engine() or self._opened()
         shown = {name: value for name, value in self.options.changed().items() if name in ("format", "tokenizer")}
@@ -155,7 +155,7 @@ class ContextAssembler:
 
         A result is a mapping or object with an `entity` (id, name, type, qualified_name, content, file_path,
         start_line, end_line, metadata), a `score` and a `source`; our own hits are results too. The same entity counts
-        once. What is wrong with a result is a named failure of the answer. Raises UsageError for impossible options.
+        once. A problem with a result is a named failure of the answer. Raises UsageError for impossible options.
         """
         started = time.monotonic()
         if isinstance(results, str | bytes | Mapping):
@@ -174,7 +174,7 @@ class ContextAssembler:
         return replace(context, meta={**context.meta, **meta})
 
     def format(self, context: Context, format: str | None = None, view: str | None = None) -> str:  # noqa: A002
-        """The text of a context; in another format or view its items are written again, without counting them."""
+        """Return the text of a context; in another format or view its items are rendered again and not counted."""
         written = context.format, View(context.meta.get("view", View.SECTIONS))
         layout = written[0] if format is None else parse_format(format)
         shown = written[1] if view is None else parse_view(view)
@@ -192,7 +192,7 @@ class ContextAssembler:
 
     @property
     def engine(self) -> Satchel | None:
-        """The engine that is asked, None for somebody else's searcher, or while none was opened."""
+        """The engine in use, None for a foreign searcher, or if none was opened."""
         return self._own if self._searcher is None else self._engine()
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class ContextAssembler:
         self.close()
 
     def _engine(self) -> Satchel | None:
-        """Return the engine to ask, None for somebody else's searcher."""
+        """Return the engine, None for a foreign searcher."""
         if isinstance(self._searcher, Satchel):
             return self._searcher
         if isinstance(self._searcher, Searcher):
@@ -228,8 +228,8 @@ class ContextAssembler:
                 self._files[root] = FileLines(root, self.key, Settings().index_max_file_bytes, self.allow)
             return self._files[root]
 
-    def _packed(self, supplied: Supply, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
-        """Fit and render. A whole file of which there are parts too is shown only if none of its parts is."""
+    def _packed(self, supplied: EntityCandidates, request: AssembleRequest, problems: Sequence[Failure]) -> Context:
+        """Fit and render. A file that also has parts among the results is shown only if none of its parts is."""
         kept: list[Candidate] = []
         while True:
             section = supplied.section(kept, imports=request.imports)
@@ -258,11 +258,11 @@ class ContextAssembler:
         return callable(getattr(self._searcher, SEARCHES[kind.plural], None))
 
     async def _searched(self, request: AssembleRequest, plan: Plan, queries: Sequence[str]) -> Context:
-        """Return the context of what somebody else's searcher answers to one query per section."""
+        """Return the context of the answers of a foreign searcher to one query per section."""
         import asyncio  # here, because it takes 0.05 s that no synchronous use needs
 
-        asked = zip(plan.sections, queries, strict=True)
-        answers = await asyncio.gather(*(self._ask(section, query) for section, query in asked))
+        pairs = zip(plan.sections, queries, strict=True)
+        answers = await asyncio.gather(*(self._ask(section, query) for section, query in pairs))
         failures = [answer for answer in answers if isinstance(answer, Failure)]
         rows = [
             (section, answer)
@@ -274,7 +274,7 @@ class ContextAssembler:
         return await asyncio.to_thread(searched_context, request, plan, rows, self, root, files, failures)
 
     async def _ask(self, section: PlannedSection, query: str) -> list[object] | Failure:
-        """Return the results of one search of somebody else's searcher, or why there are none."""
+        """Return the results of one search of a foreign searcher, or its failure."""
         import asyncio
 
         source = section.kind.plural
@@ -287,7 +287,7 @@ class ContextAssembler:
             return await asyncio.wait_for(_called(search, query, _arguments(section)), SEARCH_SECONDS)
         except TimeoutError:
             return Failure(source, f"no answer within {SEARCH_SECONDS:g} s")
-        except Exception as error:  # noqa: BLE001 - somebody else's code must not take the other sources down
+        except Exception as error:  # noqa: BLE001 - foreign code must not take the other sources down
             telemetry.warning(
                 "source failed", source=source, error=repr(error), exc_info=not isinstance(error, SatchelError)
             )
@@ -320,7 +320,7 @@ def _bounded(notes: Sequence[Failure]) -> tuple[Failure, ...]:
 
 
 def _is_covered(candidate: Candidate, section: Section) -> bool:
-    """Return whether a candidate is not shown itself, but all of its lines are in what is shown of its file."""
+    """Return whether a candidate is not shown itself, but all of its lines are."""
     group = section.groups.get(candidate.group)
     location = candidate.chunk.location
     if group is None or location is None or candidate in section.shown:
@@ -330,7 +330,7 @@ def _is_covered(candidate: Candidate, section: Section) -> bool:
 
 
 def _with_rows(item: ContextItem, covered: Iterable[Candidate]) -> ContextItem:
-    """Return the item with the entities inside others that it shows: a method whose class is shown whole."""
+    """Return the item with the entities inside shown ones: a method whose class is shown in full."""
     rows = [entity_row(one) for one in covered if one.leader is None and one.group == item.title]
     if not rows or item.location is None:
         return item

@@ -20,26 +20,26 @@ from satchel.assemble.render.entities import group_of
 from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import Group, Section
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
-from satchel.assemble.truncation import SIGNATURE_FIRST, Strategy, excerpt, strategy
-from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, Place, locate, relative_path
+from satchel.assemble.truncation import SIGNATURE_FIRST, TruncationStrategy, excerpt, strategy
+from satchel.results.entities import SOURCE, WHOLE_FILES, Entity, EntityPlace, locate, relative_path
 from satchel.sources.code.languages import kind_of, language_of
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Location, Outline, Role, ScoredSpan, Signal
 
 RANK_STEP = 10.0
-"""Distance of two ranks in log value: more than any difference in size makes, so that the order is kept."""
+"""Distance of two ranks in log value: more than the effect of any difference in size, so that the order is kept."""
 
 SHORTENED_SHARE = 0.5
-"""Share of the budget that one shortened entity may use: there should be room for a second."""
+"""Largest share of the budget for one shortened entity, so that there is room for a second."""
 
 _GROUP_KINDS = {"code": Kind.CODE, "documentation": Kind.DOC, "conversation": Kind.CONVERSATION, "other": Kind.NOTE}
 _ROLES = {"function": Role.FUNCTION, "method": Role.METHOD, "class": Role.CLASS, "section": Role.SECTION}
 
 
 @dataclass(slots=True)
-class Supply:
-    """The candidates of entities, the lines that they are in, and notes about what could not be read.
+class EntityCandidates:
+    """The candidates of entities, the lines of their files, and notes about unreadable ones.
 
-    `whole_files` are the candidates that are files of which there are other entities too.
+    `whole_files` are the candidates that are files with other entities among the results.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Supply:
     notes: list[Failure] = field(default_factory=list)
 
     def section(self, whole_files: Sequence[Candidate], *, imports: bool) -> Section:
-        """Return one section with the candidates and these whole files, in one order over all types."""
+        """Return one section with the candidates and these files, in one order over all types."""
         every = sorted([*self.candidates, *whole_files], key=lambda candidate: -candidate.value)
         return Section(Kind.CODE, 1.0, every, self.lines, max(len(every), 1), follow=self._imports if imports else None)
 
@@ -61,9 +61,9 @@ class Supply:
         return [_import(candidate, group.lines, start, end) for start, end in ranges]
 
 
-def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, files: FileLines) -> Supply:
-    """Candidates for entities that are in order, best first."""
-    supplied = Supply()
+def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, files: FileLines) -> EntityCandidates:
+    """Return the candidates of entities, which are in order, best first."""
+    supplied = EntityCandidates()
     paths = [relative_path(entity.path, root) if entity.path else "" for entity in entities]
     shared = {path for path, entity in zip(paths, entities, strict=True) if path and entity.type not in WHOLE_FILES}
     for rank, (path, entity) in enumerate(zip(paths, entities, strict=True)):
@@ -75,7 +75,7 @@ def supply(entities: Sequence[Entity], request: AssembleRequest, root: Path, fil
 
 
 def _candidate(
-    entity: Entity, path: str, rank: int, request: AssembleRequest, files: FileLines, supplied: Supply
+    entity: Entity, path: str, rank: int, request: AssembleRequest, files: FileLines, supplied: EntityCandidates
 ) -> Candidate | None:
     reason = ""
     if path:
@@ -85,7 +85,7 @@ def _candidate(
         else:
             outline = supplied.outlines.setdefault(path, files.outline(lines))
             place = locate(entity, lines.lines, outline)
-            if isinstance(place, Place):
+            if isinstance(place, EntityPlace):
                 supplied.lines[path] = lines
                 return _located(entity, rank, lines, place, request)
             reason = f"{entity.path} {place}"
@@ -107,7 +107,7 @@ def _kind(entity: Entity, language: str | None = None) -> Kind:
     return _GROUP_KINDS[group or "other"]
 
 
-def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: AssembleRequest) -> Candidate:
+def _located(entity: Entity, rank: int, lines: Lines, place: EntityPlace, request: AssembleRequest) -> Candidate:
     language = language_of(lines.path) or ""
     location = Location(lines.path, place.start, place.end, lines.content_hash)
     hit = _hit(entity, rank, _kind(entity, language), location, place, language)
@@ -129,13 +129,13 @@ def _located(entity: Entity, rank: int, lines: Lines, place: Place, request: Ass
     return Candidate(hit, hit.score, size, whole[0], lambda: steps, shrink=shrink)
 
 
-def _shortener(request: AssembleRequest) -> Strategy:
-    """The strategy of the request; no search matched lines here, so the ladder has no span and uses the first."""
+def _shortener(request: AssembleRequest) -> TruncationStrategy:
+    """Return the strategy of the request. The default ladder needs matched lines, so signature-first replaces it."""
     return strategy(request.strategy) or SIGNATURE_FIRST
 
 
 def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bool) -> Candidate:
-    place = Place(0, 0, Freshness.STALE if is_stale else None)
+    place = EntityPlace(0, 0, Freshness.STALE if is_stale else None)
     hit = _hit(entity, rank, _kind(entity), None, place, language_of(entity.path) or "" if entity.path else "")
     body = (entity.content if entity.content.strip() else entity.summary).strip("\n")
     size = len(body) / CHARACTERS_PER_TOKEN
@@ -154,7 +154,7 @@ def _record(entity: Entity, rank: int, request: AssembleRequest, *, is_stale: bo
 
 
 def _shortened_texts(body: str, language: str, most: float, request: AssembleRequest) -> list[Step]:
-    """Return the ways to shorten code that came as text."""
+    """Return shortened forms of code that came as text."""
     lines, steps = Lines("", tuple(body.split("\n"))), []
     for step in shortened_steps(_shortener(request), lines, language, (1, len(lines.lines)), most):
         pieces = [(start, "\n".join(lines.lines[start - 1 : end])) for start, end in step.ranges]
@@ -163,7 +163,7 @@ def _shortened_texts(body: str, language: str, most: float, request: AssembleReq
     return steps
 
 
-def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: Place, language: str) -> Hit:
+def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place: EntityPlace, language: str) -> Hit:
     part = place.part
     title = entity.qualified_name or (part.name if part is not None and part.name else entity.name)
     if location is not None and entity.type in WHOLE_FILES:
@@ -188,7 +188,7 @@ def _hit(entity: Entity, rank: int, kind: Kind, location: Location | None, place
 
 
 def _import(leader: Candidate, lines: Lines, start: int, end: int) -> Candidate:
-    """Import lines of a file, shown only beside the code that uses them, and next to it in rank."""
+    """Return a candidate for import lines, shown only beside the code that uses them, and next to it in rank."""
     chunk = Chunk(
         f"{leader.kind}:{lines.path}#L{start}-{end}",
         leader.kind,

@@ -1,12 +1,12 @@
 """Search results from anywhere as entities that can be trusted, and where each entity is in its file as it is now.
 
 A result is a mapping or an object. Its entity is under `entity` (or is the result itself, or the chunk of one of our
-own hits); a name may be written as here or in camel case; a location may be in the entity or in its metadata. What is
-wrong with a result becomes a named note.
+own hits); a name may be written as here or in camel case; a location may be in the entity or in its metadata. A problem
+with a result becomes a named note.
 
-Whoever gave the entity looked at some earlier state of the file. Its lines are believed where the file agrees: the
-content is there, or the name is. Otherwise the content is looked for, then the definition by its name. An entity that
-is nowhere in the file is shown by the content that was given, marked stale.
+An entity is from an earlier state of its file. Its lines are used if they have its content or its name. Otherwise the
+content is searched, then the definition by its name. An entity that is not in the file is shown by its given content,
+marked stale.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from satchel.safety.sanitize import clean_field, clean_text
 from satchel.types import Failure, Freshness, Outline, Part
 
 SOURCE = "given results"
-"""The source that notes about results name."""
+"""The source of notes about results."""
 
 ASSUMED_LINES = 50
-"""How far an entity without an end reaches where no definition tells, as the specification has it."""
+"""Lines of an entity without an end that is no definition, from the specification."""
 
 LEAST_MATCHED = 30
-"""Characters that a text of one line needs before it is looked for elsewhere in the file: `}` is everywhere."""
+"""Fewest characters of a text of one line that is searched elsewhere in the file: `}` is everywhere."""
 
 WHOLE_FILES = frozenset({"file", "module"})
 
@@ -53,8 +53,8 @@ _VAGUE_ROLES = frozenset({"record", "text", "gap"})
 class Entity:
     """One entity, clean and redacted. `start` and `end` are 0 where they are missing; `score` is finite.
 
-    `sources` are the searches that returned it, `twins` the ids of the results that were the same entity. `fields` is
-    what the kind of a record defines.
+    `sources` are the searches that returned it, `twins` the ids of the results that were the same entity. `fields` are
+    those of the kind of a record.
     """
 
     id: str
@@ -73,7 +73,7 @@ class Entity:
 
     @property
     def label(self) -> str:
-        """How a note names it."""
+        """The name of the entity in notes."""
         return self.qualified_name or self.name or self.path or self.id
 
 
@@ -93,7 +93,7 @@ def read_results(results: Iterable[object], allow: Sequence[str] = ()) -> tuple[
 
 
 def _identity(entity: Entity) -> tuple[object, ...]:
-    """Equal for results that mean one entity: the same place and name in a file, else the same id or text."""
+    """Return a key of equal entities: the same place and name in a file, else the same id or text."""
     if entity.path and (entity.start or entity.name):
         return ("place", entity.path, entity.start, entity.qualified_name or entity.name, entity.type)
     return ("id", entity.id) if entity.id else ("text", entity.name, entity.content)
@@ -106,7 +106,7 @@ def _merged(first: Entity, again: Entity) -> Entity:
 
 
 def _with_distinct_ids(entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities with ids that differ, because items are told apart by their ids."""
+    """Return the entities with unique ids."""
     seen: dict[str, int] = {}
     rows = []
     for entity in entities:
@@ -119,7 +119,7 @@ def _with_distinct_ids(entities: Iterable[Entity]) -> list[Entity]:
 
 
 class _Reader:
-    """Reads one result. What it cannot use becomes a note with the number of the result."""
+    """Reads one result. Unusable values become notes with the number of the result."""
 
     def __init__(self, result: object, number: int, allow: Sequence[str], notes: list[Failure]) -> None:
         entity = _get(result, "entity")
@@ -131,7 +131,7 @@ class _Reader:
         self._number, self._allow, self._notes = number, allow, notes
 
     def entity(self) -> Entity | None:
-        """Return the entity of the result, None where there is nothing in it to show."""
+        """Return the entity of the result, None if it has nothing to show."""
         path, name = self._line("path", 1_000), self._line("name")
         qualified = self._line("qualified_name")
         content, summary = self._text("content"), self._text("summary")
@@ -139,7 +139,7 @@ class _Reader:
             self._note("it has neither a file nor content", "give file_path with start_line, or content")
             return None
         if self._is_hit and not path and not content:
-            content = name  # a hit on a record has its title only; whoever wants the body opens it
+            content = name  # a hit on a record has its title only
         start, end = self._number_of("start"), self._number_of("end")
         if end and end < start:
             self._note(f"it ends on line {end}, before line {start} where it starts; the end is ignored")
@@ -178,7 +178,7 @@ class _Reader:
         return redact(clean_text(value)[0], self._allow)[0] if isinstance(value, str) else ""
 
     def _number_of(self, field: str) -> int:
-        """Return the number of a line, 0 where there is none or it is impossible."""
+        """Return a line number, 0 if it is missing or impossible."""
         value = self._value(field)
         if value is None:
             return 0
@@ -206,8 +206,8 @@ def _is_finite(value: object) -> bool:
 
 
 def _get(thing: object, name: str) -> Any:
-    """Return a value of a mapping or an attribute of an object, None where there is none."""
-    if type(thing) is dict:  # the usual case, and far cheaper to tell than a mapping
+    """Return a value of a mapping or an attribute of an object, None if missing."""
+    if type(thing) is dict:  # the usual case, and a far cheaper check than for a mapping
         return thing.get(name)
     if thing is None or isinstance(thing, str | int | float):
         return None
@@ -221,8 +221,8 @@ def value_of(result: object, *names: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Lines (from 1) of the file as it is now, and the definition that they are, if they are one."""
+class EntityPlace:
+    """Present lines (from 1) of an entity in its file, and its definition, if it is one."""
 
     start: int
     end: int
@@ -231,7 +231,7 @@ class Place:
 
 
 def relative_path(path: str, root: Path) -> str:
-    """A path below the root, with forward slashes. A path that leads outside is unchanged: reading refuses it."""
+    """Return a path below the root, with forward slashes. A path outside is unchanged and will be refused."""
     if path.startswith("/"):
         for base in (str(root), str(root.resolve())):
             if path.startswith(f"{base}/"):
@@ -240,11 +240,11 @@ def relative_path(path: str, root: Path) -> str:
     return posixpath.normpath(path)
 
 
-def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | str:
-    """Return where the entity is in the file, or why its lines cannot be told."""
+def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> EntityPlace | str:
+    """Return the place of the entity in the file, or the reason why it is unknown."""
     last = len(lines) - 1 if lines and not lines[-1] else len(lines)
     if entity.type in WHOLE_FILES and not entity.start:
-        return Place(1, max(last, 1))
+        return EntityPlace(1, max(last, 1))
     named = _named(entity, outline.parts)
     starts = _content_starts(entity, lines)
     moved = _moved(entity, starts, named)
@@ -253,12 +253,12 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | st
     if entity.start > last:
         return moved or f"has only {last} lines, not the line {entity.start} of {entity.label}"
     end = min(entity.end or _end(entity.start, outline.parts), last)
-    as_given = Place(entity.start, end, None, _at(entity.start, outline.parts))
+    as_given = EntityPlace(entity.start, end, None, _at(entity.start, outline.parts))
     if entity.start in starts:
         return as_given
     has_code = "\n" in entity.content.strip()
     if not starts and not has_code:
-        # Nothing but the name can be checked: a content of one line may be a description.
+        # Only the name can be checked: a content of one line may be a description.
         simple = entity.name.rpartition(".")[2]
         if named is not None and named.start <= end and entity.start <= named.end:
             return replace(as_given, part=named)
@@ -269,29 +269,29 @@ def locate(entity: Entity, lines: Sequence[str], outline: Outline) -> Place | st
     return f"no longer has {entity.label}" if has_code else as_given
 
 
-def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> Place | None:
-    """Return the place of the content, or the definition of that name with what is its body now."""
+def _moved(entity: Entity, starts: Sequence[int], named: Part | None) -> EntityPlace | None:
+    """Return the place of the content, or of the definition of that name."""
     if starts:
-        return Place(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
+        return EntityPlace(starts[0], starts[0] + entity.content.strip("\n").count("\n"), Freshness.MOVED, named)
     freshness = Freshness.CHANGED if "\n" in entity.content.strip() else Freshness.MOVED
-    return Place(named.start, named.end, freshness, named) if named is not None else None
+    return EntityPlace(named.start, named.end, freshness, named) if named is not None else None
 
 
 def _content_starts(entity: Entity, lines: Sequence[str]) -> list[int]:
-    """Return the lines where the content of the entity begins in the file, blanks at both ends of lines aside."""
-    wanted = [line.strip() for line in entity.content.strip("\n").split("\n")]
-    if len(wanted) < 2 and len(wanted[0]) < LEAST_MATCHED:
+    """Return the lines where the content begins in the file, ignoring blanks at both ends of lines."""
+    expected = [line.strip() for line in entity.content.strip("\n").split("\n")]
+    if len(expected) < 2 and len(expected[0]) < LEAST_MATCHED:
         return []
     stripped = [line.strip() for line in lines]
     return [
         number
         for number, line in enumerate(stripped, 1)
-        if line == wanted[0] and stripped[number - 1 : number - 1 + len(wanted)] == wanted
+        if line == expected[0] and stripped[number - 1 : number - 1 + len(expected)] == expected
     ]
 
 
 def _named(entity: Entity, parts: Sequence[Part]) -> Part | None:
-    """Return the definition of that name, the nearest where several have it."""
+    """Return the definition of that name, the nearest of several."""
     full = (entity.qualified_name or entity.name).replace("::", ".").replace("#", ".")
     simple = full.rpartition(".")[2]
     exact = [part for part in parts if part.name and part.name == full]

@@ -1,4 +1,4 @@
-"""`Searcher`: one question to one kind of knowledge, as the first specification of the assembler has it."""
+"""`Searcher`: one question to one kind, as in the first specification of the assembler."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
-"""Context type -> the method of a searcher that answers for it."""
+"""Context type -> the method of a searcher for it."""
 
 MORE_CODE = 8
-"""Results that are searched for each one wanted where language or type leave some out."""
+"""Results to search for each one returned, if language or type filter them."""
 
 
 class SearchMode(StrEnum):
-    """Whether a search compares meaning, words, or both."""
+    """The ways of comparing: by meaning, by words, or both."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -44,7 +44,7 @@ _BY_WORDS_ALONE = frozenset({"code", "commits", "docs"})
 """Types without vectors: measured, they add nothing there. A semantic search of them compares words."""
 
 _VAGUE = frozenset({Role.RECORD, Role.TEXT, Role.GAP})
-"""Roles that say less than the kind does."""
+"""Roles that are less specific than the kind."""
 
 
 class Searcher:
@@ -87,7 +87,7 @@ class Searcher:
         min_importance: float | None = None,
         **filters: Any,
     ) -> list[Finding]:
-        """Memories, of one category and of at least an importance (0 to 1) if given."""
+        """Return memories, of one category and of at least an importance (0 to 1) if given."""
         return await self._search(
             "memories", query, limit, search_mode, category=category, min_importance=min_importance, **filters
         )
@@ -118,7 +118,7 @@ class Searcher:
         search_mode: str = SearchMode.HYBRID,
         **filters: Any,
     ) -> list[Finding]:
-        """Experiences by one of their sides: `full`, `strategy`, `surprise` or `root_cause`."""
+        """Return experiences by one of their sides: `full`, `strategy`, `surprise` or `root_cause`."""
         side = parse_choice(Axis, axis, "axis")
         return await self._search(
             "experiences", query, limit, search_mode, axis=side, domain=domain, strategy=strategy, outcome=outcome,
@@ -136,7 +136,7 @@ class Searcher:
         strategy: str | None = None,
         **filters: Any,
     ) -> list[Finding]:
-        """Values, from the experiences of one axis, domain or strategy if given."""
+        """Return values, from the experiences of one axis, domain or strategy if given."""
         return await self._search(
             "values", query, limit, search_mode, axis=axis, domain=domain, strategy=strategy, **filters
         )
@@ -155,21 +155,21 @@ class Searcher:
         return await self._search("commits", query, limit, search_mode, author=author, since=since, until=until)
 
     async def search_docs(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
-        """Sections of chunks."""
+        """Return sections of documents."""
         return await self._search("docs", query, limit, search_mode)
 
     async def search_notes(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
-        """Notes."""
+        """Return notes."""
         return await self._search("notes", query, limit, search_mode)
 
     async def search_conversations(
         self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID, **filters: Any
     ) -> list[Finding]:
-        """Exchanges of conversations."""
+        """Return exchanges of conversations."""
         return await self._search("conversations", query, limit, search_mode, **filters)
 
     async def search_contexts(self, query: str, limit: int = 10, search_mode: str = SearchMode.HYBRID) -> list[Finding]:
-        """Context files and instruction files."""
+        """Return context files and instruction files."""
         return await self._search("contexts", query, limit, search_mode)
 
     async def _search(self, type_: str, query: str, limit: int, search_mode: str, **filters: Any) -> list[Finding]:
@@ -180,8 +180,8 @@ class Searcher:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if not query.strip():
             return []
-        wanted = {name: value for name, value in filters.items() if value is not None}
-        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, wanted)
+        options = {name: value for name, value in filters.items() if value is not None}
+        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, options)
 
     def _search_now(
         self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Contexts of the results of somebody else's searcher, section by section.
+"""Contexts of the results of a foreign searcher, section by section.
 
 A result is a mapping or an object with the names of the first specification (`content`, `category`, `importance`;
 `goal`, `hypothesis` ... of an experience; `sha`, `author`, `message` of a commit), there or in its `metadata`, or one
@@ -28,7 +28,7 @@ from satchel.sources.experiences import shown_text
 from satchel.types import Context, Failure, Kind
 
 _CONTENT = ("content", "text", "message", "body", "code", "signature")
-"""Where the text of a result may be, by the first specification and by those who built it."""
+"""Names of the text of a result, in the first specification and its implementations."""
 
 _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     Kind.MEMORY: ("category", "importance", "created_at", "tags"),
@@ -40,7 +40,7 @@ _FIELDS: Mapping[Kind, tuple[str, ...]] = {
     Kind.COMMIT: ("author", "timestamp", "insertions", "deletions", "file_count"),
     Kind.CONVERSATION: ("created_at", "branch"),
 }  # fmt: skip
-"""What a kind defines beside its text; the metadata of the items."""
+"""Fields of each kind besides its text; the metadata of the items."""
 
 _IDS: Mapping[Kind, tuple[str, ...]] = {
     Kind.COMMIT: ("sha", "id"),
@@ -48,10 +48,10 @@ _IDS: Mapping[Kind, tuple[str, ...]] = {
 }
 
 _TIMES = ("timestamp", "committed_at", "created_at", "created")
-"""Where the time of a result may be."""
+"""Names of the time of a result."""
 
 SMALLEST_SCORE = 1e-6
-"""A result without a score has this one: the logarithm needs one above 0."""
+"""The score of a result without one: the logarithm needs a positive value."""
 
 Rows = Sequence[tuple[PlannedSection, Iterable[object]]]
 
@@ -65,9 +65,9 @@ def searched_context(
     files: FileLines,
     failures: Sequence[Failure] = (),
 ) -> Context:
-    """Return the context of results by section, best first in each; what is wrong with one becomes a note.
+    """Return the context of results by section, best first in each; problems become notes.
 
-    In a plan that shows each record once, a record that several sections got is in the first of them.
+    In a plan that shows each record once, a record of several sections is in the first of them.
     """
     sections, notes = [], [*failures]
     seen: set[str] = set()
@@ -92,7 +92,7 @@ def searched_context(
 def _entities(
     kind: Kind, results: Iterable[object], allow: Sequence[str], now: float
 ) -> tuple[list[Entity], list[Failure]]:
-    """Return the results of a kind as entities of that kind, best first, with what the kind defines."""
+    """Return the results of a kind as entities of that kind, best first, with its fields."""
     named = [(_identity(kind, result, number), result) for number, result in enumerate(results, 1)]
     read, notes = read_results([_renamed(kind, identity, result) for identity, result in named], allow)
     defined = {identity: _defined(kind, result, allow) for identity, result in named}
@@ -103,7 +103,7 @@ def _entities(
 
 
 def _rank(kind: Kind, entity: Entity, now: float) -> float:
-    """Return the rank of a result (log): its score, and what speaks for a record beside it, as for ours."""
+    """Return the rank of a result (log): its score and the other signals of a record, as in our search."""
     fields = entity.fields
     importance = fields.get("importance")
     is_number = isinstance(importance, int | float) and math.isfinite(importance)
@@ -113,7 +113,7 @@ def _rank(kind: Kind, entity: Entity, now: float) -> float:
 
 
 def seconds(moment: object) -> float:
-    """Return a time as seconds since the epoch: a number, or a text as ISO 8601 has it; 0 for anything else."""
+    """Return a number or an ISO 8601 text as seconds since the epoch; 0 for anything else."""
     if isinstance(moment, int | float):
         return float(moment)
     try:
@@ -124,14 +124,14 @@ def seconds(moment: object) -> float:
 
 
 def _identity(kind: Kind, result: object, number: int) -> str:
-    """Return the id of a result as ours are written: `commit:1a2b3c`; numbered where it has none."""
+    """Return the id of a result in our form: `commit:1a2b3c`; its number if it has none."""
     identity = next((value for name in _IDS.get(kind, ("id",)) if (value := value_of(result, name))), number)
     written = str(identity).partition("::")[0] if kind is Kind.EXPERIENCE else str(identity)
     return written if written.startswith(f"{kind}:") else f"{kind}:{written}"
 
 
 def _renamed(kind: Kind, identity: str, result: object) -> Mapping[str, Any]:
-    """Return a result under the names that `read_results` reads."""
+    """Return a result with the names of `read_results`."""
     content = next((value for name in _CONTENT if isinstance(value := value_of(result, name), str) and value), "")
     if kind is Kind.EXPERIENCE and value_of(result, "goal"):
         content = shown_text({name: _plain(value_of(result, name)) for name in _FIELDS[kind]})

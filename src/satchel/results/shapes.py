@@ -1,4 +1,4 @@
-"""What the API of the seeds takes and returns: the options of an assembly, and the results of a search."""
+"""The options of an assembly of results, and the results of a search."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import Format, Signal, View
 
 LARGEST_CONTEXT_LINES = 1_000
-"""Most lines around every entity; with more, whoever asks wants whole files."""
+"""Most lines around every entity; for more, files can be shown in full."""
 
 _REQUEST_NAMES: Mapping[str, str] = {
     "format": "format", "view": "view", "strategy": "strategy", "tokenizer": "tokenizer",
@@ -27,11 +27,11 @@ _REQUEST_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AssemblyOptions:
-    """How results become a context. Raises UsageError for impossible values; the message lists the possible ones.
+    """Options of an assembly. Raises UsageError for impossible values; the message lists the possible ones.
 
     `max_tokens` is never exceeded. `format` is markdown, xml, plain or json; `view` is sections, entities or blocks;
     `strategy` is ladder, signature-first or bookend. `include_sources` lists the sources at the end, `include_meta`
-    says there how the tokens were counted and what is missing; without `include_code_content` files are shown as places
+    adds there how the tokens were counted and what is missing; without `include_code_content` files are shown as places
     and names only. `context_lines` are shown before and after each entity, `include_imports` adds the imports that bind
     names in what is shown. Paths are relative to `project_root` (default: the current folder), and nothing outside it
     is read.
@@ -63,7 +63,7 @@ class AssemblyOptions:
             raise UsageError(f"project_root is {os.fspath(self.project_root)!r}: give a folder")
 
     def request(self) -> AssembleRequest:
-        """Return the same as a request without a question."""
+        """Return the options as a request without a question."""
         values = {name: getattr(self, option) for option, name in _REQUEST_NAMES.items()}
         values |= {"format": parse_format(self.format), "view": parse_view(self.view)}
         return AssembleRequest("", max_tokens=self.max_tokens, **values)
@@ -80,7 +80,7 @@ class Finding:
     """One result of a search. `score` is absolute, 0 to 1: the share of the question that it matches.
 
     `type` is the kind, or the role of a part of a file (`function`). `file_path`, `start_line` and `end_line` are empty
-    and 0 for a record. `metadata` has what the kind defines, named as in the items of a context.
+    and 0 for a record. `metadata` has the fields of the kind, named as in the items of a context.
     """
 
     id: str

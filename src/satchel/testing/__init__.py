@@ -1,6 +1,6 @@
 """For tests: a tiny repository builder, a counter of characters, a hash embedder, and readers of rendered contexts.
 
-Shipped with the package, so that those who extend satchel test on the same seams as satchel itself.
+Shipped with the package, so that extensions can be tested in the same way as satchel itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CharacterCounter:
     exact: bool = True
 
     def count(self, text: str) -> int:
-        """Return characters of the text."""
+        """Return the number of characters."""
         return len(text)
 
 
@@ -61,7 +61,7 @@ class HashEmbedder:
         self._synonyms = synonyms or {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector of length 1 a text. Raises EmbeddingError while `fails` is set."""
+        """Return one vector of length 1 for each text. Raises EmbeddingError while `fails` is set."""
         import numpy as np
 
         vectors = [self.embed_query(text) for text in texts]

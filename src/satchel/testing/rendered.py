@@ -3,10 +3,10 @@
     for item in parse(text, "markdown"):
         print(item.section, item.path or item.title, [(piece.start, piece.end) for piece in item.pieces])
 
-What is not in the text does not come back: JSON has no section titles unless grouped (they follow from the kinds),
-lines that were not shown are empty, and in Markdown and plain text pieces that touch come back as one where they had
-one label, and a nameless span has no detail, because there is no whole that it could be a part of. A record whose
-text begins with its title has none. In a view, neighbouring entities of one file and one nonce are one item again.
+Details that the text lacks are lost: JSON has no section titles unless grouped (they follow from the kinds), lines that
+were not shown are empty, in Markdown and plain text pieces with one label become one piece, and a nameless span has no
+detail. A record whose text begins with its title has none. In a view, neighbouring entities of one file and one nonce
+are one item again.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ParsedItem:
 
 @dataclass(frozen=True, slots=True)
 class ParsedReference:
-    """What a rendered context names as shown before: the lines of a file, or a record by its title (no path)."""
+    """A reference to text shown before: lines of a file, or a record by its title (no path)."""
 
     path: str
     ranges: tuple[tuple[int, int], ...]
@@ -91,8 +91,8 @@ class _Lines(NamedTuple):
 def parse(text: str, format: Format | str, view: View | str = View.SECTIONS) -> list[ParsedItem]:  # noqa: A002
     """Return the items of a text that `render` wrote in this format and view, in its order.
 
-    Raises ValueError if the text is damaged, or there is no such format or view; a text of another origin may give
-    nothing at all.
+    Raises ValueError if the text is damaged, or for an unknown format or view; a text of another origin may have no
+    items.
     """
     layout, view = Format(format), View(view)
     items = _PARSERS[layout](text, view)
@@ -167,7 +167,7 @@ def _lines(written: str) -> _Lines:
 
 
 def _read_marks(written: str | None) -> tuple[Detail, Freshness | None]:
-    """`span, moved` as values. Raises ValueError for a word that is not a mark."""
+    """Return `span, moved` as values. Raises ValueError for an unknown word."""
     detail, freshness = Detail.FULL, None
     for word in filter(None, (written or "").split(", ")):
         if word in set(Detail):
@@ -251,7 +251,7 @@ def _markdown_entity(lines: Sequence[str], position: int, section: str, view: Vi
 
 
 def _split(place: str, name: str, body: Sequence[str]) -> Iterator[Piece]:
-    """The pieces at `15-18 (span); 19-37=1,40 (line)`, whose texts are these lines, with one more at every gap."""
+    """Yield the pieces at `15-18 (span); 19-37=1,40 (line)`, whose texts are these lines, with a line at each gap."""
     position, previous = 0, None
     for part in place.split("; "):
         match = _MARKED_RANGES.fullmatch(part)

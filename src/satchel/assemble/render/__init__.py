@@ -1,4 +1,4 @@
-"""From items to the text that is counted: pure functions, one module per format.
+"""Rendering of items as text: pure functions, one module per format.
 
 The text is the head, then for each section its opening, its items and its closing, then the tail.
 `satchel.testing.parse` reads the items back.
@@ -19,11 +19,11 @@ from satchel.types import ContextItem, Format, View
 __all__ = ["RenderRequest", "Stop", "body_parts", "render", "render_with_usage", "writer"]
 
 USAGE_TRIES = 3
-"""Texts that are written and counted until the number in the footer is true: the first has a number as long as it may
-be, the second nearly always the true one."""
+"""Most texts that are counted until the number in the footer is true: the first has as many digits as possible, the
+second nearly always the true number."""
 
 
-class Writer(Protocol):
+class FormatWriter(Protocol):
     """The module of one format. `JOIN` separates the items of a section, and sections."""
 
     JOIN: str
@@ -33,7 +33,7 @@ class Writer(Protocol):
         ...
 
     def section(self, title: str, *, grouped: bool) -> tuple[str, str]:
-        """Opening and closing of the section with this title. `grouped`: the sections are groups by type."""
+        """Return opening and closing of the section with this title. `grouped`: the sections are groups by type."""
         ...
 
     def item(self, item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
@@ -46,13 +46,13 @@ class Writer(Protocol):
 
 
 @cache
-def writer(format: Format) -> Writer:  # noqa: A002 - the name of the option
+def writer(format: Format) -> FormatWriter:  # noqa: A002 - the name of the option
     """Return the module that writes a format, imported on first use: a process seldom needs two."""
-    return cast(Writer, import_module(f"{__name__}.{format.value}"))
+    return cast(FormatWriter, import_module(f"{__name__}.{format.value}"))
 
 
 def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Format) -> str:  # noqa: A002
-    """Return the whole context as text, without a line break at its end.
+    """Return the context as text, without a line break at its end.
 
     Items keep their order inside a section; sections have a fixed order. Equal arguments give equal text.
     """
@@ -60,7 +60,7 @@ def render(request: RenderRequest, items: Sequence[ContextItem], *, format: Form
 
 
 def body_parts(request: RenderRequest, items: Sequence[ContextItem], format: Format) -> Iterator[str]:  # noqa: A002
-    """The consecutive parts of the text above its tail: the head, then opening, items and closing of each section."""
+    """Yield the parts of the text before its tail: the head, then opening, items and closing of each section."""
     write = writer(format)
     grouped = request.group_by_type
     yield write.head(request, items)

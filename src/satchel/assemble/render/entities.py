@@ -1,7 +1,7 @@
-"""How items are arranged: sections of items, and for the views the entities that an item shows.
+"""The arrangement of items in sections, and for views the entities of an item.
 
-In a view an item becomes as many entities as the names of its pieces tell, in line order, all with the nonce of the
-item; lines without a name belong to the entity beside them.
+In a view an item becomes one entity for each name of its pieces, in line order, all with the nonce of the item; lines
+without a name belong to the entity beside them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from satchel.assemble.render.labels import (
 from satchel.types import CONTEXT_TYPES, ContextItem, Detail, Kind, Piece, Trust, View
 
 WHOLE_FILE = "file"
-"""The type of an entity where nothing that is shown of its file has a name."""
+"""The type of an entity of a file without names."""
 
 _GROUP_TITLES = {
     "code": "Relevant Code",
@@ -73,7 +73,7 @@ class ShownEntity:
 def sections(
     items: Sequence[ContextItem], *, group_by_type: bool, view: View = View.SECTIONS, lead: Kind | None = None
 ) -> list[ItemSection]:
-    """The items by kind in the order of the context types, `lead` first, or by type in the order of the four groups.
+    """Return items by kind in the order of the context types, `lead` first, or by type in the order of the four groups.
 
     Items keep their order inside a section; empty sections are left out. Sections that items name themselves come last,
     in the order of their first items. Blocks have no sections unless grouped.
@@ -90,7 +90,7 @@ def sections(
 
 
 def group_of(entity_type: str) -> str | None:
-    """`code`, `documentation` or `conversation` for a type of entity that belongs there, None for any other."""
+    """Return `code`, `documentation` or `conversation` for a type of entity, None for any other type."""
     return _GROUP_OF_TYPE.get(entity_type.lower())
 
 
@@ -120,7 +120,7 @@ def entities(item: ContextItem, view: View) -> list[ShownEntity]:
 
 
 def _imports_end(pieces: Sequence[Piece]) -> int:
-    """Return how many pieces are before the first named one and what touches it."""
+    """Return the number of pieces before the first named one and those that touch it."""
     end = next((number for number, piece in enumerate(pieces) if piece.name), 0)
     while end and touches(pieces[end - 1], pieces[end]):
         end -= 1
@@ -128,7 +128,7 @@ def _imports_end(pieces: Sequence[Piece]) -> int:
 
 
 def _record_name(item: ContextItem) -> str:
-    """Return the name of a record, whose type is beside it; what is to be followed says so in its name."""
+    """Return the name of a record without its type; guidance is marked in the name."""
     name, label = heading_name(item), kind_label(item)
     return " ".join(filter(None, (label, name))) if item.trust is Trust.GUIDANCE or not name else name
 
@@ -151,11 +151,11 @@ def place(pieces: Sequence[Piece], *, shown: bool) -> str:
 
 
 def marks_of(piece: Piece) -> str:
-    """Return how a piece differs from the whole, fresh text of what it names: `span, moved`; empty if it does not."""
+    """Return how a piece differs from the full, fresh text of its definition: `span, moved`; empty if it does not."""
     marks = [] if piece.detail is Detail.FULL else [piece.detail.value]
     return ", ".join([*marks, *([piece.freshness.value] if piece.freshness is not None else [])])
 
 
 def colonless(text: str) -> str:
-    """A name or path that neither a colon nor a mark after it can end too early: unchanged, or as a JSON string."""
+    """Return a name or path that can be followed by a colon or mark: unchanged, or as a JSON string."""
     return quoted(text) if _ENDING.search(text) else quote(text)

@@ -1,4 +1,4 @@
-"""Everything a context says besides its items: the notice and the best files above them, the footer below."""
+"""The frame of a context: the notice and the best files above its items, the footer below."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ GUIDED_NOTICE = f"{DATA_NOTICE}, except in records titled Guidance."
 WEAK = "nothing here answers this well; the best few are shown"
 
 LEAST_FILES = 3
-"""Fewer files are seen at a glance, and a list that has room for fewer is left out."""
+"""Fewest listed files: fewer are seen at a glance, and a list with room for fewer is left out."""
 
 FILES_LISTED = 8
-"""Files that the list names; nobody reads on in a list whose best entries did not help."""
+"""Most files in the list; later ones help little if the best did not."""
 
 LIST_SHARE = 0.01
 """Largest share of the budget for the list of files: a quarter of what all headings and labels may use in 4,000
 tokens."""
 
 CHARACTERS_PER_TOKEN = 3.6
-"""Of paths, names and reasons, in round numbers."""
+"""Characters for each token of paths, names and reasons, in round numbers."""
 
 WORD_CHARACTERS = 40
-"""Longest word that is listed as not found; nobody wants to read a longer one again."""
+"""Most characters of a word that is listed as not found."""
 
 SOURCES_SHOWN = 10
-"""Entries of the sources footer, as the first specification has it; the others are counted."""
+"""Entries of the sources footer, from the first specification; the others are counted."""
 
 OMISSIONS_SHOWN = 1
 """Omissions that are named with their handles, the best first; the others are counted."""
@@ -51,13 +51,13 @@ OMITTED_LABEL = "Left out"
 HANDLED_LABEL = "Left out (satchel expand HANDLE)"
 
 ALSO_SHOWN = 5
-"""Other places named for one definition: enough to see the pattern that they follow; the others are counted."""
+"""Other places named for one definition: enough to see their pattern; the others are counted."""
 
 QUERY_SHOWN = 200
-"""Characters of the longest question that is repeated: a longer one is a report, which would be paid for twice."""
+"""Most characters of a question that is repeated: a longer one is a report, whose tokens would count twice."""
 
 NO_HANDLE = "-"
-"""Replaces the handle of what cannot be asked for again: the caller described the situation itself."""
+"""Replaces the handle of an item that cannot be expanded, such as a situation that the caller described."""
 
 REASONS_SHOWN = 1
 
@@ -81,7 +81,7 @@ _PLACE_END = re.compile(r":\d+-\d+(?:,\d+-\d+)*\Z", re.ASCII)
 
 
 class Stop(StrEnum):
-    """Why nothing more was put into an answer, in the words of its footer."""
+    """The reason why an answer has no more items, in the words of its footer."""
 
     NOT_WORTH_IT = "the rest was not worth it"
     FULL = "full"
@@ -98,12 +98,12 @@ class RenderRequest:
     are named with their handles, the others are counted. All `failures` share one line; `summary` is one line.
     `show_handles` lists the handles of what is shown in part. With a `tokenizer` (its name as the footer shows it) the
     footer also counts the items of each type. `query` appears in JSON only, and only if it is short. `lead` is the kind
-    whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed.
-    With `based_on` the footer counts only items of that kind: `Based on 3 past experiences`. `shown_before` are the
+    whose section comes first; with `has_guidance` the notice says that records titled Guidance are to be followed. With
+    `based_on` the footer counts only items of that kind: `Based on 3 past experiences`. `shown_before` are the
     references to what a session has already, one line each, and `shown_before_more` the number of those not named.
-    `not_found` are telling words of the question that occur nowhere; `weak` says that nothing shown answers it well;
-    `call_sites` are lines that list who calls what it asks about. With `used` (the tokens of the text itself, see
-    `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
+    `not_found` are telling words of the question that occur nowhere; `weak` means that nothing shown answers it well;
+    `call_sites` are lines that list the callers of the definition in question. With `used` (the tokens of the text
+    itself, see `render_with_usage`) the footer says how much of `limit` was used and why it `stopped` there.
     """
 
     query: str = ""
@@ -136,8 +136,8 @@ class RenderRequest:
 class Note:
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
-    With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label the
-    entries speak for themselves.
+    With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label only the
+    entries are written.
     """
 
     key: str
@@ -150,18 +150,18 @@ class Note:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The text after the label, line by line."""
+        """The lines of text after the label."""
         entries = (*self.entries, f"and {self.more} more") if self.more else self.entries
         return entries if self.is_listed else (self.separator.join(entries),)
 
 
 def notice(request: RenderRequest) -> str:
-    """Return the line that tells data from instructions."""
+    """Return the notice that items are data and not instructions."""
     return GUIDED_NOTICE if request.has_guidance else NOTICE
 
 
 def head_notes(request: RenderRequest) -> list[Note]:
-    """Return the notes after the notice: words that occur nowhere, that nothing answers well, and the call sites."""
+    """Return the notes after the notice: words that occur nowhere, a weak match, and the call sites."""
     words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
     every = (
         Note("not_found", "Not found here", words, separator=", "),
@@ -179,9 +179,10 @@ def head_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str
 
 
 def overview_lines(request: RenderRequest, items: Sequence[ContextItem]) -> list[str]:
-    """The best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`; the last line counts the others.
+    """Return the best files, one per line: `1 src/a.py: Reader.read (10-24), name, history`.
 
-    Files keep the order of the items. Where the budget is small, later files are named by their paths alone.
+    The last line counts the others. Files keep the order of the items. Where the budget is small, later files are named
+    by their paths alone.
     """
     files = [item for item in items if file_path(item)]
     if not request.overview or request.view is not View.SECTIONS or len(files) < LEAST_FILES:
@@ -211,7 +212,7 @@ def _reason(item: ContextItem) -> str:
 
 
 def _fitted(entries: Sequence[tuple[str, str]], room: float) -> list[str]:
-    """As many of these entries (short form, long form) as fit into `room` characters, each as long as it can be."""
+    """Return as many entries (short form, long form) as fit into `room` characters, in long form where possible."""
     rows: list[str] = []
     for forms in entries:
         row = next((form for form in reversed(forms) if len(form) <= room), None)
@@ -244,7 +245,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
-    """Return the notes below the counts that have something to say, each entry on one line."""
+    """Return the notes below the counts that have entries."""
     sources = tuple(map(_source_entry, items[:SOURCES_SHOWN])) if request.show_sources else ()
     omitted = _omission_entries(request.overflow)
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
@@ -284,7 +285,7 @@ def _source_entry(item: ContextItem) -> str:
 
 
 def _entity_line(item: ContextItem) -> int:
-    """The line where the best entity of a file begins; lines without a name, as imports, only if nothing has one."""
+    """Return the first line of the best entity of a file, of nameless lines (imports) only if none has a name."""
     for row in item.metadata.get("entities", ()):
         if row["start_line"] and any(piece.name == row["qualified_name"] for piece in item.pieces):
             return int(row["start_line"])
@@ -292,7 +293,7 @@ def _entity_line(item: ContextItem) -> int:
 
 
 def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    """Other places that repeat shown code word for word: `src/a.js:3 = src/b.js:3-9, src/c.js:4-10`."""
+    """Return other places with the same code: `src/a.js:3 = src/b.js:3-9, src/c.js:4-10`."""
     return tuple(
         f"{quote(f'{file_path(item)}:{line}')} = "
         + _first_few([f"{row['path']}:{row['start_line']}-{row['end_line']}" for row in rows])
@@ -302,7 +303,7 @@ def _also_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
 
 
 def _merged_entry(item: ContextItem) -> str:
-    """Return the records that say the same as one that is shown: `memory mem_a = mem_b, note n_1 and 2 more`."""
+    """Return the records with the text of a shown one: `memory mem_a = mem_b, note n_1 and 2 more`."""
     rows: Sequence[Mapping[str, Any]] = item.metadata["merged"]
     names = [row["id"] if row["source"] == item.source else f"{row['source']} {row['id']}" for row in rows]
     own = f"{item.source} {item.metadata['id']}"
@@ -315,7 +316,7 @@ def _first_few(entries: Sequence[str]) -> str:
 
 
 def _handle_entries(items: Sequence[ContextItem]) -> tuple[str, ...]:
-    """Return the rest of what is shown in part: `src/a.py:10-40 a2b3c4d5`."""
+    """Return the handles of items that are shown in part: `src/a.py:10-40 a2b3c4d5`."""
     cuts = [f"{quote(f'{file_path(item)}:{cut.start}-{cut.end}')} {cut.handle}" for item in items for cut in item.cuts]
     records = [
         f"{quote(record_title(item))} {item.handle}"
@@ -331,7 +332,7 @@ def reference_lines(references: Sequence[ShownBefore], more: int) -> tuple[str, 
 
 
 def shown_before_entry(one: ShownBefore) -> str:
-    """Return what a session has already, and the handle that gives it again: `src/a.py:10-40,60-71 a2b3c4d5`."""
+    """Return a reference to an item that a session has, with its handle: `src/a.py:10-40,60-71 a2b3c4d5`."""
     if one.path:
         return f"{quote(one.path)}:{','.join(f'{start}-{end}' for start, end in one.spans)} {one.handle or NO_HANDLE}"
     # A title in quotes cannot be taken for a place, even if it ends like one.

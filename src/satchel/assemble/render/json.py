@@ -27,7 +27,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - the protocol of all formats
-    """Return the object up to its first item or group; there the order of the items says which are the best."""
+    """Return the object up to its first item or group, without a list of the best: items are in order."""
     frame: dict[str, Any] = {"title": request.title} if request.title != DEFAULT_TITLE else {}
     frame["notice"] = notice(request)
     if request.query and len(request.query) <= QUERY_SHOWN:
@@ -37,12 +37,12 @@ def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:  # noqa: 
 
 
 def section(title: str, *, grouped: bool) -> tuple[str, str]:
-    """A group is an object; the sections of single kinds leave no trace, because every item names its kind."""
+    """Return a group as an object; sections of single kinds are not written, because every item names its kind."""
     return (f'{{"title":{dumped(title)},"items":[', "]}") if grouped else ("", "")
 
 
 def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
-    """One object: a file has `path` and `ranges`, a record `title` and `text`; in a view one object per entity."""
+    """Return one object, in a view one per entity: a file has `path` and `ranges`, a record `title` and `text`."""
     if view is not View.SECTIONS:
         return ",".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
@@ -64,7 +64,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 
 
 def _noted(listed: Iterable[Note]) -> dict[str, Any]:
-    """Return the entries of each note by its key, and how many there are more of them."""
+    """Return the entries of each note by its key, and the number of further entries."""
     frame: dict[str, Any] = {}
     for note in listed:
         frame[note.key] = note.entries[0] if note.is_single else note.entries
@@ -109,6 +109,6 @@ def _nonce(item: ContextItem) -> dict[str, Any]:
 
 
 def dumped(value: object) -> str:
-    """Compact JSON. Letters stay as they are (fewer tokens); a lone surrogate cannot be written as UTF-8."""
+    """Return compact JSON. Only lone surrogates are escaped, which are not valid UTF-8: fewer tokens."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text if text.isascii() else _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -30,14 +30,14 @@ from satchel.sources import experiences
 from satchel.types import ContextItem, Detail, Kind, Piece, Trust
 
 MARK = "@@"
-"""Opens a label, as in a diff, where it also precedes lines and name. A space after it would cost each label a token;
-`L10-24` costs the same and looks like code."""
+"""Opens a label, as in a diff. A space after it would add a token to each label; `L10-24` has as many tokens and looks
+like code."""
 
 SECTION_SEPARATOR = " > "
-"""Between the headings that lead to a section of a chunk."""
+"""Separates the headings in the name of a section."""
 
 FILES_SHOWN = 5
-"""Files named below a commit; most commits touch no more, and a list of hundreds would be all that is seen of it."""
+"""Most files named below a commit; most commits touch no more, and a list of hundreds would hide its text."""
 
 _LINE_END = "\n"
 _HASH_SHOWN = 7
@@ -91,7 +91,7 @@ def touches(earlier: Piece, later: Piece) -> bool:
 
 
 def labelled(pieces: Iterable[Piece], *, shown: bool) -> str:
-    """The pieces of a file, each below its label. With `shown`, pieces that touch share a label that says enough."""
+    """Return the pieces of a file, each below its label. With `shown`, touching pieces share a label where possible."""
     rows: list[str] = []
     for piece in joined_pieces(pieces) if shown else pieces:
         rows.append(_label(piece, shown_range(piece) if shown else line_range(piece)))
@@ -107,9 +107,9 @@ def _label(piece: Piece, lines: str) -> str:
 
 
 def joined_pieces(pieces: Iterable[Piece]) -> list[Piece]:
-    """Return the pieces, with one for all that touch and differ in nothing but their names.
+    """Return the pieces; those that touch and differ only in their names become one.
 
-    It is named after what contains them all. Lines of no file and pieces shown on another number of lines stay alone.
+    It is named after their container. Lines of no file and pieces shown on another number of lines stay separate.
     """
     runs: list[list[Piece]] = []
     for piece in pieces:
@@ -150,7 +150,7 @@ def _container(names: Sequence[str]) -> str:
 
 
 def kind_label(item: ContextItem) -> str:
-    """The word before the title of a record: `Commit`; `Guidance` for what is to be followed, whatever its kind."""
+    """Return the word before the title of a record: `Commit`; `Guidance` for guidance of any kind."""
     return (item.trust if item.trust is Trust.GUIDANCE else item.source).capitalize()
 
 
@@ -196,7 +196,7 @@ _NAMES: Mapping[str, Callable[[ContextItem], str]] = {
 
 
 def record_title(item: ContextItem) -> str:
-    """Return the whole title of a record in plain words: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
+    """Return the full title of a record: `Commit 1a2b3c4 by Ada on 2024-05-01`."""
     name = record_name(item)
     return f"{kind_label(item)} {name}" if name else kind_label(item)
 

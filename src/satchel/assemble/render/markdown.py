@@ -31,7 +31,7 @@ _LEADING_HASH = re.compile(r"\A([0-9a-f]{7,40})(?= |\Z)")
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """Title, notice and the list of the best."""
+    """Return title, notice and the list of the best files."""
     return "\n".join([f"# {request.title}", *head_lines(request, items)]) + "\n\n"
 
 

@@ -1,7 +1,7 @@
 """Plain text: one block per item, from `=== file PATH NONCE` to `=== NONCE`, a label above each piece.
 
-A record opens with its title instead, a file whose lines are not shown with `places`. Whoever wrote the content does
-not know the nonce, and a label says how many lines belong to it, so a line that only looks like one is content.
+A record opens with its title instead, a file whose lines are not shown with `places`. Authors of content do not
+know the nonce, and a label tells how many lines belong to it, so a line that only looks like a label is content.
 
 A view has a block per entity, titled by its name and place: `--- 15-18:` is above lines that are shown, `--- 15-18`
 means lines that are not.
@@ -23,7 +23,7 @@ NO_NONCE = "-"
 
 
 def head(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """Title, notice and the list of the best."""
+    """Return title, notice and the list of the best files."""
     return "\n".join([request.title, *head_lines(request, items)]) + "\n\n"
 
 
@@ -53,7 +53,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
 def _block(item: ContextItem, title: str, body: str) -> str:
     nonce = item.nonce or NO_NONCE
     run = "==="
-    # Content may contain the very line that ends its block, nonce included: a longer run is a different line.
+    # Content may contain the line that ends its block, with the nonce: a longer run is a different line.
     while f"\n{run} {nonce}\n" in f"\n{body}\n":
         run += "="
     return f"{run} {title} {nonce}\n{body}\n{run} {nonce}\n\n"

@@ -1,8 +1,7 @@
 """XML: well-formed for any content, everything escaped, so that any parser gives the same items back.
 
-Characters that XML cannot contain (most controls, lone surrogates) become U+FFFD; text from outside has none left when
-it comes here. A view has an `entity` element; in a block its place is an element of its own, as the specification of
-blocks has it.
+Characters that XML cannot contain (most controls, lone surrogates) become U+FFFD; cleaned text has none. A view has an
+`entity` element; in a block its place is a separate element, as the specification of blocks requires.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def section(title: str, *, grouped: bool) -> tuple[str, str]:  # noqa: ARG001 - 
 
 
 def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = True) -> str:
-    """A `file` with its `lines`, or a `record`. Their text begins and ends with a line break that is not part of it."""
+    """Return a `file` with its `lines`, or a `record`; line breaks at both ends of their text are not part of it."""
     if view is not View.SECTIONS:
         return "".join(_entity(item, one, view, show_code=show_code) for one in entities(item, view))
     path = file_path(item)
@@ -57,7 +56,7 @@ def item(item: ContextItem, view: View = View.SECTIONS, *, show_code: bool = Tru
 
 
 def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
-    """The notes, the counts, and the end of the root element."""
+    """Return the notes, the counts, and the end of the root element."""
     rows = [*_elements(notes(request, items)), f"<footer>{_escaped(counts_line(request, items))}</footer>"]
     return "\n".join(rows) + "\n</context>"
 
@@ -91,7 +90,7 @@ def _lines(tag: str, piece: Piece, name: str, *, show_code: bool, has_range: boo
 
 
 def _detail(detail: Detail) -> str:
-    """Return how much is shown, as an attribute; empty for all of it."""
+    """Return the detail as an attribute; empty if it is full."""
     return "" if detail is Detail.FULL else f' detail="{detail}"'
 
 
