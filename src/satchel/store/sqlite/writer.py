@@ -135,11 +135,11 @@ def _living(
         for kept, base in zip((span_kept, chunk_kept, document_kept), bases, strict=True)
     )
     arrays = {name: getattr(columns, name)[span_kept] for name in Columns.__slots__[:7]}
-    arrays["window_document"] = chunks[arrays["window_document"]]
-    arrays["document_row"] = columns.chunk_row[chunk_kept]
-    arrays["document_bundle"] = documents[columns.chunk_document[chunk_kept]]
-    arrays["bundle_id"] = columns.document_id[document_kept]
-    arrays["bundle_secondary"] = columns.document_secondary[document_kept]
+    arrays["span_chunk"] = chunks[arrays["span_chunk"]]
+    arrays["chunk_row"] = columns.chunk_row[chunk_kept]
+    arrays["chunk_document"] = documents[columns.chunk_document[chunk_kept]]
+    arrays["document_id"] = columns.document_id[document_kept]
+    arrays["document_secondary"] = columns.document_secondary[document_kept]
     following = (
         bases[0] + int(span_kept.sum()), bases[1] + int(chunk_kept.sum()), bases[2] + int(document_kept.sum())
     )  # fmt: skip
