@@ -207,7 +207,7 @@ def test_a_chunk_that_changed_while_it_was_embedded_gets_no_wrong_vector(
 def test_vectors_are_published_now_and_then(
     store: SqliteStore, cache: VectorCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PUBLISH_DOCUMENTS", BATCH_CHUNKS)
+    monkeypatch.setattr(module, "PUBLISH_CHUNKS", BATCH_CHUNKS)
     put(store, memories(*(f"text number {number}" for number in range(40))))
     before = int(store.revision)
     fill(store, KINDS, HashEmbedder(), cache)

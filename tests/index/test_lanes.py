@@ -55,7 +55,7 @@ def read_all(options: ReadingOptions, workers: int) -> list[Reading]:
 def worker_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> None:
     """Let workers run this before they serve."""
     script = tmp_path / "worker.py"
-    start = "import sys\nfrom satchel.index import worker\nsys.exit(worker.main())\n"
+    start = "import sys\nfrom satchel.index import workers\nsys.exit(workers.main())\n"
     script.write_text(f"{code}\n{start}")
     monkeypatch.setattr(lanes, "WORKER", ("-P", str(script)))
 

@@ -128,7 +128,7 @@ class Endpoint:
         client = self._opened()
         import httpx
 
-        for left in range(tries - 1, -1, -1):
+        for remaining in range(tries - 1, -1, -1):
             try:
                 response = client.post(
                     f"{self._options.url.rstrip('/')}/embeddings",
@@ -138,15 +138,15 @@ class Endpoint:
             except httpx.InvalidURL as error:
                 raise EmbeddingError(f"embed.endpoint {self._options.url} is no address: {error}") from error
             except httpx.HTTPError as error:
-                if not left:
+                if not remaining:
                     reason = str(error) or type(error).__name__
                     raise EmbeddingError(f"{self._options.url} cannot be reached: {reason}") from error
                 named = 0.0
             else:
-                if response.status_code not in _BUSY or not left:
+                if response.status_code not in _BUSY or not remaining:
                     return response
                 named = _seconds(response.headers)
-            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - left)
+            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - remaining)
             self._pause(min(max(named, wait), LONGEST_PAUSE_SECONDS))
         raise AssertionError("the last try returns or raises")
 
@@ -166,17 +166,17 @@ class Endpoint:
 
         try:
             rows = sorted(response.json()["data"], key=lambda row: int(row["index"]))
-            found = [(int(row["index"]), row["embedding"]) for row in rows]
-            if [index for index, _ in found] != list(range(count)):
-                raise EmbeddingError(f"{self._options.url} gave {len(found)} vectors for {count} texts")
-            sizes = {len(vector) for _, vector in found}
+            vectors = [(int(row["index"]), row["embedding"]) for row in rows]
+            if [index for index, _ in vectors] != list(range(count)):
+                raise EmbeddingError(f"{self._options.url} gave {len(vectors)} vectors for {count} texts")
+            sizes = {len(vector) for _, vector in vectors}
             if sizes != {self.dimension}:
                 wrong = min(sizes - {self.dimension})
                 raise EmbeddingError(
                     f"{self._options.model} gives vectors of {wrong} numbers, not {self.dimension}: "
                     f"set embed.dimension to {wrong}"
                 )
-            matrix = np.array([vector for _, vector in found], dtype=np.float32)
+            matrix = np.array([vector for _, vector in vectors], dtype=np.float32)
         except (ValueError, KeyError, TypeError) as error:
             raise EmbeddingError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
         if not np.isfinite(matrix).all() or not np.abs(matrix).max(axis=1).all():

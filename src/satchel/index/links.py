@@ -49,12 +49,12 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
     files = _files(store)
     _update_folders(store, writer, files)
     broken: list[tuple[str, str]] = []
-    wanted = dict(_relations(files, broken))
-    wanted |= dict(_folder_relations(store, files))
-    known: dict[int, set[Relation]] = {row: set() for row in wanted}
-    for row, kind, target in store.edges_from(list(wanted), list(EdgeType)):
-        known[row].add((kind, target))
-    writer.relate({row: sorted(relations) for row, relations in wanted.items() if relations != known[row]})
+    relations_by_row = dict(_relations(files, broken))
+    relations_by_row |= dict(_folder_relations(store, files))
+    stored: dict[int, set[Relation]] = {row: set() for row in relations_by_row}
+    for row, kind, target in store.edges_from(list(relations_by_row), list(EdgeType)):
+        stored[row].add((kind, target))
+    writer.relate({row: sorted(relations) for row, relations in relations_by_row.items() if relations != stored[row]})
     broken.sort()
     writer.set_meta(broken_links, json.dumps({"count": len(broken), "examples": broken[:BROKEN_EXAMPLES]}))
 
@@ -62,20 +62,20 @@ def relink(store: Store, writer: Writer, broken_links: str) -> None:
 def _files(store: Store) -> dict[str, _File]:
     """Return the notes that are files, by path, with their parts in order."""
     documents = store.documents(store.document_ids(Kind.NOTE, store.keys(Kind.NOTE)).values())
-    found = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
-    rows = [row for one in found.values() for row in range(one.first_chunk, one.last_chunk + 1)]
+    notes = {one.key: one for one in documents.values() if one.origin != FOLDER_ORIGIN}
+    rows = [row for one in notes.values() for row in range(one.first_chunk, one.last_chunk + 1)]
     parts = store.parts(rows)
     return {
         key: _File(one, [parts[row] for row in range(one.first_chunk, one.last_chunk + 1)])
-        for key, one in sorted(found.items())
+        for key, one in sorted(notes.items())
     }
 
 
 def _update_folders(store: Store, writer: Writer, files: Mapping[str, _File]) -> None:
-    wanted = {folder for path in files for folder in _folders_above(path)}
-    known = {key for key in store.keys(Kind.NOTE) if key.endswith("/")}
-    writer.remove(Kind.NOTE, sorted(known - wanted))
-    writer.put([_folder_document(key) for key in sorted(wanted - known)])
+    needed = {folder for path in files for folder in _folders_above(path)}
+    stored = {key for key in store.keys(Kind.NOTE) if key.endswith("/")}
+    writer.remove(Kind.NOTE, sorted(stored - needed))
+    writer.put([_folder_document(key) for key in sorted(needed - stored)])
 
 
 def _folders_above(path: str) -> Iterator[str]:
@@ -103,29 +103,29 @@ def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Ite
     """Yield the relations of every part of every file; links to nothing are added to `broken`."""
     names = Names({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
     for path, file in files.items():
-        found: list[set[Relation]] = [set() for _ in file.parts]
-        _add_tree(file, found)
+        relations: list[set[Relation]] = [set() for _ in file.parts]
+        _add_tree(file, relations)
         for link in stored_links(file.document.fields):
             target = names.resolve(link.target, path, is_path=link.is_path)
             if target is None:
                 continue
             if not target.path:
                 broken.append((path, link.target))
-            found[link.part].add((link.type, _key_of(target, files) if target.path else link.target))
-        yield from zip((part.row for part in file.parts), found, strict=True)
+            relations[link.part].add((link.type, _key_of(target, files) if target.path else link.target))
+        yield from zip((part.row for part in file.parts), relations, strict=True)
 
 
-def _add_tree(file: _File, found: Sequence[set[Relation]]) -> None:
+def _add_tree(file: _File, relations: Sequence[set[Relation]]) -> None:
     """The folder above a file, and the sections below it: a section is below the one whose name begins its own."""
     for folder in list(_folders_above(file.document.key))[:1]:
-        found[0].add((EdgeType.PARENT, folder))
+        relations[0].add((EdgeType.PARENT, folder))
     path: list[int] = [0]
     for number, part in enumerate(file.parts[1:], 1):
         while len(path) > 1 and not part.name.startswith(f"{file.parts[path[-1]].name}{PATH_SEPARATOR}"):
             path.pop()
         above = path[-1]
-        found[above].add((EdgeType.CHILD, file.key(part)))
-        found[number].add((EdgeType.PARENT, file.key(file.parts[above])))
+        relations[above].add((EdgeType.CHILD, file.key(part)))
+        relations[number].add((EdgeType.PARENT, file.key(file.parts[above])))
         path.append(number)
 
 
@@ -138,8 +138,8 @@ def _key_of(target: Target, files: Mapping[str, _File]) -> str:
     if last.startswith("^"):
         number = file.document.fields.get("blocks", {}).get(last[1:], 0)
         return file.key(file.parts[number])
-    wanted = _heading_name(last)
-    section = next((part for part in file.parts[1:] if _heading_name(part.signature) == wanted), file.parts[0])
+    heading = _heading_name(last)
+    section = next((part for part in file.parts[1:] if _heading_name(part.signature) == heading), file.parts[0])
     return file.key(section)
 
 
@@ -152,11 +152,11 @@ def _folder_relations(store: Store, files: Mapping[str, _File]) -> Iterator[tupl
     documents = store.documents(
         store.document_ids(Kind.NOTE, (k for k in store.keys(Kind.NOTE) if k.endswith("/"))).values()
     )
-    found: dict[str, set[Relation]] = {one.key: set() for one in documents.values()}
-    for key in [*files, *found]:
+    relations: dict[str, set[Relation]] = {one.key: set() for one in documents.values()}
+    for key in [*files, *relations]:
         for above in list(_folders_above(key))[:1]:
-            found[above].add((EdgeType.CHILD, key))
-            if key in found:
-                found[key].add((EdgeType.PARENT, above))
+            relations[above].add((EdgeType.CHILD, key))
+            if key in relations:
+                relations[key].add((EdgeType.PARENT, above))
     for one in documents.values():
-        yield one.first_chunk, found[one.key]
+        yield one.first_chunk, relations[one.key]

@@ -72,22 +72,22 @@ def look(
     should_stop: Callable[[], bool],
 ) -> Status:
     """Return the state of the index in the folder `index`. `stores` are the store files to measure, by name."""
-    found = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
+    tree = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
     stamps = known_files(store) if root.is_dir() else {}
-    known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stamps.items()}
-    known |= store.skipped_stamps()
-    present = {entry.path: (entry.size, entry.mtime_ns, entry.changed_ns) for entry in found.entries}
+    stored = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stamps.items()}
+    stored |= store.skipped_stamps()
+    present = {entry.path: (entry.size, entry.mtime_ns, entry.changed_ns) for entry in tree.entries}
     head, failures = _head(root)
     freshness = Freshness(
         checked=last_run(index / "index.lock"),
-        new=sum(path not in known for path in present),
-        changed=sum(path in known and known[path] != stamp for path, stamp in present.items())
+        new=sum(path not in stored for path in present),
+        changed=sum(path in stored and stored[path] != stamp for path, stamp in present.items())
         + _changed_export(store, root),
-        gone=sum(path not in present for path in known),
+        gone=sum(path not in present for path in stored),
         head=head,
         indexed_head=_indexed_head(store),
     )
-    skipped = Counter(found.skipped) + Counter(store.skipped_reasons())
+    skipped = Counter(tree.skipped) + Counter(store.skipped_reasons())
     broken = json.loads(store.meta(BROKEN_LINKS) or "{}")
     return Status(
         root=root,
@@ -106,9 +106,9 @@ def look(
 
 def _changed_export(store: Store, root: Path) -> int:
     """1 where the root is an export that was written since it was read."""
-    held = store.meta(EXPORT_STATE)
+    state = store.meta(EXPORT_STATE)
     now = files.stamp(root.parent, root.name) if root.is_file() else None
-    return int(held is not None and now is not None and json.loads(held)[0] != list(now))
+    return int(state is not None and now is not None and json.loads(state)[0] != list(now))
 
 
 def file_bytes(path: Path) -> int:

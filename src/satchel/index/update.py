@@ -163,7 +163,7 @@ def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
     if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
         writer.set_meta(LINKS_DUE, "1")
     for kind in FILE_KINDS:
-        writer.remove(kind, [path for path in difference.gone if difference.known[path][0] is kind])
+        writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
     outcome.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
     if task.history.is_due:
@@ -192,7 +192,7 @@ def _publish_some(
 
 def _is_unchanged(reading: Reading, difference: Difference) -> bool:
     """Return whether the bytes are those that the store knows, read by this version."""
-    kind, stamp = difference.known.get(reading.path, (None, None))
+    kind, stamp = difference.stored.get(reading.path, (None, None))
     same = stamp is not None and kind == reading.kind and stamp.content_hash == reading.content_hash
     return same and not difference.is_rebuild
 
@@ -202,18 +202,18 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
     difference = task.difference
     fresh = {reading.path for reading in new}
     skipped = [reading for reading in batch if reading.skipped]
-    known = difference.known
+    stored = difference.stored
     for kind in FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
-        leaving = [r.path for r in batch if r.path in known and known[r.path][0] is kind and r.kind != kind]
+        leaving = [r.path for r in batch if r.path in stored and stored[r.path][0] is kind and r.kind != kind]
         writer.remove(kind, leaving)
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
-    writer.restamp([_stamp(r, known[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
+    writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
     writer.put([new_document(reading) for reading in new])
-    outcome.removed += sum(reading.path in known for reading in skipped)
-    outcome.added += sum(path not in known for path in fresh)
-    outcome.changed += sum(path in known for path in fresh)
+    outcome.removed += sum(reading.path in stored for reading in skipped)
+    outcome.added += sum(path not in stored for path in fresh)
+    outcome.changed += sum(path in stored for path in fresh)
     outcome.redacted += sum(reading.redacted for reading in new)
     outcome.cleaned += sum(reading.cleaned for reading in new)
     outcome.cached += sum(reading.cached for reading in new)
@@ -234,8 +234,8 @@ def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
     return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
 
 
-def _stamp(reading: Reading, known: Stamp) -> Stamp:
-    return Stamp(known.document, known.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
+def _stamp(reading: Reading, before: Stamp) -> Stamp:
+    return Stamp(before.document, before.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
 
 
 def new_document(reading: Reading) -> NewDocument:

@@ -113,23 +113,23 @@ class IndexVectors:
         from satchel.index.embedding import counts
         from satchel.index.options import VectorCounts, VectorReport
 
-        embedder, found, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
+        embedder, kinds, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         for shelf in self._shelves if embedder is not None else ():
             if embedder is None or not shelf.kinds or not shelf.path.exists():
                 continue
             try:
                 with closing(SqliteStore(shelf.path, durable=shelf.durable)) as store:
-                    found |= counts(store, shelf.kinds, embedder).kinds
+                    kinds |= counts(store, shelf.kinds, embedder).kinds
             except (StoreError, LockedError) as error:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
-        return VectorReport(0, VectorCounts(found), failure)
+        return VectorReport(0, VectorCounts(kinds), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         from satchel.index.embedding import VectorCache, counts, fill
         from satchel.index.options import VectorCounts, VectorReport
 
         cache = VectorCache(self._cache / CACHE_NAME, self._key)
-        made, found = 0, dict[Kind, tuple[int, int]]()
+        made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
             for shelf in self._shelves:
@@ -140,13 +140,13 @@ class IndexVectors:
                 try:
                     made += fill(store, shelf.kinds, embedder, cache, progress, should_stop)
                 finally:
-                    found |= counts(store, shelf.kinds, embedder).kinds
+                    kinds |= counts(store, shelf.kinds, embedder).kinds
                     store.close()
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")
         finally:
             cache.close()
-        return VectorReport(made, VectorCounts(found), failure)
+        return VectorReport(made, VectorCounts(kinds), failure)
 
     def start(self) -> None:
         """Fill in a thread of its own from now on. Does nothing without an embedder, or a second time."""

@@ -349,9 +349,9 @@ class _Walker:
     def _skip(self, reason: SkipReason, path: str) -> None:
         self._skipped[reason.value] += 1
         self._errors += reason.is_error
-        known = self._examples.setdefault(reason.value, [])
-        if len(known) < EXAMPLES:
-            known.append(escape_name(path))
+        examples = self._examples.setdefault(reason.value, [])
+        if len(examples) < EXAMPLES:
+            examples.append(escape_name(path))
 
 
 def _by_strength(layers: Iterable[_Layer]) -> tuple[_Layer, ...]:
@@ -368,10 +368,10 @@ def _reason_of(error: OSError) -> SkipReason:
 
 def _identities(stores: Iterable[Path]) -> frozenset[tuple[int, int]]:
     """Device and inode of each store file or folder that exists, and of what SQLite puts beside one."""
-    found = set()
+    identities = set()
     for store in stores:
         for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 status = store.with_name(store.name + suffix).stat()
-                found.add((status.st_dev, status.st_ino))
-    return frozenset(found)
+                identities.add((status.st_dev, status.st_ino))
+    return frozenset(identities)

@@ -141,15 +141,15 @@ def _take(batches: deque[Batch]) -> Batch | None:
 
 
 def _batches(paths: Sequence[tuple[str, int]], lanes: int) -> Iterator[list[str]]:
-    left = sum(size for _, size in paths)
+    remaining = sum(size for _, size in paths)
     batch: list[str] = []
     size = 0
     for path, length in paths:
         batch.append(path)
         size += length
-        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, left // (4 * lanes))):
+        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, remaining // (4 * lanes))):
             yield batch
-            left -= size
+            remaining -= size
             batch, size = [], 0
     if batch:
         yield batch
