@@ -1,6 +1,6 @@
-"""Bringing an index up to date with its root: what changed is read again, what is gone is removed.
+"""Bring an index up to date with its root: changed files are read again, missing ones removed.
 
-Most runs find nothing to do, so what reads and writes is imported only where there is something.
+Most runs have nothing to do, so the modules that read and write are imported only if needed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _update(
 
 
 def _notes(store: Store, tree: Walk) -> list[Failure]:
-    """Return what an answer has to say about the store and the walk."""
+    """Return the notes on the store and the walk for an answer."""
     notes = [Failure("index", note) for note in tree.notes]
     unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())
     notes += [Failure("index", f"{path}: {SkipReason.UNREADABLE}") for path in unreadable]

@@ -1,7 +1,7 @@
-"""Turning the links of a vault, as they are written, into relations between its notes.
+"""Resolve the links of a vault into relations between its notes.
 
-What a link means depends on every other name in the vault, so this looks at all notes once whenever one changed, and
-writes only the relations that differ. It runs in the transaction that publishes the notes.
+The target of a link depends on every other name in the vault, so all notes are read whenever one changed, and only the
+relations that differ are written. It runs in the transaction that publishes the notes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from satchel.sources.notes.note import Names, Target, folded
 from satchel.sources.notes.vault import stored_links
 from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Document, NewDocument, StoredChunk
+from satchel.store.records import Document, NewDocument, StoredChunk, natural_key
 from satchel.types import EdgeType, Kind
 
 FOLDER_ORIGIN = "folder"
-"""The origin of notes that stand for a folder; their keys end with a slash."""
+"""The origin of notes that represent a folder; their keys end with a slash."""
 
 BROKEN_EXAMPLES = 20
-"""Broken links that are remembered with their text; the others are only counted."""
+"""Broken links that are stored with their text; the others are only counted."""
 
 Relation = tuple[EdgeType, str]
 
@@ -35,17 +35,11 @@ class _File:
     parts: list[StoredChunk]
 
     def key(self, part: StoredChunk) -> str:
-        """Return the natural key of a part: that of the file, with the name of the section."""
-        if not part.name:
-            return self.document.key
-        return f"{self.document.key}::{part.name}" + (f"~{part.twin}" if part.twin > 1 else "")
+        return natural_key(self.document.key, part.name, part.twin)
 
 
 def relink(store: Store, writer: Writer, broken_links: str) -> None:
-    """Bring folders and relations in line with the notes of the store.
-
-    `broken_links` is the key under which links to nothing are noted.
-    """
+    """Update folders and relations from the notes of the store, and list broken links under the key `broken_links`."""
     files = _files(store)
     _update_folders(store, writer, files)
     broken: list[tuple[str, str]] = []
@@ -100,7 +94,7 @@ def _folder_document(key: str) -> NewDocument:
 
 
 def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Iterator[tuple[int, set[Relation]]]:
-    """Yield the relations of every part of every file; links to nothing are added to `broken`."""
+    """Yield the relations of every part of every file; broken links are added to `broken`."""
     names = Names({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
     for path, file in files.items():
         relations: list[set[Relation]] = [set() for _ in file.parts]
@@ -116,7 +110,7 @@ def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Ite
 
 
 def _add_tree(file: _File, relations: Sequence[set[Relation]]) -> None:
-    """The folder above a file, and the sections below it: a section is below the one whose name begins its own."""
+    """Relate a file to its folder, and sections to the ones above, whose names are prefixes of theirs."""
     for folder in list(_folders_above(file.document.key))[:1]:
         relations[0].add((EdgeType.PARENT, folder))
     path: list[int] = [0]
@@ -130,7 +124,7 @@ def _add_tree(file: _File, relations: Sequence[set[Relation]]) -> None:
 
 
 def _key_of(target: Target, files: Mapping[str, _File]) -> str:
-    """Return the key of what a link means: a section where it names one that exists, else the file."""
+    """Return the key of the target of a link: an existing section, else the file."""
     file = files[target.path]
     if not target.fragment:
         return target.path
@@ -144,7 +138,7 @@ def _key_of(target: Target, files: Mapping[str, _File]) -> str:
 
 
 def _heading_name(title: str) -> str:
-    """Return a heading as links name it: programs leave out marks, and a Markdown link has dashes for blanks."""
+    """Return a heading for comparison: programs leave out marks, and Markdown links have dashes for blanks."""
     return " ".join(words.words(folded(title))) or folded(title)
 
 
