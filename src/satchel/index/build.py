@@ -20,7 +20,7 @@ from satchel.system.files import SkipReason
 from satchel.types import Failure
 
 if TYPE_CHECKING:
-    from satchel.index.update import Outcome
+    from satchel.index.update import UpdateOutcome
 
 
 def build(
@@ -62,7 +62,7 @@ def _update(
     began: int,
     progress: Progress,
     should_stop: Callable[[], bool],
-) -> Outcome:
+) -> UpdateOutcome:
     from satchel.index.update import Task, update
 
     entries = {entry.path: entry for entry in difference.read}
@@ -84,7 +84,7 @@ def _report(
     store: Store,
     tree: Walk,
     difference: Difference,
-    outcome: Outcome | None,
+    outcome: UpdateOutcome | None,
     notes: list[Failure],
     *,
     is_stopped: bool,

@@ -43,7 +43,7 @@ MOST_NOTES = 20
 
 
 @dataclass(slots=True)
-class Outcome:
+class UpdateOutcome:
     """The changes of a run. `failed` counts unreadable files by reason; `completed` is false after a stop."""
 
     added: int = 0
@@ -90,9 +90,9 @@ class Task:
     should_stop: Callable[[], bool]
 
 
-def update(store: Store, task: Task) -> Outcome:
+def update(store: Store, task: Task) -> UpdateOutcome:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
-    outcome = Outcome()
+    outcome = UpdateOutcome()
     reader = Reader(task.options.reading)
     paths = [(entry.path, entry.size) for entry in task.difference.read]
     try:
@@ -123,7 +123,9 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: Outcome) -> None:
+def _publish_all(
+    store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: UpdateOutcome
+) -> None:
     """Publish in transactions until all is read. The history comes first: the workers read meanwhile."""
     is_begun = is_done = False
     while not is_done:
@@ -157,7 +159,7 @@ def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
         writer.set_meta("reading_version", difference.version)
 
 
-def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
+def _begin(store: Store, writer: Writer, task: Task, outcome: UpdateOutcome) -> None:
     """Remove missing files, and update the history."""
     difference = task.difference
     if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
@@ -173,7 +175,7 @@ def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
 
 
 def _publish_some(
-    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: Outcome
+    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome
 ) -> tuple[list[Reading], bool]:
     """Write readings up to the size of one transaction. Returns the new ones, and whether these were all."""
     deadline = time.monotonic() + PUBLISH_SECONDS
@@ -197,7 +199,9 @@ def _is_unchanged(reading: Reading, difference: Difference) -> bool:
     return same and not difference.is_rebuild
 
 
-def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: Outcome) -> None:
+def _write(
+    writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: UpdateOutcome
+) -> None:
     """Write a batch: new files, files with only another time, and files that can no longer be indexed."""
     difference = task.difference
     fresh = {reading.path for reading in new}

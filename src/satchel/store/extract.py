@@ -118,7 +118,7 @@ def _current() -> _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TermCounts:
     """Terms of some pieces: parallel columns ordered by piece, and the total of terms and words of each piece."""
 
     terms: npt.NDArray[np.int64]
@@ -129,7 +129,7 @@ class Counted:
     word_totals: npt.NDArray[np.int64]
 
 
-def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> Counted:
+def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> TermCounts:
     """Count the terms of each piece. The `measured` pieces, numbered after them, only get totals."""
     table = _current()
     numbers = array("I")
@@ -153,7 +153,7 @@ def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> Counted:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     keys, counts = np.unique(np.repeat(owners, lengths) * len(used) + rank[local], return_counts=True)
-    return Counted(
+    return TermCounts(
         terms=keys % max(len(used), 1),
         pieces=keys // max(len(used), 1),
         counts=np.minimum(counts, LARGEST_COUNT).astype(np.uint8),
@@ -278,7 +278,7 @@ def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
     return [made.get(number) or extract(text, outlines[number]) for number, text in enumerate(texts)]
 
 
-def _fields(counted: Counted, bases: Sequence[int]) -> list[Postings]:
+def _fields(counted: TermCounts, bases: Sequence[int]) -> list[Postings]:
     """Return postings of the fields whose pieces begin at `bases`; units are numbered from 0 in each."""
     begins = np.searchsorted(counted.pieces, [*bases, len(counted.term_totals)]).tolist()
     fields = []
@@ -344,10 +344,14 @@ def _plain_part(part: Part) -> tuple[Any, ...]:
 
 
 def _part(values: tuple[Any, ...]) -> Part:
-    role, *plain, definitions, references = values
+    role, name, start, end, signature, summary, definitions, references = values
     return Part(
         Role(role),
-        *plain,
+        name,
+        start,
+        end,
+        signature,
+        summary,
         tuple(Definition(*item) for item in definitions),
         tuple(Reference(EdgeType(kind), target) for kind, target in references),
     )
