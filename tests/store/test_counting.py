@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from satchel import text as words
 from satchel.store import extract
-from satchel.store.extract import LARGEST_COUNT, Counted, count
+from satchel.store.extract import LARGEST_COUNT, TermCounts, count
 
 pieces = st.lists(st.text(st.sampled_from("ab_B3$ .\né"), max_size=40), max_size=5)
 
 
-def counts_of(counted: Counted, number: int) -> dict[str, int]:
+def counts_of(counted: TermCounts, number: int) -> dict[str, int]:
     """How often each term occurs in one piece."""
     columns = zip(counted.pieces.tolist(), counted.terms.tolist(), counted.counts.tolist(), strict=True)
     return {counted.vocabulary[term]: times for piece, term, times in columns if piece == number}

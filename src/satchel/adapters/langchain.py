@@ -35,7 +35,7 @@ class SatchelRetriever(BaseRetriever):
     _packer: Packer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Pydantic calls this when the fields are set."""
+        """Make the packer after pydantic has set the fields."""
         super().model_post_init(context)
         self._packer = Packer(self.root, self.max_tokens, self.options, self.engine)
 

@@ -18,7 +18,7 @@ except ImportError as error:
     raise missing("llamaindex", "llama-index-core") from error
 
 _UNSHOWN = ["id", "score", "tokens", "handle"]
-"""Metadata that is for programs; path, lines, kind and trust go to a model with the text."""
+"""Metadata for programs; a model gets path, lines, kind and trust with the text."""
 
 
 class SatchelRetriever(BaseRetriever):

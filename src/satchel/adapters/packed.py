@@ -1,4 +1,4 @@
-"""The items of one packed context as frameworks want documents: a text, a score, and where it comes from."""
+"""The items of one packed context as documents for frameworks: text, score and metadata."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from satchel.types import Context, ContextItem
 
 
 class PackedItem(NamedTuple):
-    """One file or record: what is shown of it, how relevant it is (0 to 1), and where it comes from.
+    """One file or record: its shown text, its relevance (0 to 1), and its origin.
 
     `metadata` has `id`, `kind`, `path` and `lines` (`10-40,60-71`; both empty for a record), `title`, `score`,
-    `tokens`, `handle` (`Satchel.expand` gives all of it) and `trust`.
+    `tokens`, `handle` (for `Satchel.expand`) and `trust`.
     """
 
     id: str
@@ -24,7 +24,7 @@ class PackedItem(NamedTuple):
 
 
 class Packer:
-    """Asks one engine for contexts. Opens the folder `root` when first asked, unless an `engine` is given.
+    """Gets contexts from one engine. Opens the folder `root` at the first question, unless an `engine` is passed.
 
     `options` are those of `Satchel.assemble`. Only an engine that was opened here is closed by `close`.
     """
@@ -66,7 +66,7 @@ class Packer:
 
 
 def _packed_items(context: Context) -> list[PackedItem]:
-    """Return the items of a context by their relevance, which all kinds measure alike; equal ones keep their order."""
+    """Return the items of a context by relevance, comparable between kinds; equal ones keep their order."""
     return [_packed_item(item) for item in sorted(context.items, key=lambda item: -item.relevance)]
 
 

@@ -1,4 +1,4 @@
-"""Which embedder the settings mean, if any."""
+"""Choose the embedder of the settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.embed.minilm import INSTALL, MiniLM, is_available
+from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
 from satchel.embed.protocol import Embedder
 from satchel.errors import ConfigError
 from satchel.settings import Settings
@@ -15,7 +15,7 @@ from satchel.types import CONTEXT_TYPES, Failure, Kind
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The embedder in force, None for words only. `failure` is set where one was asked for and cannot be had."""
+    """The embedder, None for words only. `failure` is set if the settings ask for one that is not available."""
 
     embedder: Embedder | None
     failure: Failure | None = None
@@ -24,8 +24,8 @@ class Choice:
 def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choice:
     """Return the embedder of the settings. Nothing is loaded and nothing is sent.
 
-    `auto` takes the endpoint where one is configured, else the model that runs here where it is installed. What is
-    wrong with the settings is a failure and not an error: the words answer without them.
+    `auto` chooses the endpoint if one is configured, else the local model if it is installed. A fault of the settings
+    is a failure and not an error: words answer without vectors.
     """
     provider = settings.embed_provider
     if provider == "endpoint" or (provider == "auto" and settings.embed_endpoint):
@@ -35,7 +35,7 @@ def choose(settings: Settings, cache: Path, environ: Mapping[str, str]) -> Choic
             return Choice(None, Failure("vectors", str(error), "words alone answer until then"))
     if provider == "off":
         return Choice(None)
-    if is_available(cache, settings.embed_weights):
+    if not missing_parts(cache, settings.embed_weights):
         return Choice(MiniLM(cache, settings.embed_weights))
     if provider == "minilm":
         return Choice(None, Failure("vectors", "the model is not installed, words alone answer", INSTALL))

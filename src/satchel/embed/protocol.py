@@ -1,4 +1,4 @@
-"""The seam between satchel and whatever turns texts into vectors."""
+"""The protocol of embedders, which turn texts into vectors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vectors = npt.NDArray[np.float32]
-    """One row a text, in their order; every row has length 1."""
+    """One row per text, in their order; every row has length 1."""
 
 TEXT_RECIPE = "body/1"
-"""What of a chunk is embedded (`satchel.index.embedding`); a change of it is another fingerprint."""
+"""The version of `satchel.store.extract.chunk_texts`: part of the fingerprint."""
 
 
 class Embedder(Protocol):
@@ -29,21 +29,21 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens of a text that are looked at; the rest of a longer one has no influence."""
+        """Tokens of a text that are used; the rest of a longer one has no influence."""
 
     @property
     def is_quick(self) -> bool:
         """Whether one text takes milliseconds and needs no network, so that it can be embedded as it is written."""
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector of length 1 a text. Raises EmbeddingError when it cannot be done."""
+        """Return one vector of length 1 per text. Raises EmbeddingError."""
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the vector of a question, of one dimension. Raises EmbeddingError when it cannot be done."""
+        """Return the vector of a question, of one dimension. Raises EmbeddingError."""
 
 
 def fingerprint(embedder: Embedder) -> str:
-    """Return what makes vectors comparable: model, revision, dimension and text recipe. Stored with every vector."""
+    """Return the conditions for comparable vectors: model, revision, dimension, text recipe. Stored with each."""
     return f"{embedder.id}/{embedder.dimension}/{TEXT_RECIPE}"
 
 

@@ -1,6 +1,6 @@
-"""Bringing an index up to date with its root: what changed is read again, what is gone is removed.
+"""Bring an index up to date with its root: changed files are read again, missing ones removed.
 
-Most runs find nothing to do, so what reads and writes is imported only where there is something.
+Most runs have nothing to do, so the modules that read and write are imported only if needed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from satchel.index.difference import Difference, compare, tick
 from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import Walk, walk
-from satchel.store.protocol import Store
+from satchel.store.protocol import SET_ASIDE, Store
 from satchel.system.files import SkipReason
 from satchel.types import Failure
 
 if TYPE_CHECKING:
-    from satchel.index.update import Outcome
-
-SET_ASIDE = "set_aside"
-"""Under this key a store that was begun anew remembers the file of the damaged one before it."""
+    from satchel.index.update import UpdateOutcome
 
 
 def build(
@@ -36,18 +33,18 @@ def build(
         return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()
     began = tick()
-    found = walk(root, options.walk, should_stop=should_stop)
-    difference = compare(store, found, options.reading.version, vault=options.reading.vault)
+    tree = walk(root, options.walk, should_stop=should_stop)
+    difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
     history = plan_history(store, root, _history_options(options))
-    notes = [*_notes(store, found), *history.notes]
+    notes = [*_notes(store, tree), *history.notes]
     outcome = None
-    is_stopped = found.stopped or should_stop()
+    is_stopped = tree.stopped or should_stop()
     if not is_stopped and (difference.is_any or history.is_due or store.meta(LINKS_DUE)):
         outcome = _update(store, difference, history, options, began, progress, should_stop)
     if outcome is not None and outcome.completed and store.meta(SET_ASIDE):
         with store.write() as writer:
             writer.set_meta(SET_ASIDE, "")
-    return _report(store, found, difference, outcome, notes, is_stopped=is_stopped, seconds=time.monotonic() - started)
+    return _report(store, tree, difference, outcome, notes, is_stopped=is_stopped, seconds=time.monotonic() - started)
 
 
 def _history_options(options: BuildOptions) -> HistoryOptions:
@@ -65,17 +62,17 @@ def _update(
     began: int,
     progress: Progress,
     should_stop: Callable[[], bool],
-) -> Outcome:
+) -> UpdateOutcome:
     from satchel.index.update import Task, update
 
     entries = {entry.path: entry for entry in difference.read}
     return update(store, Task(began, difference, entries, history, options, progress, should_stop))
 
 
-def _notes(store: Store, found: Walk) -> list[Failure]:
-    """Return what an answer has to say about the store and the walk."""
-    notes = [Failure("index", note) for note in found.notes]
-    unreadable = found.skipped_paths.get(SkipReason.UNREADABLE, ())
+def _notes(store: Store, tree: Walk) -> list[Failure]:
+    """Return the notes on the store and the walk for an answer."""
+    notes = [Failure("index", note) for note in tree.notes]
+    unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())
     notes += [Failure("index", f"{path}: {SkipReason.UNREADABLE}") for path in unreadable]
     if aside := store.meta(SET_ASIDE):
         message = f"the index was damaged: it was put aside as {aside} and built again"
@@ -85,20 +82,20 @@ def _notes(store: Store, found: Walk) -> list[Failure]:
 
 def _report(
     store: Store,
-    found: Walk,
+    tree: Walk,
     difference: Difference,
-    outcome: Outcome | None,
+    outcome: UpdateOutcome | None,
     notes: list[Failure],
     *,
     is_stopped: bool,
     seconds: float,
 ) -> IndexReport:
-    skipped = Counter(found.skipped) + Counter(store.skipped_reasons())
+    skipped = Counter(tree.skipped) + Counter(store.skipped_reasons())
     report = IndexReport(
-        files=len(difference.known),
+        files=len(difference.stored),
         unchanged=difference.unchanged,
         skipped=dict(sorted(skipped.items())),
-        errors=found.errors,
+        errors=tree.errors,
         interrupted=is_stopped,
         notes=tuple(notes),
         seconds=seconds,

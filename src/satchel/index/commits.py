@@ -1,13 +1,13 @@
-"""Keeping the commits of the store equal to the ancestors of HEAD.
+"""Keep the commits of the store equal to the ancestors of HEAD.
 
-Exactly the commits that `git log HEAD` lists may touch an answer. When HEAD moves back, later commits stay in the
+Only the commits that `git log HEAD` lists may influence an answer. When HEAD moves back, later commits stay in the
 file but are hidden with all their words; when it comes back they are shown again without being read twice.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from satchel.errors import GitError
@@ -16,31 +16,31 @@ from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import Extraction, NewDocument
+from satchel.store.records import NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
 
 COMMIT_LANGUAGE = "commit"
 
 SUBJECT_CHARACTERS = 400
-"""A longer first line is a message without line breaks; its beginning serves as the title."""
+"""Characters of a title; a longer first line is a message without line breaks."""
 
 MOST_RENAMES = 2_000
-"""Renames remembered of one commit: a moved source tree counts, a vendored drop of everything does not have to."""
+"""Renames stored of one commit: enough for a moved source tree, not for a vendored drop."""
 
 SEARCHED_CHARACTERS = 600
-"""Only the subject and this much of a message is searched: behind it stand trailers and pasted logs."""
+"""Characters of a message that are searched after the subject; trailers and pasted logs follow."""
 
 MOST_HIDDEN = 50_000
-"""Commits kept out of sight for the time when HEAD comes back; at 1 KB each, more would only fill the disk."""
+"""Hidden commits kept until HEAD comes back; each takes 1 KB on disk."""
 
 COMMITS_AT_ONCE = 500
-"""Commits handed to the store together: often enough to see progress, rare enough to cost nothing."""
+"""Commits written together: often enough to see progress, rare enough to cost nothing."""
 
 
 @dataclass(slots=True)
 class HistoryChange:
-    """What an update did: commits read, commits now out of sight, and what could not be read."""
+    """The outcome of an update: commits read, commits now hidden, and notes on failures."""
 
     added: int = 0
     hidden: int = 0
@@ -52,19 +52,19 @@ def update_history(
 ) -> HistoryChange:
     """Bring the commits of the store in line with HEAD, inside a transaction of the store.
 
-    What was read when somebody wanted to stop, or git failed, is kept; the next run reads the rest.
+    After a stop or a failure of git, the commits read so far are kept; the next run reads the rest.
     """
-    known = store.keys(Kind.COMMIT)
+    stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
-        return _clear(writer, known)
+        return _clear(writer, stored)
     renames: dict[str, Sequence[Sequence[str]]] = json.loads(store.meta("renames_by_commit") or "{}")
     if plan.is_stale:
-        writer.remove(Kind.COMMIT, known)
-        known, renames = set(), {}
-    # Unless this comes to its end, the next run has to look again, even if HEAD has gone back by then.
+        writer.remove(Kind.COMMIT, stored)
+        stored, renames = set(), {}
+    # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
-    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, known)
+    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, stored)
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
@@ -77,7 +77,7 @@ def update_history(
     except GitError as error:
         change.notes.append(git_failure(error))
     if log.is_visible_known:
-        _hide(writer, known.difference(log.visible), change)
+        _hide(writer, stored.difference(log.visible), change)
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     if is_complete:
@@ -89,19 +89,19 @@ def update_history(
 
 
 class _Log:
-    """The commits that HEAD reaches and the store lacks. With none known, one stream of git tells everything."""
+    """The commits that HEAD reaches and the store lacks. For an empty store, one stream of git is enough."""
 
-    def __init__(self, repository: git.Repository, limit: int, known: set[str]) -> None:
-        self._repository, self._limit, self._known = repository, limit, known
+    def __init__(self, repository: git.Repository, limit: int, stored: set[str]) -> None:
+        self._repository, self._limit, self._stored = repository, limit, stored
         self.visible: list[str] = []
         """Ids of the commits that HEAD reaches, newest first; complete if `is_visible_known`."""
         self.is_visible_known = False
         self.without_files = 0
-        """The oldest commits read that name no file; only counted when all of them were read."""
+        """Number of the oldest commits without file names; only counted when all were read."""
 
     def commits(self, should_stop: Callable[[], bool]) -> Iterator[Commit]:
         """Yield the missing commits, newest first. Raises GitError."""
-        if self._known:
+        if self._stored:
             yield from self._missing(should_stop)
             return
         for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
@@ -114,19 +114,19 @@ class _Log:
         if should_stop():
             return
         self.is_visible_known = True
-        wanted = set(self.visible) - self._known
-        if not wanted:
+        missing = set(self.visible) - self._stored
+        if not missing:
             return
         for commit in read_commits(self._repository, limit=self._limit, should_stop=should_stop):
-            if commit.sha in wanted:
-                wanted.discard(commit.sha)
+            if commit.sha in missing:
+                missing.discard(commit.sha)
                 yield commit
-            if not wanted:
+            if not missing:
                 return
 
 
-def _clear(writer: Writer, known: Iterable[str]) -> HistoryChange:
-    writer.remove(Kind.COMMIT, known)
+def _clear(writer: Writer, stored: Iterable[str]) -> HistoryChange:
+    writer.remove(Kind.COMMIT, stored)
     for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
         writer.set_meta(key, "")
     return HistoryChange()
@@ -141,7 +141,7 @@ def _hide(writer: Writer, hidden: set[str], change: HistoryChange) -> None:
 
 
 def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
-    """Yield the commits by lots. The last lot comes even where reading fails after it."""
+    """Yield the commits by lots, the last one also before a failure is raised."""
     lot: list[Commit] = []
     try:
         for commit in commits:
@@ -156,7 +156,7 @@ def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:
 
 
 def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequence[str]) -> dict[str, str]:
-    """Return where each renamed path of the visible history is now."""
+    """Return the current path of each renamed path of the visible history."""
     current: dict[str, str] = {}
     for sha in visible:
         for old, new in renames.get(sha, ()):
@@ -167,7 +167,7 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
 def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
     """Return commits as documents, their messages and subjects clean and without secrets."""
     options = plan.options
-    # Shortened only afterwards: half of a secret is not recognised any more.
+    # Shortened afterwards: half of a secret is not recognised.
     read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
     messages = [message[: options.message_characters] for message, _ in read]
     subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
@@ -176,21 +176,32 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
     ]
     extractions = extract_records(searched, COMMIT_LANGUAGE)
-    return [
-        replace(document, fields={**document.fields, **removed}) if removed else document
-        for document, (_, removed) in zip(
-            (
-                commit_document(*parts, authors, options.most_files)
-                for parts in zip(commits, messages, subjects, extractions, strict=True)
-            ),
-            read,
-            strict=True,
+    documents = []
+    for commit, (_, removed), message, title, extraction in zip(
+        commits, read, messages, subjects, extractions, strict=True
+    ):
+        fields = {"author": authors[commit.author], "files": list(commit.files), "file_count": commit.file_count}
+        touched = commit.files[: options.most_files] if commit.file_count <= options.most_files else ()
+        documents.append(
+            NewDocument(
+                kind=Kind.COMMIT,
+                key=commit.sha,
+                text=message,
+                extraction=extraction,
+                path_terms={},
+                title=title,
+                fields=fields | removed,
+                references=tuple(Reference(EdgeType.TOUCHES, path) for path in touched),
+                created=commit.time,
+                updated=commit.time,
+                origin="git",
+            )
         )
-    ]
+    return documents
 
 
 def _fit(commits: Sequence[Commit]) -> list[Commit]:
-    """Return the commits without the paths that hold a secret or hide characters; these only count."""
+    """Return the commits without paths that have secrets or hidden characters; `file_count` includes them."""
     unfit = sanitize.unfit_paths({path for commit in commits for path in commit.files})
     if not unfit:
         return list(commits)
@@ -202,26 +213,3 @@ def _fit(commits: Sequence[Commit]) -> list[Commit]:
         )
         for commit in commits
     ]
-
-
-def commit_document(
-    commit: Commit, message: str, subject: str, extraction: Extraction, authors: Mapping[str, str], most_files: int
-) -> NewDocument:
-    """Return one commit as a document: its subject is the name, its message the body, its files are edges.
-
-    `authors` are the names that may be stored, by those that git told.
-    """
-    files = commit.files[:most_files] if commit.file_count <= most_files else ()
-    return NewDocument(
-        kind=Kind.COMMIT,
-        key=commit.sha,
-        text=message,
-        extraction=extraction,
-        path_terms={},
-        title=subject,
-        fields={"author": authors[commit.author], "files": list(commit.files), "file_count": commit.file_count},
-        references=tuple([Reference(EdgeType.TOUCHES, path) for path in files]),
-        created=commit.time,
-        updated=commit.time,
-        origin="git",
-    )

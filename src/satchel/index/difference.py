@@ -14,12 +14,12 @@ from satchel.types import Kind
 
 
 def tick() -> int:
-    """Return the time in nanoseconds that the system would stamp on a file that changes right now.
+    """Return the time in nanoseconds that the system gives to a file that changes right now.
 
-    That clock moves in steps of some milliseconds. A file with this time or a later one may change again without
-    looking any different, so nothing may be concluded from its time staying the same.
+    That clock moves in steps of some milliseconds. A file with this time or a later one may change again under the
+    same time, so an equal time does not prove that it is unchanged.
     """
-    # Where the step is unknown, the file system has a fine clock of its own.
+    # Where the step is unknown, the file system has a fine clock.
     clock = getattr(time, "CLOCK_REALTIME_COARSE", time.CLOCK_REALTIME)
     return time.clock_gettime_ns(clock)
 
@@ -30,11 +30,11 @@ FILE_KINDS = (Kind.CODE, Kind.DOC, Kind.NOTE)
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What has to be read, and what is gone.
+    """The files to read, and those that are gone.
 
-    `known` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the paths that are
-    remembered as skipped and no longer there. `version` is what the index carries when all is done, `is_marked` says
-    that it does already, and `is_rebuild` that its files were read by another one, so that equal bytes mean nothing.
+    `stored` are the files of the store; `gone` those that are no longer in the tree; `unskipped` the skipped paths
+    that are no longer there. `version` is the mark of the index after the run, `is_marked` says that it has it
+    already, and `is_rebuild` that its files were read by another version, so that equal bytes mean nothing.
     """
 
     version: str
@@ -42,56 +42,50 @@ class Difference:
     is_rebuild: bool
     read: Sequence[FileEntry]
     unchanged: int
-    known: Mapping[str, tuple[Kind, Stamp]]
+    stored: Mapping[str, tuple[Kind, Stamp]]
     gone: Sequence[str]
     skipped: frozenset[str]
     unskipped: Sequence[str]
 
     @property
     def is_any(self) -> bool:
-        """Whether the files of the index have to change, or files have to be looked at."""
+        """Whether there are files to read or to forget."""
         return bool(self.read or self.gone or self.unskipped)
 
 
 def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind, Stamp]]:
-    """Return the files of the store by path; with `folders` also the notes that stand for a folder of a vault."""
+    """Return the files of the store by path; with `folders` also the notes that represent folders of a vault."""
     every = {path: (kind, stamp) for kind in FILE_KINDS for path, stamp in store.stamps(kind).items()}
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 
 
-def compare(store: Store, found: Walk, version: str, *, vault: bool = False) -> Difference:
-    """Compare a walk with the store. What is no `vault` any more has no folders."""
-    known = known_files(store, folders=not vault)
+def compare(store: Store, tree: Walk, version: str, *, vault: bool = False) -> Difference:
+    """Compare a walk with the store. Only a `vault` keeps its folders."""
+    stored = known_files(store, folders=not vault)
     skipped = store.skipped_stamps()
     is_marked = store.meta("reading_version") == version
-    is_rebuild = bool(known or skipped) and not is_marked
+    is_rebuild = bool(stored or skipped) and not is_marked
     read: list[FileEntry] = []
-    for entry in found.entries:
-        now = (entry.size, entry.mtime_ns, entry.changed_ns)
-        row = known.get(entry.path)
-        before = (row[1].size, row[1].mtime_ns, row[1].changed_ns) if row is not None else skipped.get(entry.path)
-        if is_rebuild or before != now:
+    for entry in tree.entries:
+        row = stored.get(entry.path)
+        before = row[1].times if row is not None else skipped.get(entry.path)
+        if is_rebuild or before != entry.times:
             read.append(entry)
-    present = {entry.path for entry in found.entries}
+    present = {entry.path for entry in tree.entries}
     return Difference(
         version=version,
         is_marked=is_marked,
         is_rebuild=is_rebuild,
         read=read,
-        unchanged=len(found.entries) - len(read),
-        known=known,
-        gone=[path for path in known if path not in present],
+        unchanged=len(tree.entries) - len(read),
+        stored=stored,
+        gone=[path for path in stored if path not in present],
         skipped=frozenset(skipped),
         unskipped=[path for path in skipped if path not in present],
     )
 
 
 def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[str, int]]:
-    """(path, size in bytes) of the files below a root that the store does not know, or knows with another stamp."""
-    known = known_files(store)
-    stamps = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in known.items()}
-    return [
-        (entry.path, entry.size)
-        for entry in walk(root, options).entries
-        if stamps.get(entry.path) != (entry.size, entry.mtime_ns, entry.changed_ns)
-    ]
+    """Return (path, size in bytes) of the files below a root that are not stored, or with another stamp."""
+    times = {path: stamp.times for path, (_, stamp) in known_files(store).items()}
+    return [(entry.path, entry.size) for entry in walk(root, options).entries if times.get(entry.path) != entry.times]

@@ -38,7 +38,7 @@ CREATE TABLE vectors(age INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, vector B
 
 
 class VectorCache:
-    """A key-value file. Whatever is wrong with it, the vectors are made again."""
+    """A key-value file. After any fault of it the vectors are made again."""
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._key = key[: hashlib.blake2b.MAX_KEY_SIZE]
@@ -53,16 +53,16 @@ class VectorCache:
         """Return the stored vectors of these keys; unknown ones are left out."""
         if self._connection is None:
             return {}
-        found: dict[bytes, bytes] = {}
+        vectors: dict[bytes, bytes] = {}
         try:
             for key in keys:
-                found |= rows(self._connection, "SELECT key, vector FROM vectors WHERE key = ?", (key,))
+                vectors |= rows(self._connection, "SELECT key, vector FROM vectors WHERE key = ?", (key,))
         except apsw.Error:
             self.close()
-        return found
+        return vectors
 
     def save(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Remember vectors, and drop the oldest where there are too many."""
+        """Store vectors, and drop the oldest above `MOST_ROWS`."""
         if self._connection is None or not vectors:
             return
         try:
@@ -78,14 +78,14 @@ class VectorCache:
             self.close()
 
     def close(self) -> None:
-        """Release the file; the cache is then empty and takes nothing."""
+        """Release the file; later calls load and save nothing."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
 
 
 def _open(path: Path) -> apsw.Connection | None:
-    """Return the file, begun anew where it is no cache of ours; None where it cannot be used."""
+    """Open or replace the cache file; None if it cannot be used."""
     try:
         return open_cache(path, _VERSION, _SCHEMA)
     except (StoreError, LockedError):
@@ -93,37 +93,37 @@ def _open(path: Path) -> apsw.Connection | None:
 
 
 BATCH_CHUNKS = 8
-"""Texts that are embedded at once: 0.1 to 0.5 s, by their length, which is how long Ctrl-C waits."""
+"""Texts embedded at once: 0.1 to 0.5 s by their length, the time that Ctrl-C waits."""
 
 ENDPOINT_BATCH_CHUNKS = 256
-"""Where every call is a journey: four requests of an endpoint."""
+"""Texts embedded at once by an endpoint: four requests."""
 
 LOOK_SECONDS = 0.05
-"""How often a run looks whether it is to stop, while it waits for an embedder that may take long."""
+"""Seconds between two checks for a stop while an embedder that may be slow works."""
 
 PUBLISH_SECONDS = 5.0
-"""A run publishes at least this often. Every publication makes readers load the words anew, so not much oftener."""
+"""A run publishes at least this often; not much more often, as readers then load the words again."""
 
 PUBLISH_CHUNKS = 2_000
-"""Vectors that are held back at most: 2 MB of a model with 384 numbers."""
+"""Vectors that wait for publication at most: 2 MB of a model with 384 numbers."""
 
 COMPLETE = "vectors"
-"""Under this key a store remembers the fingerprint of its last complete set of vectors."""
+"""`meta` key: the fingerprint of the last complete set of vectors."""
 
 
 @dataclass(slots=True)
 class _Pending:
-    """Vectors that are made and not yet published."""
+    """Vectors that are not published yet."""
 
     entries: list[tuple[ChunkText, bytes]] = field(default_factory=list)
     published: float = field(default_factory=time.monotonic)
 
     def is_due(self) -> bool:
-        """Return whether they are enough, or old enough."""
+        """Return whether to publish them, for their number or their age."""
         return len(self.entries) >= PUBLISH_CHUNKS or time.monotonic() - self.published > PUBLISH_SECONDS
 
     def publish(self, store: Store, mark: str, max_tokens: int) -> int:
-        """Store those of chunks that still say what was embedded; returns how many.
+        """Store the vectors of chunks whose text is unchanged, and return their number.
 
         Meanwhile a row may have become another chunk.
         """
@@ -140,7 +140,7 @@ class _Pending:
 
 
 def counts(store: Store, kinds: Sequence[Kind], embedder: Embedder) -> VectorCounts:
-    """Return how far the vectors of this embedder are in one store."""
+    """Return the progress of this embedder in one store."""
     return VectorCounts(store.vector_counts(kinds, fingerprint(embedder)))
 
 
@@ -152,10 +152,10 @@ def fill(
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Give every chunk of these kinds a vector; returns how many got one.
+    """Give every chunk of these kinds a vector, and return the number of new ones.
 
     Vectors of another fingerprint are deleted once there is a complete set of this one. A stop takes a batch of
-    `BATCH_DOCUMENTS` at most. Raises EmbeddingError; what was made until then is kept.
+    `BATCH_CHUNKS` at most. Raises EmbeddingError; earlier vectors are kept.
     """
     progress = progress or Quiet()
     mark = fingerprint(embedder)
@@ -168,15 +168,15 @@ def fill(
             rows = missing[start : start + size]
             if should_stop():
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            found = _embedded(chunk_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
-            if found is None:
+            vectors = _embedded(chunk_texts(store, rows, embedder.max_tokens), embedder, cache, should_stop)
+            if vectors is None:
                 return made + pending.publish(store, mark, embedder.max_tokens)
-            pending.entries += found
+            pending.entries += vectors
             progress.advance(len(rows))
             if pending.is_due():
                 made += pending.publish(store, mark, embedder.max_tokens)
             start += len(rows)
-            # Only now: a model that has yet to be built does not say before its first batch that it is quick.
+            # After the batch: a model that has to be built first is not quick before.
             size = BATCH_CHUNKS if embedder.is_quick else ENDPOINT_BATCH_CHUNKS
     except EmbeddingError:
         pending.publish(store, mark, embedder.max_tokens)
@@ -192,39 +192,39 @@ def fill(
 def _embedded(
     texts: Sequence[ChunkText], embedder: Embedder, cache: VectorCache, should_stop: Callable[[], bool]
 ) -> list[tuple[ChunkText, bytes]] | None:
-    """Return each text with its stored vector: from the cache, or made now and remembered there. None when stopped."""
+    """Return each text with its encoded vector, from the cache or new. None when stopped."""
     mark = fingerprint(embedder)
     keys = {entry.text: cache.key(mark, entry.text) for entry in texts}
-    known = {
+    stored = {
         key: vector for key, vector in cache.load([*keys.values()]).items() if len(vector) == 2 * embedder.dimension
     }
-    fresh = [text for text, key in keys.items() if key not in known]
+    fresh = [text for text, key in keys.items() if key not in stored]
     if fresh:
         vectors = _vectors(fresh, embedder, should_stop)
         if vectors is None:
             return None
         made = dict(zip((keys[text] for text in fresh), encode(vectors), strict=True))
         cache.save(made)
-        known |= made
-    return [(entry, known[keys[entry.text]]) for entry in texts]
+        stored |= made
+    return [(entry, stored[keys[entry.text]]) for entry in texts]
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[], bool]) -> Vectors | None:
-    """Return the vectors of these texts, None when the run is to stop before they are there.
+    """Return the vectors of these texts, None after a stop.
 
-    What takes milliseconds is waited for. What may take long (a server, a model that is built first) works in a thread
-    that is left behind on a stop: it writes nothing to a store, and ends with its call or with the process.
+    A slow embedder (a server, a model that is built first) works in a thread that is abandoned on a stop: it writes
+    nothing to a store, and ends with its call or with the process.
     """
     if embedder.is_quick:
         return embedder.embed_documents(texts)
-    from concurrent.futures import Future  # here, because it brings logging with it
+    from concurrent.futures import Future  # here, because it imports logging
 
     outcome: Future[Vectors] = Future()
 
     def work() -> None:
         try:
             outcome.set_result(embedder.embed_documents(texts))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the vectors are waited for
+        except BaseException as error:  # noqa: BLE001 - `outcome.result` raises it
             outcome.set_exception(error)
 
     threading.Thread(target=work, name="satchel-embedding", daemon=True).start()
@@ -232,8 +232,8 @@ def _vectors(texts: Sequence[str], embedder: Embedder, should_stop: Callable[[],
         try:
             return outcome.result(LOOK_SECONDS)
         except TimeoutError:
-            if outcome.done():  # the error is the embedder's own
+            if outcome.done():  # the embedder raised it
                 raise
-            # A model that is built by now ends its batch soon, and must not run while the process ends.
+            # A model that is built by now ends its batch soon, and must not run at the end of the process.
             if should_stop() and not embedder.is_quick:
                 return None

@@ -1,7 +1,7 @@
-"""Keeping an index equal to a Tana export.
+"""Keep an index equal to a Tana export.
 
-An export that was not written since is not opened. One that was is read as a whole, and only the notes that differ, by
-a keyed hash of all that is stored of them, are written.
+An unchanged export is not opened. A changed one is read completely, and only the notes that differ, by a keyed hash of
+their stored values, are written.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from satchel.system import files
 from satchel.types import Failure, Kind, Reference
 
 NOTE_LANGUAGE = "tana"
-"""What notes of an export have in place of a language."""
+"""The language of the notes of an export."""
 
 NOTES_AT_ONCE = 1_000
 """Notes cleaned and counted together."""
 
 PUBLISH_NOTES = 20_000
-"""Notes published at once: about two seconds of work, which is how long Ctrl-C waits at most."""
+"""Notes published at once: about two seconds of work, the longest time that Ctrl-C waits."""
 
 _DIGEST_BYTES = 16
 
@@ -43,16 +43,16 @@ def build_export(
 ) -> IndexReport:
     """Update the store from the export at `path`. The caller holds the index lock.
 
-    Raises NoIndexError for a file that cannot be read, and UsageError for what is no export.
+    Raises NoIndexError for a file that cannot be read, and UsageError for one that is not an export.
     """
     started = time.monotonic()
-    known = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
+    stored = {key: stamp.content_hash for key, stamp in store.stamps(Kind.NOTE).items()}
     state = _state(path, options)
     if store.meta(EXPORT_STATE) == state:
-        return IndexReport(files=len(known), unchanged=len(known), seconds=time.monotonic() - started)
-    run = _Run(store, options, known, should_stop)
+        return IndexReport(files=len(stored), unchanged=len(stored), seconds=time.monotonic() - started)
+    run = _Run(store, options, stored, should_stop)
     progress.phase("notes", 0)
-    report = run.update(_read(path, options.export_bytes), path, progress)  # nobody else holds the bytes
+    report = run.update(_read(path, options.export_bytes), path, progress)  # the only reference to the bytes
     if not report.interrupted:
         with store.write() as writer:
             writer.set_meta(EXPORT_STATE, state)
@@ -61,7 +61,7 @@ def build_export(
 
 
 def _state(path: Path, options: BuildOptions) -> str:
-    """Return what the index depends on: the file as it stands, and how it is read."""
+    """Return the stamp of the file, and the versions that read it."""
     stamp = files.stamp(path.parent, path.name)
     if stamp is None:
         raise NoIndexError(f"{path} is no file any more: export it again, or `satchel workspace remove` its name")
@@ -77,12 +77,12 @@ def _read(path: Path, limit: int) -> bytes:
 
 
 class _Run:
-    """One update: what the store knows, and what was done so far."""
+    """One update: the stored hashes, and the counts so far."""
 
     def __init__(
-        self, store: Store, options: BuildOptions, known: dict[str, str], should_stop: Callable[[], bool]
+        self, store: Store, options: BuildOptions, stored: dict[str, str], should_stop: Callable[[], bool]
     ) -> None:
-        self._store, self._options, self._known, self._should_stop = store, options, known, should_stop
+        self._store, self._options, self._stored, self._should_stop = store, options, stored, should_stop
         self._added = self._changed = self._redacted = self._cleaned = 0
 
     def update(self, raw: bytes, path: Path, progress: Progress) -> IndexReport:
@@ -95,12 +95,12 @@ class _Run:
             raise UsageError(f"{path}: {error}") from error
         del raw
         progress.phase("notes", len(workspace.keys))
-        gone = sorted(self._known.keys() - workspace.keys)
+        gone = sorted(self._stored.keys() - workspace.keys)
         if gone:
             with self._store.write() as writer:
                 writer.remove(Kind.NOTE, gone)
         completed = self._put_all(workspace.notes(), progress)
-        total = len(self._known) - len(gone) + self._added
+        total = len(self._stored) - len(gone) + self._added
         return IndexReport(
             files=total,
             added=self._added,
@@ -115,7 +115,7 @@ class _Run:
         )
 
     def _put_all(self, notes: Iterator[Note], progress: Progress) -> bool:
-        """Write what differs, in transactions of `PUBLISH_NOTES`. Returns whether all was written."""
+        """Write the notes that differ, in transactions of `PUBLISH_NOTES`. Returns whether all were written."""
         while not self._should_stop():
             lot = list(islice(notes, PUBLISH_NOTES))
             if not lot:
@@ -127,18 +127,18 @@ class _Run:
         return False
 
     def _documents(self, notes: Sequence[Note]) -> list[NewDocument]:
-        """Return the documents of those notes that the store lacks or knows otherwise."""
+        """Return the documents of the notes that differ from the store."""
         reading = self._options.reading
         fresh = []
         for note, removed in _fit(notes, reading.allow):
             digest = blake2b(repr(_identity(note)).encode("utf-8", "surrogatepass"), key=reading.key,
                              digest_size=_DIGEST_BYTES).hexdigest()  # fmt: skip
-            if self._known.get(note.key) != digest:
+            if self._stored.get(note.key) != digest:
                 fresh.append((note, digest, removed))
         extractions = extract_records([note.body for note, _, _ in fresh], NOTE_LANGUAGE)
         for note, _, removed in fresh:
-            self._added += note.key not in self._known
-            self._changed += note.key in self._known
+            self._added += note.key not in self._stored
+            self._changed += note.key in self._stored
             self._redacted += removed.get("redacted", 0)
             self._cleaned += removed.get("cleaned", 0)
         return [
@@ -162,15 +162,15 @@ class _Run:
 
 
 def note_fields(note: Note) -> dict[str, Any]:
-    """Return what is stored of a note beside its text; what the user wrote stands below `fields`, under any name."""
-    found = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
-    return {name: value for name, value in found.items() if value}
+    """Return the stored fields of a note; those of the user are below `fields`."""
+    values = {"fields": note.fields, "inherited_tags": list(note.inherited), "note_type": note.type}
+    return {name: value for name, value in values.items() if value}
 
 
 def _searched(note: Note) -> str:
-    """The words under which a note is found without saying them: its tags, and the names and values of its fields."""
-    said = [text for name, values in note.fields.items() for text in (name, *map(value_text, values))]
-    return "\n".join([*note.tags, *said])
+    """Return the searched text outside the body: the tags, and the names and values of the fields."""
+    texts = [text for name, values in note.fields.items() for text in (name, *map(value_text, values))]
+    return "\n".join([*note.tags, *texts])
 
 
 def _identity(note: Note) -> tuple[Any, ...]:
@@ -181,12 +181,12 @@ def _identity(note: Note) -> tuple[Any, ...]:
 
 
 def _fit(notes: Sequence[Note], allow: Sequence[str]) -> Iterable[tuple[Note, dict[str, int]]]:
-    """Return the notes without hidden characters and secrets, with how many each had of them.
+    """Return the notes without hidden characters and secrets, and the number of those in each.
 
-    All are looked at together first, because hardly a lot of notes has one.
+    All notes are checked together first, because few lots have any.
     """
-    said = "\n".join(text for note in notes for text in _texts(note))
-    if sanitize.text(said, allow) == said:
+    joined = "\n".join(text for note in notes for text in _texts(note))
+    if sanitize.text(joined, allow) == joined:
         return [(note, {}) for note in notes]
     return [_fit_note(note, allow) for note in notes]
 

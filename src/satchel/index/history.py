@@ -1,4 +1,4 @@
-"""Whether the commits of the store are those that HEAD reaches. Looking reads a few small files and asks no git."""
+"""Compare the commits of the store with those that HEAD reaches. Reads a few small files and does not run git."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from satchel.types import Failure
 
 @dataclass(frozen=True, slots=True)
 class HistoryOptions:
-    """How many commits are read, and what is kept of one. `version` changes when a commit would be stored otherwise."""
+    """Limits on the commits read and on what is stored of each. `version` changes with the stored form."""
 
     limit: int
     most_files: int
@@ -25,9 +25,9 @@ class HistoryOptions:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPlan:
-    """What has to be done about the history. Without `repository` and `head` there is none, and none is kept.
+    """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
 
-    `is_stale` says that known commits have to be read again, too. `notes` are what every answer has to say.
+    `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
     """
 
     options: HistoryOptions
@@ -39,12 +39,12 @@ class HistoryPlan:
 
     @property
     def state(self) -> str:
-        """What the store remembers when its commits are those of this plan. The first value is HEAD."""
+        """The mark of a store whose commits are those of this plan. The first value is HEAD."""
         return json.dumps([self.head, self.options.limit])
 
     @property
     def form(self) -> str:
-        """How commits are stored: another form means that known commits have to be read again."""
+        """The stored form of commits: after a change, stored commits have to be read again."""
         return json.dumps([self.options.most_files, self.options.message_characters, self.options.version])
 
 
@@ -54,7 +54,7 @@ def plan_history(store: Store, root: Path, options: HistoryOptions) -> HistoryPl
         repository = git.find_repository(root)
         head = git.head(repository) if repository is not None and options.limit else None
     except GitError as error:
-        # What is known stays: a git that cannot be asked says nothing about the history.
+        # The stored commits stay: a failure of git says nothing about the history.
         return HistoryPlan(options, is_due=False, notes=(git_failure(error),))
     noted, form = store.meta("history"), store.meta("history_form")
     if repository is None or head is None:
@@ -70,11 +70,11 @@ def plan_history(store: Store, root: Path, options: HistoryOptions) -> HistoryPl
 
 
 def git_failure(error: GitError) -> Failure:
-    """Return what an answer has to say about a history that could not be read to its end."""
+    """Return the note for a history that could not be read to its end."""
     return Failure("commits", str(error), "the files are indexed; the history is as far as it could be read")
 
 
 def unknown_files(count: int) -> Failure:
-    """Return what an answer has to say about the commits of a clone without the folders of old commits."""
+    """Return the note for a clone without the folders of old commits."""
     message = f"this is a partial clone: which files {count:,} old commits changed is unknown"
     return Failure("commits", message, "git fetch --refetch --filter=blob:none")

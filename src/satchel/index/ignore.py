@@ -1,4 +1,4 @@
-"""Which files are left out of the index: ignore files, generated, binary and secret names."""
+"""Rules for files left out of the index: ignore files, generated and binary names."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from satchel.system.files import SkipReason
 from satchel.system.globs import WILD, translate
 
 WILDCARD_LIMIT = 5_000
-"""Patterns with wildcards that one file of rules may hold; the largest honest one seen has 600. Later ones are
-dropped, so that a file of rules made to be slow is not."""
+"""Patterns with wildcards in one file of rules; later ones are dropped, against files made to be slow. The largest
+honest file seen has 600."""
 
 GLOB_LIMIT = 4_096
-"""Characters of one pattern; a longer one is dropped, as no path is longer."""
+"""Characters of one pattern; longer ones are dropped, as no path is longer."""
 
 
 class Rules:
     """The patterns of one file of rules, compiled once.
 
     `base` is the folder that the patterns are relative to, as a prefix of the paths given to `match` (`""` or
-    `"src/"`); where the rules come from a folder above the root, `above` is the way from there to the root (`"sub/"`).
+    `"src/"`); for rules of a folder above the root, `above` is the path from there to the root (`"sub/"`).
     `dropped` counts the patterns over one of the limits.
     """
 
@@ -49,7 +49,7 @@ class Rules:
         return len(self._negated)
 
     def match(self, name: str, path: str, *, is_folder: bool) -> bool | None:
-        """True: ignored; False: taken back in by a `!` pattern; None: no pattern says anything.
+        """Return True for ignored, False for re-included by a `!` pattern, None if no pattern matches.
 
         The last pattern that matches decides. `name` is the last step of `path`; `path` is relative to the root.
         """
@@ -90,7 +90,7 @@ def _parse_line(line: str) -> _Pattern | None:
 
 
 def _strip_spaces(line: str) -> str:
-    """Drop the blanks at the end, but not one that a backslash keeps."""
+    """Drop the blanks at the end, except an escaped one."""
     kept = line.rstrip(" ")
     backslashes = len(kept) - len(kept.rstrip("\\"))
     return kept + " " if backslashes % 2 and kept != line else kept
@@ -98,7 +98,7 @@ def _strip_spaces(line: str) -> str:
 
 @dataclass(slots=True)
 class _Matcher:
-    """Finds the last pattern that matches. The patterns are sorted by shape; an index grows with the lines."""
+    """Finds the last pattern that matches. Patterns are sorted by shape; their indexes ascend with the lines."""
 
     names: dict[str, int] = field(default_factory=dict)
     paths: dict[str, int] = field(default_factory=dict)
@@ -113,7 +113,7 @@ class _Matcher:
     is_compiled: bool = False
 
     def add(self, pattern: _Pattern, index: int) -> None:
-        """Take in one pattern, with an index above all before."""
+        """Add a pattern; its index is greater than all before."""
         glob = pattern.glob
         if not pattern.is_wild:
             (self.names if pattern.only_name else self.paths)[glob] = index
@@ -130,21 +130,21 @@ class _Matcher:
         """Return the index of the last pattern that matches, or -1."""
         if not self.is_compiled:
             self._compile()
-        found = self.names.get(name, -1)
+        last = self.names.get(name, -1)
         if self.all_endings and name.endswith(self.all_endings):
-            found = max(found, *(index for ending, index in self.endings.items() if name.endswith(ending)))
+            last = max(last, *(index for ending, index in self.endings.items() if name.endswith(ending)))
         if self.all_beginnings and name.startswith(self.all_beginnings):
-            found = max(found, *(index for start, index in self.beginnings.items() if name.startswith(start)))
+            last = max(last, *(index for start, index in self.beginnings.items() if name.startswith(start)))
         if self.name_expression is not None:
-            found = max(found, _last_match(self.name_expression, name, self.name_globs))
+            last = max(last, _last_match(self.name_expression, name, self.name_globs))
         if self.paths:
-            found = max(found, self.paths.get(path, -1))
+            last = max(last, self.paths.get(path, -1))
         if self.path_expression is not None:
-            found = max(found, _last_match(self.path_expression, path, self.path_globs))
-        return found
+            last = max(last, _last_match(self.path_expression, path, self.path_globs))
+        return last
 
     def _compile(self) -> None:
-        """Done at the first question: many files of rules are read for folders that hold nothing to ask about."""
+        """Compile at the first match: many files of rules are read for folders without files."""
         self.all_endings, self.all_beginnings = tuple(self.endings), tuple(self.beginnings)
         self.name_expression = _alternatives(self.name_globs)
         self.path_expression = _alternatives(self.path_globs)
@@ -152,15 +152,15 @@ class _Matcher:
 
 
 def _alternatives(globs: list[tuple[str, int]]) -> re.Pattern[str] | None:
-    """One expression whose n-th group is the n-th pattern from the end, so that the last pattern is tried first."""
+    """Return an expression whose n-th group is the n-th pattern from the end: the last pattern is tried first."""
     if not globs:
         return None
     return re.compile("|".join(f"({translate(glob)})" for glob, _ in reversed(globs)), re.DOTALL)
 
 
 def _last_match(expression: re.Pattern[str], text: str, globs: list[tuple[str, int]]) -> int:
-    found = expression.fullmatch(text)
-    return -1 if found is None or found.lastindex is None else globs[-found.lastindex][1]
+    match = expression.fullmatch(text)
+    return -1 if match is None or match.lastindex is None else globs[-match.lastindex][1]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -239,7 +239,7 @@ _SHARED_LIBRARY = re.compile(r".*\.so(?:\.\d+)+")
 
 
 def reason_of_name(name: str) -> SkipReason | None:
-    """Why a file of this name is left out unopened: binary, generated, minified, a translation; None where it is not.
+    """Return why a file of this name is left out unopened (binary, generated, minified, a translation), or None.
 
     Drawings (`.svg`) count as binary: nobody reads their source.
     """
@@ -260,10 +260,10 @@ def reason_of_name(name: str) -> SkipReason | None:
 
 
 def is_hidden(name: str, *, is_folder: bool) -> bool:
-    """Tell whether a name begins with a dot and is not one of the few that are worth reading."""
+    """Return whether a name begins with a dot and is not one of the few worth reading."""
     return name.startswith(".") and name not in (_VISIBLE_FOLDERS if is_folder else _VISIBLE_FILES)
 
 
 def is_vendored(folder: str) -> bool:
-    """Tell whether a folder of this name holds what a tool put there: packages of others, or a cache."""
+    """Return whether a folder of this name belongs to a tool: packages of others, or a cache."""
     return folder in _VENDOR_FOLDERS

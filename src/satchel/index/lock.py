@@ -1,4 +1,4 @@
-"""One index run a root at a time: an advisory lock that the kernel releases however its holder ends."""
+"""An advisory lock for one index run per root; the kernel releases it however the process ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from satchel.system import state_files
 _POLL_SECONDS = 0.05
 
 OPENING_ATTEMPTS = 25
-"""A folder is not removed so often while one file in it is opened."""
+"""Attempts to open the lock file while its folder is removed."""
 
 
 @contextlib.contextmanager
@@ -35,7 +35,7 @@ def index_lock(path: Path, wait_seconds: float, should_stop: Callable[[], bool])
 
 @contextlib.contextmanager
 def thread_lock(lock: threading.Lock, should_stop: Callable[[], bool]) -> Iterator[bool]:
-    """Hold a lock among the threads of this process while the block runs; false where it was to stop before that."""
+    """Hold a lock among the threads of this process while the block runs; yields false after a stop."""
     is_ours = lock.acquire(timeout=_POLL_SECONDS)
     while not is_ours and not should_stop():
         is_ours = lock.acquire(timeout=_POLL_SECONDS)
@@ -47,7 +47,7 @@ def thread_lock(lock: threading.Lock, should_stop: Callable[[], bool]) -> Iterat
 
 
 def last_run(path: Path) -> float | None:
-    """When the last run began, in seconds since the epoch; None before the first."""
+    """Return the start of the last run in seconds since the epoch; None before the first."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -55,7 +55,7 @@ def last_run(path: Path) -> float | None:
 
 
 def holder(path: Path) -> str:
-    """Who builds the index right now, as a sentence; empty if nobody does. Takes nothing and waits for nobody."""
+    """Return a sentence about the process that builds the index right now, empty if none. Does not wait."""
     if not path.exists():
         return ""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -66,7 +66,6 @@ def holder(path: Path) -> str:
 
 
 def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> int:
-    """Return a descriptor of the lock file that holds the lock."""
     while True:
         descriptor = _open(path)
         try:
@@ -74,7 +73,7 @@ def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> in
                 if time.monotonic() >= deadline or should_stop():
                     raise LockedError(_held_by(path))
                 time.sleep(_POLL_SECONDS)
-            # `satchel clean` removes the file with its folder: a lock on a removed file keeps nobody away.
+            # `satchel clean` removes the file with its folder: a lock on a removed file protects nothing.
             if _is_there(path, descriptor):
                 return descriptor
         except BaseException:
@@ -84,7 +83,7 @@ def _acquire(path: Path, deadline: float, should_stop: Callable[[], bool]) -> in
 
 
 def _open(path: Path) -> int:
-    """A descriptor of the lock file, made where it is missing, though a clean may remove its folder meanwhile."""
+    """Open or create the lock file, although `satchel clean` may remove its folder meanwhile."""
     for attempt in range(OPENING_ATTEMPTS):
         try:
             state_files.make_folder(path.parent)
@@ -96,7 +95,6 @@ def _open(path: Path) -> int:
 
 
 def _is_there(path: Path, descriptor: int) -> bool:
-    """Return whether the path still leads to the file that is open."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -24,7 +24,7 @@ class Progress(Protocol):
         """A phase of `total` steps starts."""
 
     def advance(self, count: int) -> None:
-        """So many steps are done."""
+        """`count` more steps are done."""
 
 
 class Quiet:
@@ -41,8 +41,8 @@ class Quiet:
 class IndexReport:
     """The outcome of one run.
 
-    `files` are in the index afterwards. `cached` counts those of the new and changed ones that another work tree had
-    read before; `skipped` counts files by reason, `errors` those among them that failed to be read.
+    `files` are in the index afterwards. `cached` counts new and changed files that another work tree had read before;
+    `skipped` counts files by reason, `errors` those among them that could not be read.
     """
 
     files: int = 0
@@ -69,7 +69,7 @@ class IndexReport:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """How far the vectors are: for each kind that has chunks, how many have one, of how many."""
+    """The progress of vectors: (chunks with a vector, chunks) for each kind that has chunks."""
 
     kinds: Mapping[Kind, tuple[int, int]] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class VectorCounts:
 
     @property
     def total(self) -> int:
-        """Chunks that are to have one."""
+        """Chunks that are to have a vector."""
         return sum(total for _, total in self.kinds.values())
 
     @property
@@ -91,7 +91,7 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class VectorReport:
-    """What a run did: how many vectors are new, how far it is, and what stopped it."""
+    """The outcome of a run: the number of new vectors, the progress so far, and the failure that stopped it."""
 
     made: int
     counts: VectorCounts
@@ -99,23 +99,23 @@ class VectorReport:
 
 
 READING_VERSION = f"{EXTRACTION_VERSION}/{CLEANING_VERSION}/{REDACTION_VERSION}/{OUTLINE_VERSION}"
-"""Changes when the same bytes would give other chunks: an index of another version is built again."""
+"""Changes if the same bytes give other chunks: an index of another version is built again."""
 
 _DIGEST_BYTES = 8
 
 LINKS_DUE = "links_due"
-"""Under this key a store remembers that notes of a vault changed and their links were not looked at since."""
+"""`meta` key: notes of a vault changed and their links were not resolved since."""
 
 BROKEN_LINKS = "broken_links"
-"""Under this key a store remembers the links to notes that do not exist: how many, and the first of them."""
+"""`meta` key: the number of links to missing notes, and the first of them."""
 
 EXPORT_STATE = "export"
-"""Under this key a store remembers which export of notes it holds: its stamp, and how it was read."""
+"""`meta` key: the stamp of the indexed export of notes, and the versions that read it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """What a worker needs to know. `key` keys the content hashes; `cache` is the extraction cache file or empty.
+    """The options of a worker. `key` keys the content hashes; `cache` is the extraction cache file or empty.
 
     In a `vault` Markdown files are notes.
     """
@@ -129,9 +129,9 @@ class ReadingOptions:
 
     @property
     def version(self) -> str:
-        """What an index read with these options carries; it changes with the key and with what is allowed.
+        """The mark of an index read with these options; it changes with the key and with the allowed secrets.
 
-        With another key no hash of a file would be found again, and what was allowed once must not stay unredacted.
+        With another key no content hash would match, and a secret that is no longer allowed must be redacted.
         """
         digest = blake2b("\0".join(self.allow).encode(), key=self.key, digest_size=_DIGEST_BYTES)
         notes = f"/vault {NOTES_VERSION}" if self.vault else ""
@@ -152,7 +152,7 @@ class BuildOptions:
 
 
 def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool) -> BuildOptions:
-    """Return what the settings say of a run on a root; `key` keys the content hashes."""
+    """Return the options of a run on a root from the settings; `key` keys the content hashes."""
     return BuildOptions(
         walk=WalkOptions(
             max_file_bytes=settings.index_max_file_bytes,
@@ -166,7 +166,7 @@ def build_options(settings: Settings, places: Places, key: bytes, *, vault: bool
             key=key,
             limit=settings.index_max_file_bytes,
             allow=settings.redact_allow,
-            # What is known of a note beside its extraction has no place in the cache.
+            # The cache has no place for the facts of a note.
             cache=str(places.cache) if places.cache is not None and not vault else "",
             vault=vault,
         ),

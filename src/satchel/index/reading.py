@@ -34,10 +34,10 @@ CREATE TABLE extractions(
 """
 
 MOST_BYTES = 256_000_000
-"""Size of one cache above which the oldest rows are dropped: 15,000 files as large as those of pytest."""
+"""Bytes of a cache above which the oldest rows are dropped: 15,000 files as large as those of pytest."""
 
 _DROPPED_SHARE = 4
-"""One row in so many is dropped at once, so that a full cache is not pruned again by the next few files."""
+"""One row in four is dropped at once, so that the next files do not prune again."""
 
 _DROP_OLDEST = """
 DELETE FROM extractions WHERE age IN (
@@ -50,8 +50,8 @@ _BUSY = (apsw.BusyError, apsw.LockedError)
 class ExtractionCache:
     """A small key-value file beside the indexes of one repository.
 
-    Whatever is wrong with the file only costs time: a busy or full one is done without for once, a broken one is
-    removed and not used again by this process.
+    Faults of the file only cost time: a busy or full one is skipped this time, a broken one is removed and not used
+    again by this process.
     """
 
     def __init__(self, path: Path, connection: apsw.Connection, key: bytes) -> None:
@@ -61,7 +61,7 @@ class ExtractionCache:
 
     @classmethod
     def open(cls, path: Path, key: bytes) -> ExtractionCache | None:
-        """Open or create the cache; None where it cannot be used, because the work goes on without."""
+        """Open or create the cache; None if it cannot be used."""
         try:
             return cls(path, open_cache(path, VERSION, SCHEMA), key)
         except (StoreError, LockedError):
@@ -77,7 +77,7 @@ class ExtractionCache:
         except apsw.Error as error:
             self._fail(error)
             return False
-        except UnicodeDecodeError:  # a text that we did not write
+        except UnicodeDecodeError:  # not written by satchel
             return False
         if row is None or row[5] != self._seal(cache_key, row[:5]):
             return False
@@ -86,7 +86,7 @@ class ExtractionCache:
         return True
 
     def save(self, rows: Iterable[tuple[str, Reading]]) -> None:
-        """Keep these readings, and drop the oldest rows of a cache that grew too large."""
+        """Store readings, and drop the oldest rows of a cache that is too large."""
         if self._connection is None:
             return
         values = []
@@ -107,13 +107,13 @@ class ExtractionCache:
             self._fail(error)
 
     def close(self) -> None:
-        """Release the file. Nothing is found or kept afterwards."""
+        """Release the file; later calls load and save nothing."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _fail(self, error: apsw.Error) -> None:
-        """Do without the cache. A file that is no cache or a damaged one is removed, so that a sound one follows."""
+        """Stop using the cache, unless it is only busy. A damaged or foreign file is removed."""
         if isinstance(error, _BUSY):
             return
         self.close()
@@ -121,7 +121,7 @@ class ExtractionCache:
             remove_files(self._path)
 
     def _seal(self, cache_key: str, row: tuple[object, ...]) -> bytes:
-        """Return the keyed hash of a row with the types of its values: text and bytes must not pass for one another."""
+        """Return the keyed hash of a row with the types of its values, which tell text from equal bytes."""
         digest = hashlib.blake2b(cache_key.encode(), key=self._key, digest_size=_DIGEST_BYTES)
         for value in row:
             part = value if isinstance(value, bytes) else str(value).encode()
@@ -144,11 +144,11 @@ FAILED = "parser-failure"
 
 @dataclass(slots=True)
 class Reading:
-    """What was made of one file. Either `skipped` names the reason, or the other fields hold the result.
+    """The result for one file: `skipped` is the reason if it is not indexed.
 
-    `text` is compressed; `redacted` and `cleaned` count what was taken out. `changed_ns` is 0 for a file that may have
-    changed once more unnoticed: it is read again by the next run. The extraction is there as a value where it was
-    made, and dumped where it came from a worker or the cache. `facts` are those of a note of a vault.
+    `text` is compressed; `redacted` and `cleaned` count removals. `changed_ns` is 0 for a file that may have changed
+    once more unnoticed: the next run reads it again. The extraction is a value (`made`) or, from a worker or the cache,
+    `dumped`. `facts` are those of a note of a vault.
     """
 
     path: str
@@ -186,7 +186,7 @@ class Reading:
 
 
 class Reader:
-    """Reads files of one root. Holds the root's options and the extraction cache, if there is one."""
+    """Reads files of one root, through the extraction cache if there is one."""
 
     def __init__(self, options: ReadingOptions) -> None:
         self._options = options
@@ -194,7 +194,7 @@ class Reader:
         self._cache = ExtractionCache.open(Path(options.cache), options.key) if options.cache else None
 
     def read(self, path: str) -> Reading:
-        """Read one file. Never raises for what the file holds: what cannot be indexed comes back as skipped."""
+        """Read one file. Never raises for its content: a file that cannot be indexed is returned as skipped."""
         options = self._options
         now = tick()
         try:
@@ -236,12 +236,12 @@ class Reader:
         return Kind.NOTE, outline
 
     def cache_key(self, reading: Reading) -> str:
-        """The key under which this reading is cached: equal bytes under an equal name give an equal extraction."""
+        """Return the cache key of a reading: equal bytes under an equal name give an equal extraction."""
         name = reading.path.rpartition("/")[2]
         return f"{self._options.version}/{reading.content_hash}/{name}"
 
     def remember(self, readings: Sequence[Reading]) -> None:
-        """Keep these readings for other work trees of the repository; does nothing without a cache."""
+        """Cache new readings for other work trees of the repository."""
         if self._cache is not None:
             fresh = [reading for reading in readings if not reading.skipped and not reading.cached]
             self._cache.save([(self.cache_key(reading), reading) for reading in fresh])

@@ -1,4 +1,4 @@
-"""How fresh the index is, what it leaves out, and its removal."""
+"""The state of an index, and its removal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from satchel.types import Failure
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How the tree differs from the index, in files. `checked` is when the last run began, None before the first.
+    """The difference of tree and index, in files. `checked` is the start of the last run, None before the first.
 
     A changed file is one whose size or times differ; its content may be the same. Heads are commit ids, empty where
     there is no commit.
@@ -46,8 +46,8 @@ class Freshness:
 class Status:
     """The state of one index. `sizes` are bytes on disk, `skipped` counts files and folders by reason.
 
-    `building` says who builds the index right now, empty if nobody does. `broken_links` lead to notes that do not
-    exist; the first of them are named with their note (note, link as written).
+    `building` names the process that builds the index right now, empty if none. `broken_links` counts links to missing
+    notes; `broken_examples` are the first of them (note, link as written).
     """
 
     root: Path
@@ -72,22 +72,22 @@ def look(
     should_stop: Callable[[], bool],
 ) -> Status:
     """Return the state of the index in the folder `index`. `stores` are the store files to measure, by name."""
-    found = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
+    tree = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
     stamps = known_files(store) if root.is_dir() else {}
-    known = {path: (stamp.size, stamp.mtime_ns, stamp.changed_ns) for path, (_, stamp) in stamps.items()}
-    known |= store.skipped_stamps()
-    present = {entry.path: (entry.size, entry.mtime_ns, entry.changed_ns) for entry in found.entries}
+    stored = {path: stamp.times for path, (_, stamp) in stamps.items()} | dict(store.skipped_stamps())
+    present = {entry.path: entry.times for entry in tree.entries}
     head, failures = _head(root)
+    noted = store.meta("history")
     freshness = Freshness(
         checked=last_run(index / "index.lock"),
-        new=sum(path not in known for path in present),
-        changed=sum(path in known and known[path] != stamp for path, stamp in present.items())
+        new=sum(path not in stored for path in present),
+        changed=sum(path in stored and stored[path] != stamp for path, stamp in present.items())
         + _changed_export(store, root),
-        gone=sum(path not in present for path in known),
+        gone=sum(path not in present for path in stored),
         head=head,
-        indexed_head=_indexed_head(store),
+        indexed_head=str(json.loads(noted)[0]) if noted else "",
     )
-    skipped = Counter(found.skipped) + Counter(store.skipped_reasons())
+    skipped = Counter(tree.skipped) + Counter(store.skipped_reasons())
     broken = json.loads(store.meta(BROKEN_LINKS) or "{}")
     return Status(
         root=root,
@@ -105,14 +105,14 @@ def look(
 
 
 def _changed_export(store: Store, root: Path) -> int:
-    """1 where the root is an export that was written since it was read."""
-    held = store.meta(EXPORT_STATE)
+    """Return 1 for a root that is an export written since it was read, else 0."""
+    state = store.meta(EXPORT_STATE)
     now = files.stamp(root.parent, root.name) if root.is_file() else None
-    return int(held is not None and now is not None and json.loads(held)[0] != list(now))
+    return int(state is not None and now is not None and json.loads(state)[0] != list(now))
 
 
 def file_bytes(path: Path) -> int:
-    """Return bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
+    """Return the bytes of a store file with its journals, 0 where there is none. Nothing is opened."""
     parts = (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm"))
     return sum(part.stat().st_size for part in parts if part.is_file())
 
@@ -125,22 +125,16 @@ def _head(root: Path) -> tuple[str, tuple[Failure, ...]]:
         return "", (Failure("commits", str(error)),)
 
 
-def _indexed_head(store: Store) -> str:
-    """HEAD of the last run that read the history."""
-    noted = store.meta("history")
-    return str(json.loads(noted)[0]) if noted else ""
-
-
 LOCK_NAME = "index.lock"
 
 REMOVING_ATTEMPTS = 20
-"""A process that asks makes a few files once; it does not do so twenty times while a folder is removed."""
+"""A process that opens a store makes a few files once, not twenty times while a folder is removed."""
 
 
 def remove_index(folder: Path, wait_seconds: float) -> int:
-    """Remove the index in this folder and return the bytes it took, 0 where there is none.
+    """Remove the index in this folder and return its size in bytes, 0 where there is none.
 
-    Raises LockedError when a process keeps building it for longer than the wait.
+    Raises LockedError if a process builds it for longer than the wait.
     """
     if not folder.is_dir():
         return 0
@@ -161,12 +155,12 @@ def remove_everything(cache: Path, wait_seconds: float) -> int:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Return bytes of all files in a folder and below; links are not followed."""
+    """Return the bytes of all files in a folder and below; links are not followed."""
     return sum((Path(place) / name).lstat().st_size for place, _, names in os.walk(folder) for name in names)
 
 
 def _remove(folder: Path) -> None:
-    """Remove a folder. Whoever opens a store just then makes files in it, or loses some first: both pass."""
+    """Remove a folder, although other processes may make or remove files in it meanwhile."""
     for attempt in range(REMOVING_ATTEMPTS):
         try:
             shutil.rmtree(folder)

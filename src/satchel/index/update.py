@@ -1,7 +1,7 @@
-"""Doing what a run found to be necessary: reading the changed files and the new commits, and publishing them.
+"""Read the changed files and the new commits of a run, and publish them.
 
-Everything of one step is published in one transaction, words together with the row that says which bytes they came
-from, so a reader never sees half a file and a killed run leaves a valid store that the next run completes.
+Each step is one transaction with words and file hashes, so a reader never sees half a file, and a killed run leaves a
+valid store that the next run completes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
 
 PUBLISH_BYTES = 16_000_000
-"""Source bytes published at once. Their words take 0.7 s to write, and that is how long Ctrl-C waits at most; much
-less would cost a segment each."""
+"""Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much less would
+cost many segments."""
 
 PUBLISH_FILES = 4_000
-"""Files published at once where they are small: their rows take as long."""
+"""Small files published at once: their rows take as long."""
 
 PUBLISH_SECONDS = 8.0
 """A slow run publishes at least this often, so that a killed one loses little."""
@@ -43,8 +43,8 @@ MOST_NOTES = 20
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What was done. `failed` counts files that could not be read, by reason; `completed` is false after a stop."""
+class UpdateOutcome:
+    """The changes of a run. `failed` counts unreadable files by reason; `completed` is false after a stop."""
 
     added: int = 0
     changed: int = 0
@@ -58,7 +58,7 @@ class Outcome:
     notes: list[Failure] = field(default_factory=list)
 
     def completing(self, report: IndexReport) -> IndexReport:
-        """Return the report with what was done."""
+        """Return the report with these changes."""
         return replace(
             report,
             files=report.files + self.added - self.removed,
@@ -79,7 +79,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What one run has to do, and who watches it. `began` is the tick before the tree was walked."""
+    """The work of one run, and its watchers. `began` is the tick before the tree was walked."""
 
     began: int
     difference: Difference
@@ -90,9 +90,9 @@ class Task:
     should_stop: Callable[[], bool]
 
 
-def update(store: Store, task: Task) -> Outcome:
-    """Publish what changed, in one transaction or several, and merge segments. The caller holds the index lock."""
-    outcome = Outcome()
+def update(store: Store, task: Task) -> UpdateOutcome:
+    """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
+    outcome = UpdateOutcome()
     reader = Reader(task.options.reading)
     paths = [(entry.path, entry.size) for entry in task.difference.read]
     try:
@@ -110,9 +110,9 @@ def update(store: Store, task: Task) -> Outcome:
 
 @contextmanager
 def _collector_off() -> Iterator[None]:
-    """Do without the collector of reference cycles: a run makes millions of objects and hardly a cycle.
+    """Switch off the collector of reference cycles, which takes 8 % of a first run.
 
-    Looking for them again and again takes 8 % of a first run.
+    A run makes millions of objects and hardly a cycle.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -123,8 +123,10 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: Outcome) -> None:
-    """One transaction after the other until all is read. The history comes first: the workers read meanwhile."""
+def _publish_all(
+    store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: UpdateOutcome
+) -> None:
+    """Publish in transactions until all is read. The history comes first: the workers read meanwhile."""
     is_begun = is_done = False
     while not is_done:
         with store.write() as writer:
@@ -141,7 +143,7 @@ def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], re
 
 
 def _relink(store: Store, writer: Writer, task: Task) -> None:
-    """Look at the links of a vault again; a folder that is no vault any more has none."""
+    """Resolve the links of a vault again, or clear those of a folder that is not a vault any more."""
     if task.options.reading.vault:
         from satchel.index.links import relink
 
@@ -152,18 +154,18 @@ def _relink(store: Store, writer: Writer, task: Task) -> None:
 
 
 def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
-    """Note by which version the files were read: at once for a new index, for another one when all are."""
+    """Store the version that read the files: at once for a new index, after the last file for a rebuild."""
     if not difference.is_marked and (is_all or not difference.is_rebuild):
         writer.set_meta("reading_version", difference.version)
 
 
-def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
-    """Remove what is gone, and bring the history up to date."""
+def _begin(store: Store, writer: Writer, task: Task, outcome: UpdateOutcome) -> None:
+    """Remove missing files, and update the history."""
     difference = task.difference
     if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
         writer.set_meta(LINKS_DUE, "1")
     for kind in FILE_KINDS:
-        writer.remove(kind, [path for path in difference.gone if difference.known[path][0] is kind])
+        writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
     outcome.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
     if task.history.is_due:
@@ -173,9 +175,9 @@ def _begin(store: Store, writer: Writer, task: Task, outcome: Outcome) -> None:
 
 
 def _publish_some(
-    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: Outcome
+    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome
 ) -> tuple[list[Reading], bool]:
-    """Write readings until they are enough for one transaction. Returns the new ones, and whether these were all."""
+    """Write readings up to the size of one transaction. Returns the new ones, and whether these were all."""
     deadline = time.monotonic() + PUBLISH_SECONDS
     fresh: list[Reading] = []
     size = 0
@@ -191,29 +193,31 @@ def _publish_some(
 
 
 def _is_unchanged(reading: Reading, difference: Difference) -> bool:
-    """Return whether the bytes are those that the store knows, read by this version."""
-    kind, stamp = difference.known.get(reading.path, (None, None))
+    """Return whether the store has these bytes, read by this version."""
+    kind, stamp = difference.stored.get(reading.path, (None, None))
     same = stamp is not None and kind == reading.kind and stamp.content_hash == reading.content_hash
     return same and not difference.is_rebuild
 
 
-def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: Outcome) -> None:
-    """The new state of these files: some are new, some only have another time, some cannot be indexed any more."""
+def _write(
+    writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: UpdateOutcome
+) -> None:
+    """Write a batch: new files, files with only another time, and files that can no longer be indexed."""
     difference = task.difference
     fresh = {reading.path for reading in new}
     skipped = [reading for reading in batch if reading.skipped]
-    known = difference.known
+    stored = difference.stored
     for kind in FILE_KINDS:
         # Skipped now, or of another kind now: `put` replaces within one kind only.
-        leaving = [r.path for r in batch if r.path in known and known[r.path][0] is kind and r.kind != kind]
+        leaving = [r.path for r in batch if r.path in stored and stored[r.path][0] is kind and r.kind != kind]
         writer.remove(kind, leaving)
     writer.unskip([reading.path for reading in batch if reading.path in difference.skipped])
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
-    writer.restamp([_stamp(r, known[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
+    writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
     writer.put([new_document(reading) for reading in new])
-    outcome.removed += sum(reading.path in known for reading in skipped)
-    outcome.added += sum(path not in known for path in fresh)
-    outcome.changed += sum(path in known for path in fresh)
+    outcome.removed += sum(reading.path in stored for reading in skipped)
+    outcome.added += sum(path not in stored for path in fresh)
+    outcome.changed += sum(path in stored for path in fresh)
     outcome.redacted += sum(reading.redacted for reading in new)
     outcome.cleaned += sum(reading.cleaned for reading in new)
     outcome.cached += sum(reading.cached for reading in new)
@@ -223,19 +227,19 @@ def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[R
 
 
 def unreadable(path: str, reason: str) -> Failure:
-    """Return what an answer has to say about a file that could not be read."""
+    """Return the note for a file that could not be read."""
     return Failure("index", f"{path}: {reason}", "the rest of the index is complete")
 
 
 def _skipped_file(reading: Reading, task: Task) -> SkippedFile:
-    """Return the file with its times of before it was opened, so that a change meanwhile shows as one."""
+    """Return the file with its times before it was opened, so that a later change is noticed."""
     entry = task.entries[reading.path]
     changed_ns = entry.changed_ns if entry.changed_ns < task.began else 0
     return SkippedFile(reading.path, reading.skipped, entry.size, entry.mtime_ns, changed_ns)
 
 
-def _stamp(reading: Reading, known: Stamp) -> Stamp:
-    return Stamp(known.document, known.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
+def _stamp(reading: Reading, before: Stamp) -> Stamp:
+    return Stamp(before.document, before.content_hash, reading.size, reading.mtime_ns, reading.changed_ns)
 
 
 def new_document(reading: Reading) -> NewDocument:
@@ -263,10 +267,10 @@ def new_document(reading: Reading) -> NewDocument:
 
 
 def _fields(reading: Reading) -> dict[str, Any]:
-    """What an answer needs to know of a file beside its parts: its imports, as (target, names, first line, last line).
+    """Return the stored facts of a file: its imports as (target, names, first line, last line).
 
-    Imports inside a function are left out: they stand in what is shown of it. `redacted` secrets and `cleaned`
-    characters are counted where there were any.
+    Imports inside a function are left out: they are shown with it. `redacted` secrets and `cleaned` characters are
+    counted if there are any.
     """
     inner = [part for part in reading.extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
     imports = [

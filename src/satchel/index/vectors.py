@@ -1,4 +1,4 @@
-"""The embedder of one root and the filling of its stores: at once, or in a thread for a process that stays."""
+"""The embedder of one root, and the thread that fills its stores in a long-lived process."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from satchel.index.options import Progress, VectorReport
 
 LOOK_SECONDS = 30.0
-"""How often the thread looks for chunks that other processes wrote; its own process wakes it."""
+"""Seconds between two looks for chunks of other processes; its own process wakes the thread."""
 
 QUICK_SECONDS = 1.0
-"""Longer than that nobody waits who only writes a memory; what is left is made later. An import writes many times, and
-once it did not keep up the rest of it is left as well."""
+"""Longest wait of a memory write; other vectors are made later. After a write that took longer, the other writes of an
+import do not wait either."""
 
 CACHE_NAME = "vectors.db"
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One store file and the kinds of it that get vectors. A missing file is skipped."""
+    """A store file and its kinds that get vectors. A missing file is skipped."""
 
     path: Path
     kinds: tuple[Kind, ...]
@@ -42,14 +42,13 @@ class Shelf:
 
 
 def shelves(index: Path, memory: Path) -> tuple[Shelf, Shelf]:
-    """Return the two store files of a root, each with the kinds that it holds."""
-    return Shelf(index, tuple(kind for kind in Kind if kind not in MEMORY_KINDS)), Shelf(
-        memory, MEMORY_KINDS, durable=True
-    )
+    """Return the two store files of a root with their kinds."""
+    kinds = tuple(kind for kind in Kind if kind not in MEMORY_KINDS)
+    return Shelf(index, kinds), Shelf(memory, MEMORY_KINDS, durable=True)
 
 
 class IndexVectors:
-    """The embedder that the settings mean (or the given one), chosen when it is first asked for, and its thread.
+    """The embedder of the settings (or `embedder`), chosen at its first use, and its thread.
 
     Methods may be called from several threads. `close` stops the thread, if one was started, within a batch.
     """
@@ -77,7 +76,7 @@ class IndexVectors:
 
     @property
     def choice(self) -> Choice:
-        """The embedder in force, or why there is none though the settings ask for one."""
+        """The embedder, or why there is none although the settings ask for one."""
         if self._choice is None:
             self._choice = choose(self._settings, self._cache, self._environ)
         return self._choice
@@ -109,58 +108,58 @@ class IndexVectors:
         return report
 
     def state(self) -> VectorReport:
-        """Return how far the vectors are, and why there are none though the settings ask for them. Nothing is made."""
+        """Return the progress of the vectors, or why there are none although the settings ask for them."""
         from satchel.index.embedding import counts
         from satchel.index.options import VectorCounts, VectorReport
 
-        embedder, found, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
+        embedder, kinds, failure = self.embedder, dict[Kind, tuple[int, int]](), self.choice.failure
         for shelf in self._shelves if embedder is not None else ():
             if embedder is None or not shelf.kinds or not shelf.path.exists():
                 continue
             try:
                 with closing(SqliteStore(shelf.path, durable=shelf.durable)) as store:
-                    found |= counts(store, shelf.kinds, embedder).kinds
+                    kinds |= counts(store, shelf.kinds, embedder).kinds
             except (StoreError, LockedError) as error:
                 failure = Failure("vectors", str(error), "`satchel doctor` says more")
-        return VectorReport(0, VectorCounts(found), failure)
+        return VectorReport(0, VectorCounts(kinds), failure)
 
     def _fill(self, embedder: Embedder, progress: Progress | None, should_stop: Callable[[], bool]) -> VectorReport:
         from satchel.index.embedding import VectorCache, counts, fill
         from satchel.index.options import VectorCounts, VectorReport
 
         cache = VectorCache(self._cache / CACHE_NAME, self._key)
-        made, found = 0, dict[Kind, tuple[int, int]]()
+        made, kinds = 0, dict[Kind, tuple[int, int]]()
         failure = None
         try:
             for shelf in self._shelves:
                 if not shelf.kinds or not shelf.path.exists():
                     continue
-                # Its own connections: the store of the answers may be closed and replaced meanwhile.
+                # A separate store: that of the answers may be closed and replaced meanwhile.
                 store = SqliteStore(shelf.path, durable=shelf.durable)
                 try:
                     made += fill(store, shelf.kinds, embedder, cache, progress, should_stop)
                 finally:
-                    found |= counts(store, shelf.kinds, embedder).kinds
+                    kinds |= counts(store, shelf.kinds, embedder).kinds
                     store.close()
         except (EmbeddingError, MissingExtraError, StoreError, LockedError) as error:
             failure = Failure("vectors", str(error), "what is missing is made by the next `satchel index`")
         finally:
             cache.close()
-        return VectorReport(made, VectorCounts(found), failure)
+        return VectorReport(made, VectorCounts(kinds), failure)
 
     def start(self) -> None:
-        """Fill in a thread of its own from now on. Does nothing without an embedder, or a second time."""
+        """Start the thread, unless it runs or there is no embedder."""
         if self._thread is None and self.embedder is not None:
             self._thread = threading.Thread(target=self._work, name="satchel-vectors", daemon=True)
             self._thread.start()
 
     def wake(self) -> None:
-        """There may be something to do."""
+        """Let the thread look for chunks without a vector."""
         self._rested.clear()
         self._wake.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the thread has nothing to do; returns whether that came about in time."""
+        """Wait until the thread has nothing to do; returns false after `seconds`."""
         return self._rested.wait(seconds)
 
     def close(self) -> None:

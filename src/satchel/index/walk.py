@@ -1,10 +1,10 @@
-"""The files of a tree that are worth reading, and a count of every one that is not, by reason.
+"""The files of a tree that are worth reading, and counts of the others by reason.
 
 Follows the habits of ripgrep: symbolic links are not followed; `.gitignore` counts inside a git repository, `.ignore`
 and `.satchelignore` everywhere; deeper files of rules win over those above, `.satchelignore` over `.ignore` over
-`.gitignore` over `.git/info/exclude`; hidden names are left out unless `.ignore` or `.satchelignore` take them in by
-a `!` pattern. Nothing but these rules is opened. Folders are visited in the order of their names, so equal trees give
-equal results down to the examples of what was skipped.
+`.gitignore` over `.git/info/exclude`; hidden names are left out unless `.ignore` or `.satchelignore` include them by
+a `!` pattern. Only these files of rules are opened. Folders are visited in the order of their names, so equal trees
+give equal results, examples of skipped paths included.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from satchel.system import git
 from satchel.system.files import Skipped, SkipReason, escape_name, is_odd_name, is_secret_file, read_bytes
 
 MAX_FILE_BYTES = 1_000_000
-"""A larger text is data, a log or generated; of 40 well-known repositories no hand-written source comes near it."""
+"""A larger text is data, a log or generated; no hand-written source of 40 well-known repositories comes near it."""
 
 MAX_FILES = 500_000
-"""Ten times the Linux kernel; more is a folder that nobody meant to index."""
+"""Ten times the Linux kernel; a larger folder was not meant to be indexed."""
 
 MAX_DEPTH = 128
 """Folders inside each other; the deepest honest tree seen has 30, and a path has at most 4,096 bytes."""
 
 EXAMPLES = 10
-"""Skipped paths remembered for each reason."""
+"""Skipped paths listed for each reason."""
 
 RULE_BYTES = 4_000_000
-"""A larger file of rules is left unread, and said to be."""
+"""A larger file of rules is not read, and a note says so."""
 
-_STOP_EVERY = 1_000  # entries between two questions whether to stop; they take about 10 ms
+_STOP_EVERY = 1_000  # entries between two checks for a stop; they take about 10 ms
 _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 _BARE_REPOSITORY = frozenset(("HEAD", "objects", "refs"))
-_VENDOR_MARKS = frozenset(("modules.txt", "autoload.php"))  # of Go and of PHP; a `vendor` folder may also be one's own
+_VENDOR_MARKS = frozenset(("modules.txt", "autoload.php"))  # of Go and of PHP; other `vendor` folders may have own code
 _RULE_FILES = (".satchelignore", ".ignore", ".gitignore")  # strongest first
 _GITIGNORE = _RULE_FILES.index(".gitignore")
 # Listing through a descriptor makes sure that a folder is listed, not a link that took its place.
@@ -56,9 +56,9 @@ def _never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """What to walk over. Globs are those of `.gitignore`, relative to the root.
+    """Limits of a walk. Globs are those of `.gitignore`, relative to the root.
 
-    With `include`, only files that match one of its globs, or lie in a folder that does. `exclude` wins over
+    With `include`, only files that match one of its globs, or are in a folder that does. `exclude` wins over
     `include`. `stores` are files and folders of satchel itself: recognised by device and inode, never touched.
     """
 
@@ -76,7 +76,7 @@ class WalkOptions:
 class FileEntry:
     """A file worth reading: its path below the root with forward slashes, size in bytes, and its times.
 
-    `mtime_ns` can be set back by anybody; `changed_ns` (of the inode) only by the system. Equal size and times mean
+    Any program can set `mtime_ns` back; only the system sets `changed_ns` (of the inode). Equal size and times mean
     an unchanged file.
     """
 
@@ -85,13 +85,18 @@ class FileEntry:
     mtime_ns: int
     changed_ns: int
 
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """Size in bytes, `mtime_ns` and `changed_ns`."""
+        return self.size, self.mtime_ns, self.changed_ns
+
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What a walk found, sorted by path.
+    """The result of a walk, sorted by path.
 
-    `skipped` counts by reason; a folder left out counts once, whatever it holds. `skipped_paths` has the first
-    `EXAMPLES` of each reason as printable text. `errors` counts those of them that could not be read. `notes` are
+    `skipped` counts by reason; a folder left out counts once, whatever its size. `skipped_paths` has the first
+    `EXAMPLES` of each reason as printable text. `errors` counts those that could not be read. `notes` are
     limits that were hit in files of rules. After a stop, `stopped` is true and a missing path means nothing.
     """
 
@@ -110,7 +115,7 @@ def walk(root: Path, options: WalkOptions | None = None, *, should_stop: Callabl
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One file of rules; its strength is the place in `_RULE_FILES`, or one more for `.git/info/exclude`."""
+    """One file of rules; its strength is its index in `_RULE_FILES`, or one more for `.git/info/exclude`."""
 
     strength: int
     rules: Rules
@@ -118,9 +123,9 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder still to visit: its path as a prefix (`""`, `"src/"`) and what holds for everything in it.
+    """A folder still to visit: its path as a prefix (`""`, `"src/"`) and the rules for its content.
 
-    `layers` go from the strongest to the weakest; `included` says that an `include` glob named it or one above.
+    `layers` are sorted from strong to weak; `included` says that an `include` glob matched it or one above.
     """
 
     prefix: str
@@ -130,7 +135,7 @@ class _Folder:
 
 
 class _Walker:
-    """One walk: the folders still to visit and what was found so far."""
+    """One walk: the folders still to visit and the results so far."""
 
     def __init__(self, root: Path, options: WalkOptions, should_stop: Callable[[], bool]) -> None:
         self._root = root
@@ -224,7 +229,7 @@ class _Walker:
         self._pending.extend(reversed(inner))
 
     def _reason_for_entry(self, entry: os.DirEntry[str]) -> SkipReason | None:
-        """Return what the kind of an entry decides, whatever it is called. Raises OSError."""
+        """Return why an entry is skipped for its type, whatever its name. Raises OSError."""
         if is_odd_name(entry.name):
             return SkipReason.ODD_NAME
         if entry.is_symlink():
@@ -250,7 +255,7 @@ class _Walker:
         return None
 
     def _add_file(self, folder: _Folder, entry: os.DirEntry[str], path: str) -> SkipReason | None:
-        """Keep a file, or say why not. Raises OSError."""
+        """Add a file, or return why it is skipped. Raises OSError."""
         name = entry.name
         reason = self._reason_for_rules(folder, name, path, is_folder=False) or reason_of_name(name)
         if reason is not None:
@@ -266,14 +271,14 @@ class _Walker:
         return None
 
     def _reason_for_rules(self, folder: _Folder, name: str, path: str, *, is_folder: bool) -> SkipReason | None:
-        """Return what the files of rules and the habits about names say."""
+        """Return why the files of rules or the rules for names skip an entry."""
         verdict: bool | None = None
         for layer in folder.layers:
             verdict = layer.rules.match(name, path, is_folder=is_folder)
             if verdict:
                 return SkipReason.IGNORED
             if verdict is False:
-                # What `.gitignore` takes back in is no longer ignored, but that does not make it less hidden.
+                # A name that `.gitignore` re-includes is no longer ignored, but still hidden.
                 verdict = False if layer.strength < _GITIGNORE else None
                 break
         if not is_folder and is_secret_file(path):
@@ -287,7 +292,7 @@ class _Walker:
         return globs is not None and len(globs) > 0 and globs.match(name, path, is_folder=is_folder) is True
 
     def _reason_for_contents(self, folder: _Folder, names: set[str]) -> SkipReason | None:
-        """Return what the names inside a folder say about all of it: a repository of its own, or the work of a tool."""
+        """Return why the content of a folder skips it: another repository, or the output of a tool."""
         if ".git" in names:
             repository = git.repository_at(self._root / folder.prefix)
             if repository is not None:
@@ -311,7 +316,7 @@ class _Walker:
             return False
 
     def _with_own_rules(self, folder: _Folder, names: set[str]) -> _Folder:
-        """Return the folder with the rules that lie in it, which are the strongest of their kind for what it holds."""
+        """Return the folder with its own files of rules, the strongest of their kind for its content."""
         own = []
         for strength, name in enumerate(_RULE_FILES):
             if name in names and (strength < _GITIGNORE or self._repository is not None):
@@ -334,7 +339,7 @@ class _Walker:
         return _by_strength(layers)
 
     def _read_layer(self, strength: int, root: Path, path: str, *, base: str = "", above: str = "") -> list[_Layer]:
-        """Return the rules of one file in a list, or an empty list where there are none."""
+        """Return the rules of one file in a list, empty if there are none."""
         try:
             raw = read_bytes(root, path, limit=RULE_BYTES).raw
         except Skipped as skipped:
@@ -349,29 +354,29 @@ class _Walker:
     def _skip(self, reason: SkipReason, path: str) -> None:
         self._skipped[reason.value] += 1
         self._errors += reason.is_error
-        known = self._examples.setdefault(reason.value, [])
-        if len(known) < EXAMPLES:
-            known.append(escape_name(path))
+        examples = self._examples.setdefault(reason.value, [])
+        if len(examples) < EXAMPLES:
+            examples.append(escape_name(path))
 
 
 def _by_strength(layers: Iterable[_Layer]) -> tuple[_Layer, ...]:
-    """Strongest kind first; within a kind the order stays, nearest first."""
+    """Sort the strongest kind first; within a kind the order stays, nearest first."""
     return tuple(sorted(layers, key=attrgetter("strength")))
 
 
 def _reason_of(error: OSError) -> SkipReason:
     if error.errno == errno.ENOENT:
         return SkipReason.VANISHED
-    # A folder that is now a link was swapped since it was listed.
+    # A folder that is now a link was replaced since it was listed.
     return SkipReason.SYMLINK if error.errno in (errno.ELOOP, errno.ENOTDIR) else SkipReason.UNREADABLE
 
 
 def _identities(stores: Iterable[Path]) -> frozenset[tuple[int, int]]:
-    """Device and inode of each store file or folder that exists, and of what SQLite puts beside one."""
-    found = set()
+    """Return device and inode of each existing store file or folder, and of the journals of SQLite."""
+    identities = set()
     for store in stores:
         for suffix in ("", "-wal", "-shm", "-journal"):
             with suppress(OSError):
                 status = store.with_name(store.name + suffix).stat()
-                found.add((status.st_dev, status.st_ino))
-    return frozenset(found)
+                identities.add((status.st_dev, status.st_ino))
+    return frozenset(identities)

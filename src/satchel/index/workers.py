@@ -21,33 +21,33 @@ from satchel.index.options import ReadingOptions
 from satchel.index.reading import FAILED, Reader, Reading
 
 BATCH_BYTES = 150_000
-"""Source bytes a lane takes at once: large enough to hide the pipe, small enough to stop and end soon."""
+"""Source bytes of a batch: large enough to hide the cost of the pipe, small enough to stop and end soon."""
 
 LAST_BATCH_BYTES = 20_000
-"""Batches shrink to this towards the end, so that no lane waits long for another."""
+"""Bytes of the last batches, so that no lane waits long for another."""
 
 WORKER_WORTH_BYTES = 1_200_000
-"""A worker starts in about 0.2 s; less work than this is done sooner without one."""
+"""Source bytes for each worker: it starts in about 0.2 s, so less work is faster without one."""
 
 MOST_LANES = 8
-"""More processes than this wait for the one that writes."""
+"""Processes at most: more would wait for the one that writes."""
 
 MOST_CRASHES = 20
-"""Workers that a lane starts anew; a tree that kills more of them is read without their help."""
+"""Workers that a lane starts again after crashes; then the other lanes read."""
 
 WORKER = ("-P", "-m", "satchel.index.workers")
-"""What Python is started with for a worker; `-P` keeps a module in the current folder from taking its place."""
+"""Python arguments of a worker; `-P` keeps a module in the current folder from replacing it."""
 
-_PAUSE_SECONDS = 0.05  # how long nothing may happen before somebody who wants to stop is asked again
+_PAUSE_SECONDS = 0.05  # between two checks for a stop
 
 Batch = tuple[int, list[str]]
 Result = tuple[int, list[Reading]]
 
 
 class Lanes:
-    """Reads files in the order given, by lots. Use it in a `with` block, which starts and ends the workers.
+    """Reads files in order, by batches. Use it in a `with` block, which starts and ends the workers.
 
-    `paths` are (path, size) pairs; `workers` is the number of processes in all, 0 for one a core.
+    `paths` are (path, size) pairs; `workers` is the total number of processes, 0 for one per core.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Lanes:
             thread.stop()
 
     def __iter__(self) -> Iterator[list[Reading]]:
-        """Yield the readings, by batches in the order of the paths. After a stop, those that were made until then."""
+        """Yield the readings, by batches in the order of the paths. After a stop, only those done."""
         waiting: dict[int, list[Reading]] = {}
         following = 0
         for number, readings in self._finished():
@@ -89,7 +89,7 @@ class Lanes:
             yield waiting[number]
 
     def _finished(self) -> Iterator[Result]:
-        """Batches as they are done: the own ones, and in between what the workers have ready."""
+        """Yield batches as they are done, of this process and of the workers."""
         running = len(self._threads)
         while not self._should_stop():
             batch = _take(self._batches)
@@ -104,7 +104,7 @@ class Lanes:
                 else:
                     running -= 1
                 pause = 0.0
-        while (result := self._next_result(0.0)) is not _NOTHING:  # stopped: what is done is kept
+        while (result := self._next_result(0.0)) is not _NOTHING:  # after a stop, finished batches are kept
             if isinstance(result, tuple):
                 yield result
 
@@ -117,7 +117,7 @@ class Lanes:
         return readings
 
     def _next_result(self, pause: float | None) -> Result | object | None:
-        """Return what a worker has ready; None says that a lane ended. Waits a moment unless `pause` is 0."""
+        """Return a finished batch; None says that a lane ended. Waits a moment unless `pause` is 0."""
         try:
             return self._results.get(timeout=_PAUSE_SECONDS if pause is None else pause)
         except queue.Empty:
@@ -128,7 +128,7 @@ _NOTHING = object()
 
 
 def _processors() -> int:
-    """Processors that this process may use: in a container often fewer than there are."""
+    """Return the number of usable processors, in a container often fewer than the machine has."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable is not None else os.cpu_count() or 1
 
@@ -141,22 +141,22 @@ def _take(batches: deque[Batch]) -> Batch | None:
 
 
 def _batches(paths: Sequence[tuple[str, int]], lanes: int) -> Iterator[list[str]]:
-    left = sum(size for _, size in paths)
+    remaining = sum(size for _, size in paths)
     batch: list[str] = []
     size = 0
     for path, length in paths:
         batch.append(path)
         size += length
-        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, left // (4 * lanes))):
+        if size >= min(BATCH_BYTES, max(LAST_BATCH_BYTES, remaining // (4 * lanes))):
             yield batch
-            left -= size
+            remaining -= size
             batch, size = [], 0
     if batch:
         yield batch
 
 
 class _Lane(threading.Thread):
-    """Feeds one worker process and passes its answers on; None in the results says that it ended."""
+    """A thread that feeds one worker process and queues its answers, then None."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Lane(threading.Thread):
             self._results.put(None)
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        """Return a worker that is ready, or None where there can be none: the other lanes do its work then."""
+        """Return a worker that is ready, or None: the other lanes do its work then."""
         self._end()
         try:
             with self._guard:
@@ -197,7 +197,7 @@ class _Lane(threading.Thread):
         return process if ready == READY else None
 
     def _serve(self, process: subprocess.Popen[bytes]) -> bool:
-        """Work through batches. Returns whether all is done, false after the worker died."""
+        """Process batches. Returns false after the worker died."""
         while not self._should_stop():
             batch = _take(self._batches)
             if batch is None:
@@ -213,7 +213,7 @@ class _Lane(threading.Thread):
         return True
 
     def _read_alone(self, path: str) -> Reading:
-        """Return one file of a batch over which the worker died, in a worker that has nothing else to do."""
+        """Read a file of a batch that killed the worker, in a worker on its own."""
         process = self._process or self._start()
         rows = _ask(process, [path]) if process is not None else None
         if rows is None:
@@ -242,12 +242,12 @@ class _Lane(threading.Thread):
             if stream is not None:
                 try:
                     stream.close()
-                except BrokenPipeError:  # a request that the worker did not take any more
+                except BrokenPipeError:  # a request that the worker did not read
                     continue
 
 
 def _ask(process: subprocess.Popen[bytes], message: object) -> Any:
-    """Send one message and wait for the answer; None where the worker ended."""
+    """Send one message and wait for the answer; None if the worker ended."""
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -280,11 +280,11 @@ def receive(stream: IO[bytes]) -> Any:
     body = stream.read(length)
     if len(body) < length:
         return None
-    return marshal.loads(body)  # noqa: S302 - only the process that started this one writes here
+    return marshal.loads(body)  # noqa: S302 - only the parent process writes here
 
 
 def main() -> int:
-    """Serve until the input ends, or nobody takes the answers any more."""
+    """Serve until the input ends or the output is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _die_with_parent()
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
@@ -292,19 +292,16 @@ def main() -> int:
     options = receive(requests)
     if options is None:
         return 0
-    gc.disable()  # this process makes no cycles worth looking for, and the system takes back all that it held
+    gc.disable()  # this process makes few cycles, and the system frees all its memory
     try:
         _serve(options, requests, answers)
     except BrokenPipeError:
-        # The interpreter flushes once more when it ends; that must not fail as well.
+        # The interpreter flushes again at its end; that must not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
     return 0
 
 
 def _serve(options: Any, requests: IO[bytes], answers: IO[bytes]) -> None:
-    from satchel.index.options import ReadingOptions
-    from satchel.index.reading import Reader
-
     reader = Reader(ReadingOptions(*options))
     send(answers, READY)
     while (paths := receive(requests)) is not None:
@@ -312,7 +309,7 @@ def _serve(options: Any, requests: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel for a SIGKILL when the parent ends: a file that takes long is not worth finishing then."""
+    """Ask the kernel for a SIGKILL at the end of the parent: a slow file is then not worth finishing."""
     if sys.platform != "linux":
         return
     import ctypes

@@ -7,6 +7,7 @@ import threading
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ _NEVER = 10_000
 def cut_spans(lines: Sequence[str], start: int, end: int) -> list[tuple[int, int]]:
     """Return spans of lines `start`..`end` (1-based, inclusive) of a file, in order and without a gap.
 
-    A stretch longer than `WINDOW_LINES` is cut where the next line is indented least, as late as possible.
+    A stretch longer than `SPAN_LINES` is cut where the next line is indented least, as late as possible.
     """
     spans: list[tuple[int, int]] = []
     while end - start + 1 > SPAN_LINES:
@@ -64,7 +65,7 @@ def _indentation(line: str) -> int:
 
 
 MOST_RUNS = 200_000
-"""Runs that are remembered; a tree with more is counted with a new table from there on. They take about 40 MB."""
+"""Runs that one table stores, about 40 MB; more of them begin a new table."""
 
 LARGEST_COUNT = 255
 
@@ -72,7 +73,7 @@ Numbers = npt.NDArray[np.uint32]
 
 
 class _Table(dict[str, int]):
-    """Numbers of runs. `spans` holds, per run, where its terms begin in `terms`, how many they are, and its words."""
+    """Numbers of runs. `_spans` has, per run, the index of its first term in `_terms`, and its terms and words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,12 +85,12 @@ class _Table(dict[str, int]):
 
     def __missing__(self, run: str) -> int:
         with self._guard:
-            known = self.get(run)
-            if known is not None:
-                return known
-            found = [run] if run.isidentifier() else words.words(run)
-            terms = [term for word in found for term in words.terms_of(word)]
-            self._spans.extend((len(self._terms), len(terms), len(found)))
+            number = self.get(run)
+            if number is not None:
+                return number
+            pieces = [run] if run.isidentifier() else words.words(run)
+            terms = [term for word in pieces for term in words.terms_of(word)]
+            self._spans.extend((len(self._terms), len(terms), len(pieces)))
             for term in terms:
                 number = self._numbers.setdefault(term, len(self._numbers))
                 if number == len(self.vocabulary):
@@ -100,7 +101,7 @@ class _Table(dict[str, int]):
             return number
 
     def arrays(self) -> tuple[Numbers, Numbers]:
-        """Terms of all runs, and one row of `spans` a run. Copies, because another thread may add runs meanwhile."""
+        """Return the terms of all runs, and a row of spans per run: copies, since another thread may add runs."""
         with self._guard:
             return np.array(self._terms, dtype=np.uint32), np.array(self._spans, dtype=np.uint32).reshape(-1, 3)
 
@@ -109,7 +110,7 @@ _table = _Table()
 
 
 def _current() -> _Table:
-    """Return the table in use; one that is full is left to those who still use it."""
+    """Return the table in use, a new one if it is full."""
     global _table
     if len(_table) > MOST_RUNS:
         _table = _Table()
@@ -117,8 +118,8 @@ def _current() -> _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Terms of some pieces: parallel columns ordered by piece, and how many terms and words each piece has in all."""
+class TermCounts:
+    """Terms of some pieces: parallel columns ordered by piece, and the total of terms and words of each piece."""
 
     terms: npt.NDArray[np.int64]
     pieces: npt.NDArray[np.int64]
@@ -128,23 +129,23 @@ class Counted:
     word_totals: npt.NDArray[np.int64]
 
 
-def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> Counted:
-    """Count the terms of each piece. Of the `measured` ones, which follow, only the totals are wanted."""
+def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> TermCounts:
+    """Count the terms of each piece. The `measured` pieces, numbered after them, only get totals."""
     table = _current()
     numbers = array("I")
     sizes = array("I")
     number_of = table.__getitem__
     for piece in (*pieces, *measured):
-        found = words.runs(piece)
-        numbers.extend(map(number_of, found))
-        sizes.append(len(found))
+        piece_runs = words.runs(piece)
+        numbers.extend(map(number_of, piece_runs))
+        sizes.append(len(piece_runs))
     terms, spans = table.arrays()
     runs = np.frombuffer(numbers, dtype=np.uint32).astype(np.int64)
     owners = np.repeat(np.arange(len(sizes)), np.frombuffer(sizes, dtype=np.uint32))
     begins, lengths, worth = (spans[:, column][runs].astype(np.int64) for column in range(3))
     term_totals, word_totals = _totals(owners, lengths, len(sizes)), _totals(owners, worth, len(sizes))
-    wanted = int(np.searchsorted(owners, len(pieces)))
-    begins, lengths, owners = begins[:wanted], lengths[:wanted], owners[:wanted]
+    listed = int(np.searchsorted(owners, len(pieces)))
+    begins, lengths, owners = begins[:listed], lengths[:listed], owners[:listed]
     ends = np.cumsum(lengths)
     places = np.repeat(begins - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
     used, first, local = np.unique(terms[places], return_index=True, return_inverse=True)
@@ -152,7 +153,7 @@ def count(pieces: Sequence[str], measured: Sequence[str] = ()) -> Counted:
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     keys, counts = np.unique(np.repeat(owners, lengths) * len(used) + rank[local], return_counts=True)
-    return Counted(
+    return TermCounts(
         terms=keys % max(len(used), 1),
         pieces=keys // max(len(used), 1),
         counts=np.minimum(counts, LARGEST_COUNT).astype(np.uint8),
@@ -167,12 +168,12 @@ def _totals(owners: npt.NDArray[np.int64], values: npt.NDArray[np.int64], size: 
 
 
 CHARACTERS_A_TOKEN = 8
-"""A text is cut at so many characters a token of the embedder: what is longer has no influence anyway."""
+"""Characters per token of the embedder at which a text is cut: the rest has no influence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """A chunk by its row number, and its text."""
+    """The text of a chunk with its row number."""
 
     row: int
     text: str
@@ -192,7 +193,7 @@ def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[Chun
         if part is None or part.document not in lines:
             continue
         body = "\n".join(lines[part.document][part.start - 1 : part.end])
-        # The name of a record's part is ours ("full", "strategy"); that of a section is a heading of the author's.
+        # The name of a record's part ("full", "strategy") is not the author's; that of a section is a heading.
         named = part.name if part.role != Role.RECORD and part.name not in body else ""
         text = f"{named}\n{body}".strip()[: max_tokens * CHARACTERS_A_TOKEN]
         texts.append(ChunkText(row, text or documents[part.document].title))
@@ -242,12 +243,12 @@ def extract(text: str, outline: Outline) -> Extraction:
 
 
 def extract_record(text: str, language: str) -> Extraction:
-    """The same as `extract` for a text that is one record. `language` is the name of the kind; it is remembered."""
+    """Extract a text that is one record. `language` is the name of its kind."""
     return extract_records([text], language)[0]
 
 
 def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
-    """`extract_record` for many texts, in a fifth of the time: they share one vocabulary, and are counted at once."""
+    """Extract many records in a fifth of the time: they are counted at once and share one vocabulary."""
     line_counts = [text.count("\n") + 1 for text in texts]
     outlines = [Outline(language, (Part(Role.RECORD, "", 1, count),)) for count in line_counts]
     short = [number for number, line_count in enumerate(line_counts) if line_count <= SPAN_LINES]
@@ -277,47 +278,31 @@ def extract_records(texts: Sequence[str], language: str) -> list[Extraction]:
     return [made.get(number) or extract(text, outlines[number]) for number, text in enumerate(texts)]
 
 
-def _fields(counted: Counted, bases: Sequence[int]) -> list[Postings]:
-    """Postings of the fields whose pieces begin at `bases`; units are numbered from 0 in each."""
+def _fields(counted: TermCounts, bases: Sequence[int]) -> list[Postings]:
+    """Return postings of the fields whose pieces begin at `bases`; units are numbered from 0 in each."""
     begins = np.searchsorted(counted.pieces, [*bases, len(counted.term_totals)]).tolist()
     fields = []
     for base, begin, end in zip(bases, begins, begins[1:], strict=False):
         terms, units = counted.terms[begin:end], counted.pieces[begin:end] - base
-        fields.append(
-            Postings(
-                terms.astype(np.uint32).tobytes(),
-                units.astype(np.uint32).tobytes(),
-                counted.counts[begin:end].tobytes(),
-            )
-        )
+        columns = (terms.astype(np.uint32), units.astype(np.uint32), counted.counts[begin:end])
+        fields.append(Postings(*(column.tobytes() for column in columns)))
     return fields
 
 
 def _line_starts(lines: Sequence[str]) -> list[int]:
-    """Character offset at which each line starts, and one past the end of the last."""
-    starts = [0]
-    position = 0
-    for line in lines:
-        position += len(line) + 1
-        starts.append(position)
-    return starts
-
-
-def _comment_flags(outline: Outline, line_count: int) -> bytearray:
-    """Return one byte a line: 1 where the line holds only comment or doc string."""
-    flags = bytearray(line_count + 1)
-    for start, end in outline.comment_lines:
-        for line in range(start, min(end, line_count) + 1):
-            flags[line] = 1
-    return flags
+    """Return the character offset of each line, and one past the end of the last."""
+    return list(accumulate((len(line) + 1 for line in lines), initial=0))
 
 
 def _comments(
     text: str, starts: Sequence[int], outline: Outline, spans: Sequence[tuple[int, int, int]]
 ) -> dict[int, str]:
     """Return the lines of comment and doc string of each span that has any."""
-    flags = _comment_flags(outline, len(starts) - 1)
-    found: dict[int, str] = {}
+    flags = bytearray(len(starts))  # 1 for a line of only comment or doc string
+    for start, end in outline.comment_lines:
+        for line in range(start, min(end + 1, len(starts))):
+            flags[line] = 1
+    comments: dict[int, str] = {}
     for number, (_, start, end) in enumerate(spans):
         line = flags.find(1, start, end + 1)
         if line == -1:
@@ -328,8 +313,8 @@ def _comments(
             after = end + 1 if after == -1 else after
             stretches.append(text[starts[line - 1] : starts[after - 1]])
             line = flags.find(1, after, end + 1)
-        found[number] = "".join(stretches)
-    return found
+        comments[number] = "".join(stretches)
+    return comments
 
 
 def dump(extraction: Extraction) -> bytes:
@@ -343,8 +328,8 @@ def dump(extraction: Extraction) -> bytes:
 
 
 def load(data: bytes) -> Extraction:
-    """Return the opposite of `dump`. The data must come from `dump`: callers verify its origin first."""
-    row = marshal.loads(data)  # noqa: S302 - the bytes come from our own pipe or carry our keyed hash
+    """Return the extraction that `dump` wrote. Callers verify the origin of the data first."""
+    row = marshal.loads(data)  # noqa: S302 - the bytes come from a pipe of satchel or have its keyed hash
     row[3] = tuple(_part(values) for values in row[3])
     row[4] = tuple(Import(*values) for values in row[4])
     for index in (8, 9, 10):

@@ -1,8 +1,8 @@
 """Reading the lexical index of one kind: the columns of all its segments as one, and postings by term.
 
 Spans, chunks and documents are numbered across the segments of the lexicon. Spans of a chunk are
-neighbours, and so are the chunks of a document. Documents that were deleted or are out of sight (a commit that HEAD no
-longer reaches) stay in their segment until it is merged; here they are marked dead and their postings left out.
+neighbours, and so are the chunks of a document. Deleted and hidden documents (commits that HEAD no longer reaches) stay
+in their segment until it is merged; here they are marked dead and their postings left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class TermPostings:
-    """Where one term occurs, as (units, counts): body in spans, name and signature in chunks, path in documents."""
+    """Occurrences of one term as (units, counts): body in spans, name and signature in chunks, path in documents."""
 
     body: Field
     name: Field
@@ -49,7 +49,7 @@ class Lexicon:
     def __init__(self, segments: Sequence[Segment], fetch: FetchPostings) -> None:
         self._fetch = fetch
         self.cache: dict[Any, Any] = {}
-        """What a search derived from the postings and may use again; it lives as long as this revision."""
+        """Values that searches derived from the postings, kept for this revision."""
         self._offsets: dict[int, tuple[int, int, int]] = {}
         parts: list[list[Any]] = [[] for _ in Columns.__slots__]
         dead: list[IntArray] = []
@@ -87,25 +87,25 @@ class Lexicon:
         self.document_count = int(self.live_document.sum())
 
     def over(self, fetch: FetchPostings) -> Lexicon:
-        """Return the same words with their postings from elsewhere: the same file over another connection."""
+        """Return a copy that fetches its postings over another connection to the same file."""
         twin = copy(self)
         twin._fetch = fetch
         return twin
 
     def chunk_positions(self, rows: Iterable[int]) -> IntArray:
-        """Return where the chunks of these rows of the store are, dead ones included; -1 for a row of another kind."""
+        """Return the positions of chunks by row number, dead ones included; -1 for a row of another kind."""
         return _positions(self.columns.chunk_row, self._chunk_order, rows)
 
     def document_positions(self, documents: Iterable[int]) -> IntArray:
-        """Return where the documents of these ids are, dead ones included; -1 for a document of another kind."""
+        """Return the positions of documents by id, dead ones included; -1 for a document of another kind."""
         return _positions(self.columns.document_id, self._document_order, documents)
 
     def postings(self, terms: Sequence[str]) -> list[TermPostings]:
-        """Postings of each term, in the order asked, live units only, ascending; empty where a term is unknown."""
-        found: dict[str, list[tuple[int, list[Field | None]]]] = {}
+        """Return the postings of each term, live units only, ascending; empty for an unknown term."""
+        rows: dict[str, list[tuple[int, list[Field | None]]]] = {}
         for term, segment, fields in self._fetch(terms):
-            found.setdefault(term, []).append((segment, fields))
-        return [self._merge(found.get(term, ())) for term in terms]
+            rows.setdefault(term, []).append((segment, fields))
+        return [self._merge(rows.get(term, ())) for term in terms]
 
     def _merge(self, rows: Iterable[tuple[int, list[Field | None]]]) -> TermPostings:
         ordered = sorted((self._offsets[segment], fields) for segment, fields in rows if segment in self._offsets)
@@ -132,12 +132,12 @@ class Lexicon:
 
 
 def _order(values: IntArray) -> IntArray | None:
-    """Return what sorts these values, None where they ascend already, as they do until segments are merged."""
+    """Return the sorting permutation, None for ascending values, which they are until segments are merged."""
     return None if np.all(values[1:] > values[:-1]) else np.argsort(values, kind="stable")
 
 
-def _positions(values: IntArray, order: IntArray | None, wanted: Iterable[int]) -> IntArray:
-    listed = np.fromiter(wanted, dtype=np.int64)
+def _positions(values: IntArray, order: IntArray | None, numbers: Iterable[int]) -> IntArray:
+    listed = np.fromiter(numbers, dtype=np.int64)
     if not len(values):
         return np.full(len(listed), -1)
     places = np.minimum(np.searchsorted(values, listed, sorter=order), len(values) - 1)
@@ -146,7 +146,7 @@ def _positions(values: IntArray, order: IntArray | None, wanted: Iterable[int]) 
 
 
 def _ranges(owner: IntArray, owner_count: int) -> tuple[IntArray, IntArray]:
-    """First member and number of members of each owner, for members sorted by owner."""
+    """Return the first member and the number of members of each owner, for members sorted by owner."""
     counts = np.bincount(owner, minlength=owner_count).astype(np.int64)
     return np.cumsum(counts) - counts, counts
 

@@ -1,4 +1,4 @@
-"""The contract of a store: what every implementation can read and write."""
+"""The protocols of a store: reading and writing."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
 """Part of every cache key: change it when the same text gives another extraction."""
 
+SET_ASIDE = "set_aside"
+"""`meta` key for the file name of the damaged store that this one replaces."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoreStatistics:
-    """Counts of what search can see, most first. `hidden` are documents of a kind that are kept but out of sight.
+    """Counts of searchable rows, largest first. `hidden` counts stored documents that search does not see.
 
-    `chunks` are parts of files, and records; `documents` are files and records; `languages` counts files. `spans`
-    are the units that words are counted in. `redacted` secrets and `cleaned` characters are those that were replaced or
-    removed before files and commits were stored.
+    `chunks` are parts of files, and records; `documents` are files and records; `languages` counts files. Words are
+    counted by `spans`. `redacted` secrets and `cleaned` characters were replaced or removed before files and commits
+    were stored.
     """
 
     chunks: Mapping[Kind, int]
@@ -41,40 +44,40 @@ class StoreStatistics:
 
 
 class Writer(Protocol):
-    """One transaction: all of it is published at once when the block ends, nothing when it raises."""
+    """One transaction: published at once when the block ends, rolled back when it raises."""
 
     def put(self, documents: Sequence[NewDocument]) -> None:
-        """Add these documents, replacing those of the same kind and key with everything that hangs on them."""
+        """Add documents; those of the same kind and key are removed first, as by `remove`."""
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
         """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
-        """Replace all edges that leave these chunks (by row number) with these (type, target)."""
+        """Replace all edges from these chunks (by row number) with these (type, target)."""
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
-        """Note new file stamps for unchanged content."""
+        """Store new file stamps for unchanged content."""
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Make exactly these documents of a kind invisible to search; all others of the kind become visible."""
+        """Hide exactly these documents of a kind from search; all others of the kind become visible."""
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
-        """Remember files that were opened and not indexed, so that they are not opened again until they change."""
+        """Store files that were opened and not indexed, so that they are not opened again until they change."""
 
     def unskip(self, paths: Iterable[str]) -> None:
         """Forget these skipped files; unknown paths are ignored."""
 
     def set_meta(self, key: str, value: str) -> None:
-        """Remember one named value."""
+        """Store one named value."""
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add vectors (`satchel.store.vectors`) of chunks by row number; older ones of the same fingerprint go."""
+        """Store vectors (`satchel.store.vectors`) by row number; they replace older ones of this fingerprint."""
 
     def keep_vectors(self, fingerprint: str) -> None:
         """Delete the vectors of every other fingerprint."""
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
-        """Merge small or half-dead segments where that is due."""
+        """Merge small or half-dead segments where that is due, unless stopped."""
 
 
 class Store(Protocol):
@@ -85,28 +88,28 @@ class Store(Protocol):
         """A value that changes with every published write."""
 
     def snapshot(self) -> AbstractContextManager[Store]:
-        """The store as it is published now, until the block ends; it can be read by several threads, not written."""
+        """Return the state published now, until the block ends; several threads can read it, none can write."""
 
     def write(self) -> AbstractContextManager[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
 
     def meta(self, key: str) -> str | None:
-        """Return a value noted by `set_meta`."""
+        """Return a value stored by `set_meta`."""
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
         """Return the stamp of every document of a kind, by key."""
 
     def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
-        """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
+        """Return (size, mtime_ns, changed_ns) of the skipped files, by path."""
 
     def skipped_reasons(self) -> Mapping[str, int]:
-        """Return how many files are remembered as skipped, by reason."""
+        """Return the number of skipped files by reason."""
 
     def keys(self, kind: Kind) -> set[str]:
         """Return keys of all documents of a kind, hidden ones too, of every workspace."""
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Return keys of the documents of a kind that are kept out of sight, of every workspace."""
+        """Return keys of the hidden documents of a kind, of every workspace."""
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
         """Return documents by id; unknown ids are left out."""
@@ -121,10 +124,10 @@ class Store(Protocol):
         """Return ids of the documents with these keys; unknown keys are left out."""
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
+        """Return row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """Return what a walk needs to know of these chunks; unknown and hidden ones are left out."""
+        """Return the places of these chunks by row number; unknown and hidden ones are left out."""
 
     def text(self, document: int) -> str:
         """Return the redacted text of a document."""
@@ -133,7 +136,7 @@ class Store(Protocol):
         """Return the redacted texts of these documents; unknown ids are left out."""
 
     def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
-        """Chunks by row number; unknown rows are left out."""
+        """Return chunks by row number; unknown rows are left out."""
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
         """Return where any of these names is defined (case-sensitive, unqualified).
@@ -142,31 +145,31 @@ class Store(Protocol):
         """
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
-        """(document id, path) of files with one of these file names, or stems (name without its last suffix)."""
+        """Return (document id, path) of files with one of these file names, or stems (name without its last suffix)."""
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges that leave these chunks."""
+        """Return (source row, type, target) of the edges from these chunks."""
 
     def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges whose target is one of these names or paths."""
+        """Return (source row, type, target) of the edges to one of these names or paths."""
 
     def lexicon(self, kind: Kind) -> Lexicon:
         """Return the words of one kind at this revision."""
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
-        """Return the vectors of the visible chunks of a kind that have one of this fingerprint, by row number."""
+        """Return the vectors of this fingerprint of the visible chunks of a kind, by row number."""
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
-        """Row numbers of the visible chunks of these kinds without a vector of this fingerprint, newest first."""
+        """Return row numbers of the visible chunks of these kinds without such a vector, newest first."""
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
-        """For each of these kinds that has visible chunks: how many have a vector of this fingerprint, of all."""
+        """Return (chunks with a vector of this fingerprint, visible chunks) for each of these kinds that has chunks."""
 
     def kinds(self) -> Mapping[Kind, int]:
-        """Return how many visible chunks there are of each kind that has any."""
+        """Return the number of visible chunks of each kind that has any."""
 
     def statistics(self) -> StoreStatistics:
-        """Return what the store holds, counted."""
+        """Return counts over all tables."""
 
     def close(self) -> None:
         """Release the store. Using it afterwards is an error."""

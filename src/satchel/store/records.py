@@ -1,7 +1,7 @@
-"""What goes into a store and what comes out: documents of chunks, with their search terms beside them.
+"""The rows of a store: documents of chunks, with their search terms.
 
-A *document* is what is written and deleted as one: a file with its parts, or a record (commit, memory) with its single
-part. Every part is a chunk.
+A *document* is written and deleted as one: a file with its parts, or a record (commit, memory) with its single part.
+Every part is a chunk.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Postings:
 
 @dataclass(slots=True)
 class Extraction:
-    """One text, cut and counted. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
+    """One text with its spans and term counts. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
 
-    `window_columns` holds, per span: part index, first line, last line, characters, terms, words, comment words
-    (`WINDOW_COLUMNS` columns of 32 bits, one after the other). Texts that were counted together share one vocabulary,
-    which then holds more than the terms of each.
+    `span_columns` are, per span: part index, first line, last line, characters, terms, words, comment words
+    (`SPAN_COLUMNS` columns of 32 bits, one after the other). Texts that were counted together share one vocabulary
+    with the terms of all of them.
     """
 
     language: str
@@ -51,11 +51,11 @@ SPAN_COLUMNS = 7
 class NewDocument:
     """A document to be written. `key` is unique within its kind: a path, a commit id, a memory id.
 
-    `text` is redacted and cleaned; whoever has it compressed by zlib already gives it as `packed` instead, and leaves
-    `text` empty. `content_hash` is the keyed hash of the raw bytes; `size` (bytes), `mtime_ns` and
-    `changed_ns` are the file's stamp, 0 for a record. `path_terms` are the terms of the key that every part inherits.
-    `secondary` marks tests, docs and examples inside code. `references` are relations of the document as a whole.
-    `workspace` is the identity of the repository that a memory belongs to, empty for what belongs to all of them.
+    `text` is redacted and cleaned; it is empty if `packed` has it compressed by zlib. `content_hash` is the keyed
+    hash of the raw bytes; `size` (bytes), `mtime_ns` and `changed_ns` are the file's stamp, 0 for a record.
+    `path_terms` are the terms of the key, inherited by every part. `secondary` marks tests, docs and examples inside
+    code. `references` are relations of the whole document. `workspace` identifies the repository of a memory, empty
+    for a memory of all repositories.
     """
 
     kind: Kind
@@ -82,7 +82,7 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A stored document without its text. `first_document`..`last_document` are its chunks' row numbers."""
+    """A stored document without its text. `first_chunk`..`last_chunk` are the row numbers of its chunks."""
 
     id: int
     kind: Kind
@@ -108,13 +108,18 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What is compared to see whether a file changed."""
+    """The state of a file when it was read; another size, time or hash means that it changed."""
 
     document: int
     content_hash: str
     size: int
     mtime_ns: int
     changed_ns: int
+
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """Size in bytes, `mtime_ns` and `changed_ns`."""
+        return self.size, self.mtime_ns, self.changed_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ class SkippedFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A stored chunk: its row number, its document, and where it stands in it. `twin` counts equal names from 1."""
+    """A stored chunk: its row number, its document and its lines. `twin` counts equal names from 1."""
 
     row: int
     document: int
@@ -145,7 +150,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRow:
-    """Where a name is defined: the chunk's row and the line in its file."""
+    """The definition of a name: the row of its chunk and the line in its file."""
 
     name: str
     owner: str
@@ -155,9 +160,9 @@ class DefinitionRow:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A visible chunk as a walk over relations needs it: what it is called, what it is tagged with, how old it is.
+    """A visible chunk for a walk over relations: its names, tags and age.
 
-    `is_first` marks the first chunk of its document, which stands for the document as a whole.
+    `is_first` marks the first chunk of its document, which represents the whole document.
     """
 
     row: int
@@ -173,7 +178,12 @@ class Place:
 
     @property
     def natural_key(self) -> str:
-        """What relations between notes call it: the key of its document, and its name if it has one (`~2`: a twin)."""
-        if not self.name:
-            return self.key
-        return f"{self.key}::{self.name}" + (f"~{self.twin}" if self.twin > 1 else "")
+        """The target of relations between notes that lead here."""
+        return natural_key(self.key, self.name, self.twin)
+
+
+def natural_key(key: str, name: str, twin: int) -> str:
+    """Return the key of a document, with the name of a chunk if it has one (`~2`: its second twin)."""
+    if not name:
+        return key
+    return f"{key}::{name}" + (f"~{twin}" if twin > 1 else "")

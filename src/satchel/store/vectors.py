@@ -1,6 +1,6 @@
-"""How a vector is stored: little-endian 16-bit floats, one after the other, of a vector of length 1.
+"""Vectors of length 1, stored as little-endian 16-bit floats.
 
-Two bytes a number instead of four: the cosine of two vectors changes by less than 0.001, and a scan reads half as much.
+Compared with four bytes per number, the cosine of two vectors changes by less than 0.001, and a scan reads half.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy.typing as npt
 _STORED = np.dtype("<f2")
 
 WIDE_BYTES = 16_000_000
-"""Memory up to which vectors are held as 32-bit numbers: 10,000 of a model with 384. More are held in 8 bits, a
-quarter of that, and are scanned as fast: 100,000 in 30 ms, where widening 16 bits at every question takes 110 to 400
+"""Memory for vectors of 32-bit numbers: 10,000 of a model with 384. Above it they are kept in 8 bits, a quarter of
+that, and scanned as fast: 100,000 in 30 ms, where widening 16 bits at every question takes 110 to 400
 (benchmarks/results/vectors.json)."""
 
 BLOCK_ROWS = 512
-"""Vectors that are widened at once: 0.8 MB of a model with 384 numbers, which stays in the cache of a processor."""
+"""Vectors that are widened at once: 0.8 MB of a model with 384 numbers, which fits into a processor's cache."""
 
 _STEPS = 127
 """Steps of 8 bits on each side of zero."""
@@ -27,7 +27,7 @@ _STEPS = 127
 
 @dataclass(frozen=True, slots=True)
 class VectorTable:
-    """Row numbers of chunks, rising, and the vector of each: 32-bit numbers, or whole steps times a scale a row.
+    """Row numbers of chunks, ascending, and their vectors: 32-bit numbers, or integer steps times a scale per row.
 
     In 8 bits the cosine of two vectors is off by 0.0003 on average and by 0.002 at most: of the first ten
     hits of a real question 9.95 stay (benchmarks/results/vectors.json).
@@ -39,11 +39,11 @@ class VectorTable:
 
     def vector(self, place: int) -> npt.NDArray[np.float32]:
         """Return the vector at a place of the table."""
-        found: npt.NDArray[np.float32] = self.matrix[place].astype(np.float32)
-        return found if self.scales is None else found * self.scales[place]
+        numbers: npt.NDArray[np.float32] = self.matrix[place].astype(np.float32)
+        return numbers if self.scales is None else numbers * self.scales[place]
 
     def products(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
-        """Return the scalar product of every vector with this one: of length 1 it is their cosine."""
+        """Return the scalar product of every vector with this one: the cosine if this has length 1."""
         if self.scales is None:
             return (self.matrix @ vector).astype(np.float64)
         values = np.empty(len(self.rows), dtype=np.float32)
@@ -56,12 +56,12 @@ class VectorTable:
 
 
 def encode(vectors: npt.NDArray[np.float32]) -> list[bytes]:
-    """Return each row as it is stored."""
+    """Return the bytes of each row."""
     return [vector.tobytes() for vector in vectors.astype(_STORED)]
 
 
 def decode(rows: Sequence[int], stored: Sequence[bytes]) -> VectorTable:
-    """The opposite of `encode`, in 8 bits where there are many. Raises ValueError where they differ in length."""
+    """Decode stored vectors, into 8 bits above `WIDE_BYTES`. Raises ValueError if their lengths differ."""
     if len({len(vector) for vector in stored}) > 1:
         raise ValueError("vectors of one fingerprint differ in length")
     numbers = np.frombuffer(b"".join(stored), dtype=_STORED)
@@ -73,7 +73,7 @@ def decode(rows: Sequence[int], stored: Sequence[bytes]) -> VectorTable:
 
 
 def _in_steps(matrix: npt.NDArray[np.float16]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Return each row as whole steps, and the size of its step."""
+    """Return each row as integer steps, and the size of its step."""
     steps = np.empty(matrix.shape, dtype=np.int8)
     scales = np.empty(len(matrix), dtype=np.float32)
     for start in range(0, len(matrix), BLOCK_ROWS):

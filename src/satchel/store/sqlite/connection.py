@@ -80,20 +80,20 @@ def migrate(connection: apsw.Connection) -> None:
 
 
 BUSY_TIMEOUT_MS = 10_000
-"""How long a statement waits for another process's transaction before it gives up."""
+"""A statement waits this long for the transaction of another process."""
 
 CACHE_TIMEOUT_MS = 200
-"""A cache that is busy is done without."""
+"""A cache that is busy for longer is not used."""
 
 DAMAGED_SUFFIX = ".damaged"
-"""What a store file that was put aside ends in. The next one takes its place, so that they do not pile up."""
+"""Suffix of a damaged store file that was put aside. The next one replaces it, so that they do not pile up."""
 
 _PAGE_CACHE_KIB = 16_384
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _JOURNALS = ("-wal", "-shm")
 OPENING_ATTEMPTS = 25
-"""Times that opening is tried while others remove the file under our hands, or set up the same new one."""
+"""Attempts to open a file while other processes remove it, or set up the same new one."""
 
 OPENING_PAUSE_SECONDS = 0.02
 
@@ -102,9 +102,12 @@ _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings")
 
 Row = tuple[Any, ...]
 
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+"""SQL condition whose binding is a list as JSON."""
+
 
 class DamagedStoreError(StoreError):
-    """The file is no store of satchel, or not a sound one. An index is put aside and built again."""
+    """The file is not a store of satchel, or is damaged. An index is put aside and built again."""
 
 
 def rows(connection: apsw.Connection, sql: str, bindings: Sequence[Any] = ()) -> list[Row]:
@@ -116,15 +119,15 @@ def open_connection(path: Path, *, durable: bool, timeout_ms: int = BUSY_TIMEOUT
     """Open or create a store file in WAL mode, at the newest schema.
 
     `durable` waits for the disk at every commit (the memory file); an index only needs order. Raises LockedError when
-    another process keeps the file locked, DamagedStoreError for a file that is no sound store, StoreError for one that
-    cannot be used for another reason. A file that cannot be used is left as it is.
+    another process keeps the file locked, DamagedStoreError for a file that is damaged or not a store, StoreError for
+    any other fault. A file that cannot be used is left as it is.
     """
     started = time.monotonic()
     for attempt in range(OPENING_ATTEMPTS):
         try:
             return _opened(path, durable=durable, timeout_ms=timeout_ms)
         except (apsw.IOError, apsw.CantOpenError, FileNotFoundError, FileExistsError) as error:
-            # `satchel clean` may remove the file between two of our steps; the next attempt makes a new one.
+            # `satchel clean` may remove the file between two steps; the next attempt makes a new one.
             if attempt == OPENING_ATTEMPTS - 1:
                 raise StoreError(f"cannot open the store {path}: {error}") from error
         except apsw.BusyError as error:
@@ -152,7 +155,7 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
         if durable:
             _back_up(connection, path)
         migrate(connection)
-        path.chmod(path.stat().st_mode & _FILE_MODE)  # what its owner made read-only stays so
+        path.chmod(path.stat().st_mode & _FILE_MODE)  # a file that its owner made read-only stays so
     except BaseException:
         connection.close()
         raise
@@ -160,7 +163,7 @@ def _opened(path: Path, *, durable: bool, timeout_ms: int) -> apsw.Connection:
 
 
 def _back_up(connection: apsw.Connection, path: Path) -> None:
-    """Copy a store that holds something and has an older schema, once for each schema that it leaves."""
+    """Copy a store with an older schema, once for each schema, before it is migrated."""
     version = int(connection.pragma("user_version"))
     copy = path.with_name(f"{path.stem}.schema-{version}{path.suffix}")
     if 0 < version < len(STEPS) and not copy.exists():
@@ -172,7 +175,7 @@ def _back_up(connection: apsw.Connection, path: Path) -> None:
 
 
 def _check_owner(connection: apsw.Connection, path: Path) -> None:
-    """Make sure that the file is empty or one of ours. Raises DamagedStoreError; changes nothing."""
+    """Raise DamagedStoreError unless the file is empty or a store of satchel. Changes nothing."""
     tables = {row[0] for row in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     # A first run that was killed before its first transaction leaves an empty file.
     if tables and not tables >= _OWN_TABLES:
@@ -182,7 +185,7 @@ def _check_owner(connection: apsw.Connection, path: Path) -> None:
 def put_aside(path: Path) -> Path:
     """Rename a store file, with its journals, and return its new place. The caller holds the folder's lock."""
     aside = path.with_name(path.name + DAMAGED_SUFFIX)
-    # The journals first: a store that is begun anew must not find those of another.
+    # The journals first: the new store must not find those of the old one.
     for suffix in (*_JOURNALS, ""):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
@@ -190,14 +193,14 @@ def put_aside(path: Path) -> Path:
 
 
 def remove_files(path: Path) -> None:
-    """Remove a store file with its journals, as far as that is possible."""
+    """Remove a store file and its journals; files that cannot be removed are left."""
     for suffix in (*_JOURNALS, ""):
         with contextlib.suppress(OSError):
             path.with_name(path.name + suffix).unlink()
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a file, None where there is none."""
+    """Return the device and inode of a file, None where there is none."""
     try:
         status = path.stat()
     except OSError:
@@ -206,7 +209,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def damage(path: Path) -> list[str]:
-    """What is wrong with an existing store file, empty if nothing is. Opened for reading only; no schema is changed.
+    """Return the faults of an existing store file, empty if it is sound. Opens it read-only and migrates nothing.
 
     Raises LockedError when another process keeps the file locked.
     """
@@ -214,18 +217,18 @@ def damage(path: Path) -> list[str]:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-            found = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)")]
+            faults = [str(row[0]) for row in rows(connection, "PRAGMA quick_check(10)")]
         finally:
             connection.close()
     except apsw.BusyError as error:
         raise LockedError(f"another process holds {path}: try again when it is done") from error
     except apsw.Error as error:
         return [str(error)]
-    return [] if found == ["ok"] else found
+    return [] if faults == ["ok"] else faults
 
 
 def open_cache(path: Path, version: int, schema: str) -> apsw.Connection:
-    """Open or create a cache file. One that is damaged or of another version is begun anew by `schema`.
+    """Open or create a cache file. A damaged one, or one of another version, is replaced by an empty one (`schema`).
 
     Raises LockedError and StoreError as `open_connection` does.
     """

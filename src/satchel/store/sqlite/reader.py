@@ -18,18 +18,18 @@ from satchel.store.lexicon import Field, Lexicon, Segment
 from satchel.store.protocol import StoreStatistics
 from satchel.store.records import DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.store.segments import decode_columns, decode_postings
-from satchel.store.sqlite.connection import DamagedStoreError
+from satchel.store.sqlite.connection import IN_LIST, DamagedStoreError
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
     from satchel.store.vectors import VectorTable
 
 Rows = Callable[[str], Sequence[tuple[Any, ...]]]
-"""Runs a query and gives all its rows."""
+"""Runs a query and returns all its rows."""
 
 
 def count(rows: Rows, spans: Mapping[Kind, int]) -> StoreStatistics:
-    """Statistics of the store that `rows` asks; `spans` are counted by its lexicons."""
+    """Return the statistics of a store queried through `rows`; its lexicons count the `spans`."""
     chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
     languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
     documents = "SELECT kind, count(*) FROM bundles WHERE"
@@ -73,7 +73,7 @@ _UNREADABLE = (ValueError, IndexError, struct.error, zlib.error)
 
 @dataclass(slots=True)
 class Derived:
-    """What was made of a store at one revision, kept until it changes. Shared by all who read the same file."""
+    """Values derived from a store at one revision, kept until it changes. Shared by all readers of one file."""
 
     lexicons: dict[Kind, tuple[str, Lexicon]] = field(default_factory=dict)
     kinds: tuple[str, Mapping[Kind, int]] = ("", {})
@@ -83,8 +83,9 @@ class Derived:
 class SqliteReader(ABC):
     """The reading half of a store.
 
-    With `workspaces`, only what belongs to one of them is searched, counted and listed; None: everything is. What is
-    asked for by its key or number is found wherever it belongs.
+    With `workspaces`, only documents of these are searched, counted and listed; None means all of them. Look-ups by
+    key or number find documents of every workspace. `lexicon`, `vectors` and `kinds` are cached until the store
+    changes; `statistics` reads every table, which takes some milliseconds.
     """
 
     def __init__(self, derived: Derived, workspaces: Sequence[str] | None = None) -> None:
@@ -101,247 +102,209 @@ class SqliteReader(ABC):
 
     @contextmanager
     def _decoding(self) -> Iterator[None]:
-        """Whatever a value of the store turns out not to be is damage."""
+        """Report a value that cannot be decoded as damage."""
         try:
             yield
         except _UNREADABLE as error:
             raise self._damaged(error) from error
 
     def _rows_in(self, sql: str, values: Iterable[Any], extra: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return rows of a query whose text holds one `IN (SELECT value FROM json_each(?))`."""
+        """Return the rows of a query whose first binding is a list (`IN_LIST`); none for an empty list."""
         listed = list(values)
         return self._rows(sql, (json.dumps(listed), *extra)) if listed else []
 
     @property
     def revision(self) -> str:
-        """A value that changes with every published write."""
         return self.meta("revision") or "0"
 
     def meta(self, key: str) -> str | None:
-        """Return a value noted by `set_meta`."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else None
 
     def stamps(self, kind: Kind) -> Mapping[str, Stamp]:
-        """Return the stamp of every document of a kind, by key."""
         rows = self._rows(
             "SELECT key, id, content_hash, size, mtime_ns, changed_ns FROM bundles WHERE kind = ?", (kind,)
         )
         return {row[0]: Stamp(*row[1:]) for row in rows}
 
     def skipped_stamps(self) -> Mapping[str, tuple[int, int, int]]:
-        """(size, mtime_ns, changed_ns) of the remembered skipped files, by path."""
         return {row[0]: row[1:] for row in self._rows("SELECT path, size, mtime_ns, changed_ns FROM skipped")}
 
     def skipped_reasons(self) -> Mapping[str, int]:
-        """Return how many files are remembered as skipped, by reason."""
         return dict(self._rows("SELECT reason, count(*) FROM skipped GROUP BY reason ORDER BY reason"))
 
     def keys(self, kind: Kind) -> set[str]:
-        """Return keys of all documents of a kind, hidden ones too, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ?", (kind,))}
 
     def hidden_keys(self, kind: Kind) -> set[str]:
-        """Return keys of the documents of a kind that are kept out of sight, of every workspace."""
         return {row[0] for row in self._rows("SELECT key FROM bundles WHERE kind = ? AND hidden", (kind,))}
 
     def _in_sight(self) -> tuple[str, tuple[str, ...]]:
-        """Return a condition on documents for what is searched, counted and listed, and what it is given."""
+        """Return the SQL condition on documents that are searched, counted and listed, with its bindings."""
         if self.workspaces is None:
             return "NOT hidden", ()
-        return "NOT hidden AND workspace IN (SELECT value FROM json_each(?))", (json.dumps(self.workspaces),)
+        return f"NOT hidden AND workspace {IN_LIST}", (json.dumps(self.workspaces),)
 
     def _out_of_sight(self, kind: Kind) -> dict[int, list[int]]:
-        """Positions of the documents of other workspaces, by segment."""
-        if self.workspaces is None:
-            return {}
-        found: dict[int, list[int]] = {}
-        sql = (
-            "SELECT segment, position FROM bundles WHERE kind = ? AND workspace NOT IN (SELECT value FROM json_each(?))"
-        )
-        for segment, position in self._rows(sql, (kind, json.dumps(self.workspaces))):
-            found.setdefault(segment, []).append(position)
-        return found
+        """Return the positions of the documents of other workspaces, by segment."""
+        positions: dict[int, list[int]] = {}
+        if self.workspaces is not None:
+            sql = f"SELECT segment, position FROM bundles WHERE kind = ? AND workspace NOT {IN_LIST}"
+            for segment, position in self._rows(sql, (kind, json.dumps(self.workspaces))):
+                positions.setdefault(segment, []).append(position)
+        return positions
 
     def iterate_keys(self, kind: Kind) -> Iterator[str]:
-        """Return keys of visible documents in order."""
-        seen, given = self._in_sight()
-        rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {seen} ORDER BY key", (kind, *given))
+        in_sight, bindings = self._in_sight()
+        rows = self._rows(f"SELECT key FROM bundles WHERE kind = ? AND {in_sight} ORDER BY key", (kind, *bindings))
         return (row[0] for row in rows)
 
     def documents(self, ids: Iterable[int]) -> dict[int, Document]:
-        """Return documents by id; unknown ids are left out."""
-        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE id {IN_LIST}"
         with self._decoding():
             return {row[0]: _document(row) for row in self._rows_in(sql, ids)}
 
     def document(self, kind: Kind, key: str) -> Document | None:
-        """Return the document with this key."""
         rows = self._rows(f"SELECT {_DOCUMENT_COLUMNS} FROM bundles WHERE kind = ? AND key = ?", (kind, key))
         with self._decoding():
             return _document(rows[0]) if rows else None
 
     def newest(self, kind: Kind, most: int) -> list[int]:
-        """Return ids of the newest visible documents of a kind, at most `most`, the newest first; ties by key."""
-        seen, given = self._in_sight()
-        sql = f"SELECT id FROM bundles WHERE kind = ? AND {seen} ORDER BY created DESC, key LIMIT ?"
-        return [row[0] for row in self._rows(sql, (kind, *given, most))]
+        in_sight, bindings = self._in_sight()
+        sql = f"SELECT id FROM bundles WHERE kind = ? AND {in_sight} ORDER BY created DESC, key LIMIT ?"
+        return [row[0] for row in self._rows(sql, (kind, *bindings, most))]
 
     def document_ids(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Return ids of the documents with these keys; unknown keys are left out."""
-        sql = "SELECT key, id FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
+        sql = f"SELECT key, id FROM bundles WHERE key {IN_LIST} AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def first_rows(self, kind: Kind, keys: Iterable[str]) -> dict[str, int]:
-        """Row numbers of the first chunks of the documents with these keys; unknown keys are left out."""
-        sql = "SELECT key, first_document FROM bundles WHERE key IN (SELECT value FROM json_each(?)) AND kind = ?"
+        sql = f"SELECT key, first_document FROM bundles WHERE key {IN_LIST} AND kind = ?"
         return dict(self._rows_in(sql, keys, (kind,)))
 
     def places(self, rows: Iterable[int]) -> dict[int, Place]:
-        """Return what a walk needs to know of these chunks; unknown and hidden ones are left out."""
-        seen, given = self._in_sight()
+        in_sight, bindings = self._in_sight()
         sql = (
             "SELECT row, bundle, kind, key, documents.name, twin, tags, max(updated, created), secondary, "
             "row = first_document FROM documents JOIN bundles ON bundles.id = bundle "
-            f"WHERE row IN (SELECT value FROM json_each(?)) AND {seen}"
+            f"WHERE row {IN_LIST} AND {in_sight}"
         )
         with self._decoding():
-            return {row[0]: _place(row) for row in self._rows_in(sql, rows, given)}
+            return {row[0]: _place(row) for row in self._rows_in(sql, rows, bindings)}
 
     def text(self, document: int) -> str:
-        """Return the redacted text of a document."""
         rows = self._rows("SELECT body FROM texts WHERE bundle = ?", (document,))
         with self._decoding():
             return zlib.decompress(rows[0][0]).decode() if rows else ""
 
     def texts(self, documents: Iterable[int]) -> dict[int, str]:
-        """Return the redacted texts of these documents; unknown ids are left out."""
-        sql = "SELECT bundle, body FROM texts WHERE bundle IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT bundle, body FROM texts WHERE bundle {IN_LIST}"
         with self._decoding():
             return {document: zlib.decompress(body).decode() for document, body in self._rows_in(sql, documents)}
 
     def parts(self, rows: Iterable[int]) -> dict[int, StoredChunk]:
-        """Chunks by row number; unknown rows are left out."""
-        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT {_PART_COLUMNS} FROM documents WHERE row {IN_LIST}"
         return {row[0]: StoredChunk(*row) for row in self._rows_in(sql, rows)}
 
     def definitions(self, names: Sequence[str], *, most: int | None = None) -> list[DefinitionRow]:
-        """Return where any of these names is defined; with `most`, only names that so many chunks define at most."""
-        few = (
-            " WHERE (SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)) <= ?"
-        )
+        few = "SELECT count(*) FROM (SELECT DISTINCT document FROM definitions WHERE name = value LIMIT ?)"
+        condition, extra = ("", ()) if most is None else (f" WHERE ({few}) <= ?", (most + 1, most))
         sql = (
             "SELECT name, owner, document, line FROM definitions WHERE name IN "
-            f"(SELECT value FROM json_each(?){few if most is not None else ''}) ORDER BY name, document, line"
+            f"(SELECT value FROM json_each(?){condition}) ORDER BY name, document, line"
         )
-        extra = (most + 1, most) if most is not None else ()
         return [DefinitionRow(*row) for row in self._rows_in(sql, names, extra)]
 
     def paths_named(self, names: Sequence[str], stems: Sequence[str]) -> list[tuple[int, str]]:
-        """(document id, path) of files with one of these file names, or stems (name without its last suffix)."""
-        select = "SELECT id, key FROM bundles WHERE {} IN (SELECT value FROM json_each(?))"
-        rows = self._rows_in(select.format("name"), names) + self._rows_in(select.format("stem"), stems)
-        return sorted(set(rows))
+        rows = self._rows_in(f"SELECT id, key FROM bundles WHERE name {IN_LIST}", names)
+        return sorted({*rows, *self._rows_in(f"SELECT id, key FROM bundles WHERE stem {IN_LIST}", stems)})
 
     def edges_from(self, rows: Sequence[int], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges that leave these chunks."""
-        sql = (
-            "SELECT source, type, target FROM edges WHERE source IN (SELECT value FROM json_each(?)) "
-            "AND type IN (SELECT value FROM json_each(?)) ORDER BY source, type, target"
-        )
-        return self._edges(self._rows_in(sql, rows, (json.dumps(list(types)),)))
+        return self._edges("source", rows, types, "source, type, target")
 
     def edges_to(self, targets: Sequence[str], types: Sequence[EdgeType]) -> list[tuple[int, EdgeType, str]]:
-        """(source row, type, target) of the edges whose target is one of these names or paths."""
-        sql = (
-            "SELECT source, type, target FROM edges WHERE target IN (SELECT value FROM json_each(?)) "
-            "AND type IN (SELECT value FROM json_each(?)) ORDER BY target, type, source"
-        )
-        return self._edges(self._rows_in(sql, targets, (json.dumps(list(types)),)))
+        return self._edges("target", targets, types, "target, type, source")
 
-    def _edges(self, found: Sequence[tuple[Any, ...]]) -> list[tuple[int, EdgeType, str]]:
+    def _edges(
+        self, column: str, values: Sequence[Any], types: Sequence[EdgeType], order: str
+    ) -> list[tuple[int, EdgeType, str]]:
+        sql = f"SELECT source, type, target FROM edges WHERE {column} {IN_LIST} AND type {IN_LIST} ORDER BY {order}"
+        rows = self._rows_in(sql, values, (json.dumps(list(types)),))
         with self._decoding():
-            return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in found]
+            return [(source, _EDGE_TYPES.get(name) or EdgeType(name), target) for source, name, target in rows]
 
     def lexicon(self, kind: Kind) -> Lexicon:
-        """Return the words of one kind at this revision; kept in memory until the store changes."""
         revision = self.revision
-        known = self._derived.lexicons.get(kind)
-        if known is None or known[0] != revision:
+        cached = self._derived.lexicons.get(kind)
+        if cached is None or cached[0] != revision:
             rows = self._rows("SELECT id, columns, dead FROM segments WHERE kind = ? ORDER BY id", (kind,))
             others = self._out_of_sight(kind)
             with self._decoding():
                 segments = [_segment(row, others.get(row[0], ())) for row in rows]
-                known = self._derived.lexicons[kind] = (revision, Lexicon(segments, _nothing))
-        return known[1].over(partial(self._fetch_postings, kind))
+                cached = self._derived.lexicons[kind] = (revision, Lexicon(segments, _nothing))
+        return cached[1].over(partial(self._fetch_postings, kind))
 
     def _fetch_postings(self, kind: Kind, terms: Sequence[str]) -> list[tuple[str, int, list[Field | None]]]:
         sql = (
-            "SELECT term, segment, body FROM postings WHERE term IN (SELECT value FROM json_each(?)) "
+            f"SELECT term, segment, body FROM postings WHERE term {IN_LIST} "
             "AND segment IN (SELECT id FROM segments WHERE kind = ?)"
         )
         with self._decoding():
             return [(row[0], row[1], decode_postings(row[2])) for row in self._rows_in(sql, terms, (kind,))]
 
     def vectors(self, kind: Kind, fingerprint: str) -> VectorTable:
-        """Return the vectors of one kind and fingerprint; kept in memory until the store changes."""
         revision = self.revision
-        known = self._derived.vectors.get(kind)
-        if known is None or known[:2] != (revision, fingerprint):
-            seen, given = self._in_sight()
-            found = self._rows(
+        cached = self._derived.vectors.get(kind)
+        if cached is None or cached[:2] != (revision, fingerprint):
+            in_sight, bindings = self._in_sight()
+            rows = self._rows(
                 "SELECT v.document, v.vector FROM bundles b JOIN vectors v ON v.fingerprint = ? "
                 "AND v.document BETWEEN b.first_document AND b.last_document "
-                f"WHERE b.kind = ? AND {seen} ORDER BY v.document",
-                (fingerprint, kind, *given),
+                f"WHERE b.kind = ? AND {in_sight} ORDER BY v.document",
+                (fingerprint, kind, *bindings),
             )
             from satchel.store.vectors import decode  # here, because most roots have no vectors
 
             with self._decoding():
-                table = decode([row[0] for row in found], [row[1] for row in found])
-            known = self._derived.vectors[kind] = (revision, fingerprint, table)
-        return known[2]
+                table = decode([row[0] for row in rows], [row[1] for row in rows])
+            cached = self._derived.vectors[kind] = (revision, fingerprint, table)
+        return cached[2]
 
     def without_vector(self, kinds: Sequence[Kind], fingerprint: str) -> list[int]:
-        """Row numbers of the visible chunks of these kinds without a vector of this fingerprint, newest first."""
-        seen, given = self._in_sight()
+        in_sight, bindings = self._in_sight()
         sql = (
             "SELECT d.row FROM bundles b JOIN documents d ON d.row BETWEEN b.first_document AND b.last_document "
-            f"WHERE b.kind IN (SELECT value FROM json_each(?)) AND {seen} AND NOT EXISTS "
+            f"WHERE b.kind {IN_LIST} AND {in_sight} AND NOT EXISTS "
             "(SELECT 1 FROM vectors v WHERE v.fingerprint = ? AND v.document = d.row) ORDER BY d.row DESC"
         )
-        return [row[0] for row in self._rows_in(sql, kinds, (*given, fingerprint))]
+        return [row[0] for row in self._rows_in(sql, kinds, (*bindings, fingerprint))]
 
     def vector_counts(self, kinds: Sequence[Kind], fingerprint: str) -> Mapping[Kind, tuple[int, int]]:
-        """For each of these kinds that has visible chunks: how many have a vector of this fingerprint, of all."""
-        seen, given = self._in_sight()
+        in_sight, bindings = self._in_sight()
         sql = (
             "SELECT b.kind, count(*) FROM bundles b JOIN vectors v ON v.document BETWEEN b.first_document AND "
-            f"b.last_document WHERE b.kind IN (SELECT value FROM json_each(?)) AND {seen} AND v.fingerprint = ? "
-            "GROUP BY b.kind"
+            f"b.last_document WHERE b.kind {IN_LIST} AND {in_sight} AND v.fingerprint = ? GROUP BY b.kind"
         )
-        done = dict(self._rows_in(sql, kinds, (*given, fingerprint)))
+        done = dict(self._rows_in(sql, kinds, (*bindings, fingerprint)))
         return {kind: (done.get(kind, 0), total) for kind, total in self.kinds().items() if kind in kinds}
 
     def kinds(self) -> Mapping[Kind, int]:
-        """Return how many visible chunks there are of each kind that has any; kept until the store changes."""
         revision = self.revision
-        known = self._derived.kinds
-        if known[0] != revision:
-            seen, given = self._in_sight()
-            sql = f"SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE {seen} GROUP BY kind"
+        cached = self._derived.kinds
+        if cached[0] != revision:
+            in_sight, bindings = self._in_sight()
+            sql = f"SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE {in_sight} GROUP BY kind"
             with self._decoding():
-                known = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, given)})
-        return known[1]
+                cached = self._derived.kinds = (revision, {Kind(row[0]): row[1] for row in self._rows(sql, bindings)})
+        return cached[1]
 
     def statistics(self) -> StoreStatistics:
-        """Return what the store holds, counted. Takes some milliseconds: every table is looked at."""
         with self._decoding():
             return count(self._rows, {kind: self.lexicon(kind).span_count for kind in self.kinds()})
 
 
 def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
-    """Return a segment as it is read: what belongs to other workspaces counts as dead."""
+    """Return a segment in which documents of other workspaces count as dead."""
     dead = np.frombuffer(row[2], dtype="<i8")
     return Segment(row[0], decode_columns(row[1]), np.union1d(dead, np.array(others, dtype="<i8")) if others else dead)
 

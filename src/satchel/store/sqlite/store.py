@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
+from satchel.store.protocol import SET_ASIDE
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import BUSY_TIMEOUT_MS, DamagedStoreError, identity, open_connection, put_aside
 from satchel.store.sqlite.reader import Derived, SqliteReader
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from satchel.store.sqlite.writer import SqliteWriter
 
 Run = Callable[[apsw.Connection, str, Sequence[Any]], list[tuple[Any, ...]]]
-"""Runs a query on a connection and gives all its rows."""
+"""Runs a query on a connection and returns all its rows."""
 
 
 class SqliteSnapshot(SqliteReader):
-    """Reads over one connection with one open transaction, one query at a time. It cannot be written."""
+    """Reads over one connection with one open transaction, one query at a time. Read-only."""
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class SqliteSnapshot(SqliteReader):
         self._revision = ""
 
     def begin(self) -> None:
-        """Take hold of the state: the first query of a transaction decides which one it sees."""
+        """Fix the state: the first query of a transaction decides which one it sees."""
         self._rows("BEGIN")
         self._revision = self.meta("revision") or "0"
 
@@ -61,15 +62,15 @@ class SqliteSnapshot(SqliteReader):
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """Itself: this state does not change."""
+        """Return itself: this state does not change."""
         yield self
 
     def write(self) -> Any:
-        """Refuse: a state is only read."""
+        """Raise StoreError: a snapshot is read-only."""
         raise StoreError("a snapshot cannot be written")
 
     def close(self) -> None:
-        """Give the state back. Safe to call twice."""
+        """End the transaction. Safe to call twice."""
         with self._guard:
             connection, self._connection = self._connection, None
             if connection is None:
@@ -84,16 +85,12 @@ class SqliteSnapshot(SqliteReader):
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
 
-SET_ASIDE = "set_aside"
-"""The `meta` key under which a store that was begun anew remembers the file name of the damaged one."""
-
 
 class SqliteStore(SqliteReader):
     """A store in one file. Methods may be called from several threads; each thread gets its own connection.
 
-    A `disposable` store can be built again: where its file is not a sound store, it is put aside and an empty one
-    begun, which remembers the place of the old one under `SET_ASIDE`. Any other damaged store is never touched.
-    `workspaces` are those whose records are in sight (see `SqliteReader`).
+    A `disposable` store can be built again: its damaged file is put aside and replaced by an empty store, which notes
+    the old file name under `SET_ASIDE`. Any other damaged store is never touched. For `workspaces` see `SqliteReader`.
     """
 
     def __init__(
@@ -108,7 +105,7 @@ class SqliteStore(SqliteReader):
         super().__init__(Derived(), workspaces)
         self.path = path
         self.damage = ""
-        """What was found to be wrong with the file while it was used, empty if nothing was."""
+        """The fault that was met while the file was used, empty if none."""
         self.on_write: Callable[[], None] | None = None
         """Called after every published write, by the thread that wrote."""
         self._durable = durable
@@ -140,7 +137,7 @@ class SqliteStore(SqliteReader):
         return connection
 
     def _begin_anew(self) -> apsw.Connection:
-        """Put a damaged file aside, unless another process has done so by now, and open an empty one."""
+        """Replace a damaged file by an empty store, unless another process has done so by now."""
         with locked(self.path.parent):
             try:
                 return open_connection(self.path, durable=self._durable, timeout_ms=self._timeout_ms)
@@ -154,10 +151,9 @@ class SqliteStore(SqliteReader):
         return connection
 
     def settle(self) -> None:
-        """Make sure that what is open is the sound file in its place.
+        """Open the file again if it was removed or replaced since; put it aside if it is damaged and disposable.
 
-        A file that was removed or replaced since it was opened is opened anew; one that was found damaged is put
-        aside, if the store is disposable. Not to be called while other threads use the store for writing.
+        Must not be called while other threads write to the store.
         """
         if self.damage and self._disposable:
             self.close()
@@ -181,7 +177,7 @@ class SqliteStore(SqliteReader):
             return connection.execute(sql, tuple(bindings)).fetchall()
         except apsw.BusyError as error:
             raise LockedError(f"another process holds {self.path}: try again when it is done") from error
-        except (*_DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:  # SQLError: the schema is not ours any more
+        except (*_DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:  # SQLError: the schema was changed
             raise self._damaged(error) from error
 
     @contextmanager
@@ -215,7 +211,7 @@ class SqliteStore(SqliteReader):
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """The store as it is published now, until the block ends: whatever is written meanwhile does not show."""
+        """The store as it is published now, until the block ends: later writes are not visible."""
         with self._guard:
             idle = self._idle.pop() if self._idle else None
         connection = idle or self._open()
@@ -226,7 +222,7 @@ class SqliteStore(SqliteReader):
         finally:
             state.close()
             with self._guard:
-                if connection in self._connections:  # it was not closed meanwhile
+                if connection in self._connections:  # false after `close`
                     self._idle.append(connection)
 
     def close(self) -> None:

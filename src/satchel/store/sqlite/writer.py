@@ -26,29 +26,28 @@ from satchel.store.segments import (
     encode_columns,
     encode_postings,
 )
-from satchel.store.sqlite.connection import rows
+from satchel.store.sqlite.connection import IN_LIST, rows
 from satchel.types import EdgeType, Kind
 
 MOST_SEGMENTS = 8
-"""More segments of one kind than this are merged: each costs a posting look-up and a decode for every query term."""
+"""Segments of one kind above which they are merged: each costs a look-up and a decode for every query term."""
 
 LARGEST_GONE_SHARE = 0.5
-"""A segment of which more documents than this are gone is rewritten."""
+"""Share of deleted documents above which a segment is rewritten."""
 
 _FIELD_LEVEL = (0, 1, 1, 2)
-_IN = "IN (SELECT value FROM json_each(?))"
 _RANGE = "term > ? AND term <= ?"
 
 RANGE_TERMS = 1_000
 """Terms of one segment that are merged at once: together 10 to 50 ms of work, and some megabytes."""
 
 
-class _Stopped(Exception):  # noqa: N818 - not a fault: the merge is left for another run
-    """Somebody wants to stop while segments are merged."""
+class _Stopped(Exception):  # noqa: N818 - not a fault: another run merges
+    """The caller stops while segments are merged."""
 
 
 def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool]) -> None:
-    """Merge segments where that is due, kind by kind, inside the caller's transaction.
+    """Merge the segments of each kind where that is due, in the caller's transaction.
 
     A kind whose merge is stopped midway stays as it was.
     """
@@ -65,25 +64,25 @@ def merge_segments(connection: apsw.Connection, should_stop: Callable[[], bool])
 
 
 def _due(connection: apsw.Connection, kind: str) -> list[int]:
-    """Ids of the segments to rewrite: half-gone ones, and when there are too many, all but a much larger first."""
-    found = rows(
+    """Return the ids of segments to rewrite: half-deleted ones, and if there are too many, all but a far larger one."""
+    segments = rows(
         connection,
         f"SELECT id, windows, substr(columns, 1, {HEADER_BYTES}), length(dead) FROM segments WHERE kind = ? "
         "ORDER BY windows DESC, id",
         (kind,),
     )
-    chosen = {segment for segment, _, head, dead in found if dead and _is_mostly_gone(connection, segment, head)}
-    if len(found) > MOST_SEGMENTS:
-        rest = sum(row[1] for row in found[1:])
-        keep_first = found[0][1] > 2 * rest
-        chosen.update(row[0] for row in found[1 if keep_first else 0 :])
+    chosen = {segment for segment, _, head, dead in segments if dead and _is_mostly_gone(connection, segment, head)}
+    if len(segments) > MOST_SEGMENTS:
+        rest = sum(row[1] for row in segments[1:])
+        keep_first = segments[0][1] > 2 * rest
+        chosen.update(row[0] for row in segments[1 if keep_first else 0 :])
     return sorted(chosen)
 
 
 def _is_mostly_gone(connection: apsw.Connection, segment: int, head: bytes) -> bool:
-    """Return whether most documents of a segment were deleted. Hidden ones are not: rewriting would keep them."""
-    ((left,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
-    return document_count(head) - int(left) > LARGEST_GONE_SHARE * document_count(head)
+    """Return whether most documents of a segment were deleted. Hidden ones do not count: rewriting keeps them."""
+    ((remaining,),) = rows(connection, "SELECT count(*) FROM bundles WHERE segment = ?", (segment,))
+    return document_count(head) - int(remaining) > LARGEST_GONE_SHARE * document_count(head)
 
 
 def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_stop: Callable[[], bool]) -> None:
@@ -121,9 +120,9 @@ def _merge(connection: apsw.Connection, kind: str, ids: Sequence[int], should_st
 def _living(
     connection: apsw.Connection, segment: int, columns: Columns, bases: tuple[int, int, int]
 ) -> tuple[Columns, tuple[IntArray, IntArray, IntArray], tuple[int, int, int]]:
-    """Return the columns without documents that no longer exist; hidden ones stay.
+    """Return the columns without deleted documents; hidden ones stay.
 
-    Also the new number of every old span, chunk and document (-1 for the gone), and the next free numbers.
+    Also the new number of every old span, chunk and document (-1 if deleted), and the next free numbers.
     """
     alive = rows(connection, "SELECT position FROM bundles WHERE segment = ?", (segment,))
     document_kept = np.zeros(len(columns.document_id), dtype=bool)
@@ -152,9 +151,9 @@ def _merge_postings(
     target: int,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Move the postings of these segments under the new numbers, a range of terms after the other.
+    """Renumber the postings of these segments, one range of terms after the other.
 
-    Memory holds one range at a time, and the pages that it leaves take in what is written next.
+    Memory use is that of one range, and the database pages of deleted rows are reused at once.
     """
     segments = sorted(renumber)
     flat = [np.concatenate([renumber[segment][level] for segment in segments]) for level in range(3)]
@@ -168,14 +167,16 @@ def _merge_postings(
             raise _Stopped
         last = _range_end(connection, segments, after)
         within, bounds = ("term > ?", (listed, after)) if last is None else (_RANGE, (listed, after, last))
-        found = rows(connection, f"SELECT term, segment, body FROM postings WHERE segment {_IN} AND {within}", bounds)
-        connection.execute(f"DELETE FROM postings WHERE segment {_IN} AND {within}", bounds)
-        found.sort(key=itemgetter(0, 1))
+        postings = rows(
+            connection, f"SELECT term, segment, body FROM postings WHERE segment {IN_LIST} AND {within}", bounds
+        )
+        connection.execute(f"DELETE FROM postings WHERE segment {IN_LIST} AND {within}", bounds)
+        postings.sort(key=itemgetter(0, 1))
         vocabulary: dict[str, int] = {}
-        numbers = np.array([vocabulary.setdefault(row[0], len(vocabulary)) for row in found], dtype=np.int64)
-        places = np.array([place[row[1]] for row in found], dtype=np.int64)
+        numbers = np.array([vocabulary.setdefault(row[0], len(vocabulary)) for row in postings], dtype=np.int64)
+        places = np.array([place[row[1]] for row in postings], dtype=np.int64)
         posted = []
-        for level, (owners, units, counts) in zip(_FIELD_LEVEL, decode_many([row[2] for row in found]), strict=True):
+        for level, (owners, units, counts) in zip(_FIELD_LEVEL, decode_many([row[2] for row in postings]), strict=True):
             moved = flat[level][units + bases[level][places[owners]]]
             kept = moved >= 0
             posted.append((numbers[owners[kept]], moved[kept], counts[kept]))
@@ -189,19 +190,19 @@ def _merge_postings(
 
 
 def _range_end(connection: apsw.Connection, segments: Sequence[int], after: str) -> str | None:
-    """Return the last term of the next range, None where it takes in all that is left."""
+    """Return the last term of the next range, None if it reaches the end."""
     step = "SELECT term FROM postings WHERE segment = ? AND term > ? ORDER BY term LIMIT 1 OFFSET ?"
-    found = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
-    return min(found, default=None)
+    terms = [row[0] for segment in segments for row in rows(connection, step, (segment, after, RANGE_TERMS))]
+    return min(terms, default=None)
 
 
 _TEXT_COMPRESSION = 1
-"""zlib level: the fastest one already halves source text, and indexing time matters more than the rest."""
+"""zlib level: the fastest one already halves source text, and indexing time matters more than size."""
 
 
 @dataclass(slots=True)
 class _NewSegment:
-    """The segment of one kind that this transaction fills: its id, its documents, and those of them that died since."""
+    """The new segment of one kind: its id, its documents, and the positions of those deleted since."""
 
     id: int
     entries: list[SegmentDocument] = field(default_factory=list)
@@ -209,9 +210,10 @@ class _NewSegment:
 
 
 class SqliteWriter:
-    """Collects the changes of one transaction. `finish` is called by the store before it commits.
+    """Collects the changes of one transaction. The store calls `finish` before it commits.
 
-    Rows are written as they come; the words of all documents of a kind become one segment at the end.
+    Rows are written at once; the words of all documents of a kind become one segment at the end. A merge that is
+    stopped midway leaves the segments as they were.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -220,7 +222,6 @@ class SqliteWriter:
         self._changes = connection.total_changes()
 
     def put(self, documents: Sequence[NewDocument]) -> None:
-        """Add these documents, replacing those of the same kind and key with everything that hangs on them."""
         by_kind: dict[Kind, list[NewDocument]] = {}
         for document in documents:
             by_kind.setdefault(document.kind, []).append(document)
@@ -258,7 +259,7 @@ class SqliteWriter:
         return max([self._next("segments", "id"), *(segment.id + 1 for segment in self._segments.values())])
 
     def _write_segments(self) -> None:
-        """Write the words of what was put, one new segment a kind."""
+        """Write the words of the new documents, one segment for each kind."""
         for kind, segment in self._segments.items():
             columns, postings = build_segment(segment.entries)
             dead = np.array(sorted(segment.dead), dtype="<i8").tobytes()
@@ -272,28 +273,21 @@ class SqliteWriter:
         self._segments.clear()
 
     def remove(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Delete documents with their chunks, definitions, edges, text and words; unknown keys are ignored."""
         connection = self._connection
-        found = rows(
-            connection,
-            f"SELECT id, first_document, last_document, segment, position FROM bundles WHERE kind = ? AND key {_IN}",
-            (kind, json.dumps(list(keys))),
-        )
-        if not found:
+        columns = "id, first_document, last_document, segment, position"
+        sql = f"SELECT {columns} FROM bundles WHERE kind = ? AND key {IN_LIST}"
+        removed = rows(connection, sql, (kind, json.dumps(list(keys))))
+        if not removed:
             return
-        for table, column in (
-            ("documents", "row"),
-            ("definitions", "document"),
-            ("edges", "source"),
-            ("vectors", "document"),
-        ):
+        for column in ("documents.row", "definitions.document", "edges.source", "vectors.document"):
             connection.executemany(
-                f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", ((row[1], row[2]) for row in found)
+                f"DELETE FROM {column.partition('.')[0]} WHERE {column} BETWEEN ? AND ?",
+                ((row[1], row[2]) for row in removed),
             )
-        connection.executemany("DELETE FROM texts WHERE bundle = ?", ((row[0],) for row in found))
-        connection.executemany("DELETE FROM bundles WHERE id = ?", ((row[0],) for row in found))
+        connection.executemany("DELETE FROM texts WHERE bundle = ?", ((row[0],) for row in removed))
+        connection.executemany("DELETE FROM bundles WHERE id = ?", ((row[0],) for row in removed))
         gone: dict[int, list[int]] = {}
-        for row in found:
+        for row in removed:
             gone.setdefault(row[3], []).append(row[4])
         new = self._segments.get(kind)
         if new is not None:
@@ -310,7 +304,6 @@ class SqliteWriter:
         self._connection.execute("UPDATE segments SET dead = ? WHERE id = ?", (blob, segment))
 
     def relate(self, edges: Mapping[int, Sequence[tuple[EdgeType, str]]]) -> None:
-        """Replace all edges that leave these chunks (by row number) with these (type, target)."""
         self._connection.executemany("DELETE FROM edges WHERE source = ?", ((row,) for row in edges))
         self._connection.executemany(
             "INSERT OR IGNORE INTO edges VALUES (?, ?, ?, 1.0)",
@@ -318,61 +311,57 @@ class SqliteWriter:
         )
 
     def restamp(self, stamps: Sequence[Stamp]) -> None:
-        """Note new file stamps for unchanged content."""
         self._connection.executemany(
             "UPDATE bundles SET size = ?, mtime_ns = ?, changed_ns = ? WHERE id = ?",
             ((stamp.size, stamp.mtime_ns, stamp.changed_ns, stamp.document) for stamp in stamps),
         )
 
     def hide(self, kind: Kind, keys: Iterable[str]) -> None:
-        """Make exactly these documents of a kind invisible to search; all others of the kind become visible."""
         self._write_segments()
         connection = self._connection
-        wanted = json.dumps(list(keys))
-        connection.execute(f"UPDATE bundles SET hidden = 0 WHERE kind = ? AND hidden AND key NOT {_IN}", (kind, wanted))
-        connection.execute(f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND NOT hidden AND key {_IN}", (kind, wanted))
+        hidden = json.dumps(list(keys))
+        connection.execute(
+            f"UPDATE bundles SET hidden = 0 WHERE kind = ? AND hidden AND key NOT {IN_LIST}", (kind, hidden)
+        )
+        connection.execute(
+            f"UPDATE bundles SET hidden = 1 WHERE kind = ? AND NOT hidden AND key {IN_LIST}", (kind, hidden)
+        )
         visible: dict[int, list[int]] = {}
         for segment, position in rows(
             connection, "SELECT segment, position FROM bundles WHERE kind = ? AND NOT hidden", (kind,)
         ):
             visible.setdefault(segment, []).append(position)
         heads = f"SELECT id, substr(columns, 1, {HEADER_BYTES}), dead FROM segments WHERE kind = ?"
-        for segment, head, known in rows(connection, heads, (kind,)):
+        for segment, head, stored in rows(connection, heads, (kind,)):
             dead = np.setdiff1d(np.arange(document_count(head)), np.array(visible.get(segment, []), dtype=np.int64))
-            if not np.array_equal(dead, np.frombuffer(known, dtype="<i8")):
+            if not np.array_equal(dead, np.frombuffer(stored, dtype="<i8")):
                 self._set_dead(segment, dead)
 
     def skip(self, files: Sequence[SkippedFile]) -> None:
-        """Remember files that were opened and not indexed, so that they are not opened again until they change."""
         self._connection.executemany("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?, ?, ?)", map(astuple, files))
 
     def unskip(self, paths: Iterable[str]) -> None:
-        """Forget these skipped files; unknown paths are ignored."""
-        self._connection.execute(f"DELETE FROM skipped WHERE path {_IN}", (json.dumps(list(paths)),))
+        self._connection.execute(f"DELETE FROM skipped WHERE path {IN_LIST}", (json.dumps(list(paths)),))
 
     def set_meta(self, key: str, value: str) -> None:
-        """Remember one named value."""
         self._connection.execute(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", (key, value)
         )
 
     def put_vectors(self, fingerprint: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-        """Add vectors of chunks by row number; older ones of the same fingerprint go."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", ((row, fingerprint, vector) for row, vector in vectors)
         )
 
     def keep_vectors(self, fingerprint: str) -> None:
-        """Delete the vectors of every other fingerprint."""
         self._connection.execute("DELETE FROM vectors WHERE fingerprint <> ?", (fingerprint,))
 
     def merge(self, should_stop: Callable[[], bool]) -> None:
-        """Merge small or half-dead segments where that is due; one that is stopped midway is left as it was."""
         self._write_segments()
         merge_segments(self._connection, should_stop)
 
     def finish(self) -> None:
-        """Complete what was put and count the revision up, unless nothing changed. Called just before the commit."""
+        """Write the new segments and increase the revision, unless nothing changed. Called just before the commit."""
         self._write_segments()
         if self._connection.total_changes() == self._changes:
             return
@@ -418,7 +407,7 @@ def _definition_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
 
 
 def _edge_rows(entry: SegmentDocument) -> Iterator[tuple[Any, ...]]:
-    """Edges of each part, and those of the document as a whole from its first chunk."""
+    """Yield the edges of each part, and those of the whole document as edges of its first chunk."""
     first = entry.first_chunk
     for item in entry.document.extraction.imports:
         yield (first, EdgeType.IMPORTS, item.target, 1.0)
