@@ -24,6 +24,6 @@ def test_a_program_that_set_the_log_up_decides_where_it_goes(log_lines: list[Mut
 
 
 def test_the_log_costs_nothing_until_it_is_written() -> None:
-    program = "import sys, satchel.logs; print('structlog' in sys.modules)"
+    program = "import sys, satchel.system.telemetry; print('structlog' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

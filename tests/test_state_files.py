@@ -15,8 +15,8 @@ from satchel.system import state_files
 WITHOUT_FCNTL = """
 import pathlib, sys
 sys.modules["fcntl"] = None
-import satchel.engine, satchel.keys, satchel.workspaces, satchel.hooks.background
-from satchel import state_files
+import satchel.engine, satchel.safety.keys, satchel.system.locations, satchel.hooks.background
+from satchel.system import state_files
 state_files.append(pathlib.Path(sys.argv[1]) / "state" / "lines", b"line\\n")
 with state_files.locked(pathlib.Path(sys.argv[1])) as is_ours:
     print(is_ours, state_files.HAS_LOCKS)

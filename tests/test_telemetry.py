@@ -117,7 +117,8 @@ def test_a_program_that_traces_nothing_loads_nothing_for_it(engine: Satchel) -> 
     root, home = str(engine.places.root), str(engine.places.state.parent)
     program = f"""
 import sys
-from satchel import Satchel, telemetry
+from satchel import Satchel
+from satchel.system import telemetry
 with Satchel.open({root!r}, environ={{"SATCHEL_HOME": {home!r}}}) as satchel:
     assert satchel.assemble({QUESTION!r}, refresh=False).items
 with telemetry.span("retrieval") as span:

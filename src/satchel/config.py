@@ -60,8 +60,8 @@ class Folders:
             return cls(base / "config", base / "data", base / "state", base / "cache")
 
         def folder(variable: str, default: str) -> Path:
-            given = environ.get(variable, "")
-            return (Path(given) if given.startswith("/") else home / default) / "satchel"
+            path = environ.get(variable, "")
+            return (Path(path) if path.startswith("/") else home / default) / "satchel"
 
         return cls(
             config=folder("XDG_CONFIG_HOME", ".config"),
@@ -118,13 +118,13 @@ def load_settings(
         if key in SETTINGS:
             collected.set(SETTINGS[key], value, str(own))
         else:
-            collected.note(f"{own}: unknown setting {key}", _meant(key))
+            collected.note(f"{own}: unknown setting {key}", _suggestion(key))
     if root is not None:
         collected.read_project(root)
     collected.read_environment(environ)
     for key, value in (overrides or {}).items():
         if key not in SETTINGS:
-            raise ConfigError(f"unknown setting {key!r}{_after_colon(_meant(key))}")
+            raise ConfigError(f"unknown setting {key!r}{_after_colon(_suggestion(key))}")
         if value is not None:
             collected.set(SETTINGS[key], value, "flag")
     values = {attribute(key): value for key, value in collected.values.items()}
@@ -180,7 +180,7 @@ class _Collected:
     def _explain_project(self, key: str) -> None:
         setting = SETTINGS.get(key)
         if setting is None:
-            self.note(f"{PROJECT_FILE}: unknown setting {clean_field(key, 60)} is ignored", _meant(key))
+            self.note(f"{PROJECT_FILE}: unknown setting {clean_field(key, 60)} is ignored", _suggestion(key))
         elif setting.safe:
             self.note(f"{PROJECT_FILE}: {key} is ignored, because it must be {setting.allowed}")
         else:
@@ -189,12 +189,12 @@ class _Collected:
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
         """Take `SATCHEL_*`; an empty variable counts as unset."""
-        known = {setting.variable: setting for setting in SETTINGS.values()}
+        by_variable = {setting.variable: setting for setting in SETTINGS.values()}
         for variable in sorted(name for name in environ if name.startswith("SATCHEL_") and environ[name]):
-            if setting := known.get(variable):
+            if setting := by_variable.get(variable):
                 self.set(setting, _from_text(setting, environ[variable]), variable)
             elif variable != HOOKS_VARIABLE and variable.split("_")[1].lower() in _SECTIONS:
-                self.note(f"unknown setting {variable} in the environment", _meant(variable, known))
+                self.note(f"unknown setting {variable} in the environment", _suggestion(variable, by_variable))
 
 
 def _user_table(path: Path) -> Mapping[str, Any]:
@@ -264,11 +264,11 @@ def _from_text(setting: Setting, text: str) -> object:
     return text
 
 
-def _meant(key: str, known: Mapping[str, object] = SETTINGS) -> str:
+def _suggestion(key: str, names: Mapping[str, object] = SETTINGS) -> str:
     """Return a hint at the nearest known name, empty where none is near."""
     from difflib import get_close_matches  # here, because nearly no run has a mistake
 
-    near = get_close_matches(key[:100], known, n=1)
+    near = get_close_matches(key[:100], names, n=1)
     return f"did you mean {near[0]}?" if near else ""
 
 
@@ -291,16 +291,16 @@ def toggle(path: Path, *, is_on: bool) -> Path:
     target = path.resolve()
     try:
         before = target.read_bytes().decode("utf-8")
-        chunk = tomlkit.parse(before)
+        document = tomlkit.parse(before)
     except FileNotFoundError:
-        before, chunk = "", tomlkit.document()
+        before, document = "", tomlkit.document()
     except (UnicodeDecodeError, TOMLKitError) as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
-    table = chunk.setdefault(TABLE, tomlkit.table())
+    table = document.setdefault(TABLE, tomlkit.table())
     if not hasattr(table, "keys"):
         raise ConfigError(f"{path}: {TABLE} is {table!r}, but must be a table")
     table[KEY] = is_on
-    after = tomlkit.dumps(chunk)
+    after = tomlkit.dumps(document)
     if after != before:
         state_files.make_folder(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600

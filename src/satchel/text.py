@@ -77,13 +77,13 @@ def _final(word: str) -> str:
 
 def terms_of(word: str) -> tuple[str, ...]:
     """Search terms of one word as `WORD` finds it, the exact form first where there is one."""
-    known = _memo.get(word)
-    if known is None:
-        known = _analyse(word)
+    terms = _memo.get(word)
+    if terms is None:
+        terms = _analyse(word)
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
-        _memo[word] = known
-    return known
+        _memo[word] = terms
+    return terms
 
 
 def _analyse(word: str) -> tuple[str, ...]:
@@ -113,12 +113,12 @@ def runs(text: str) -> list[str]:
     return text.translate(_BLANKED).split() if text.isascii() else WORD.findall(text)
 
 
-def count_terms(found: Iterable[str]) -> dict[str, int]:
+def count_terms(tokens: Iterable[str]) -> dict[str, int]:
     """Return how often each term occurs among these words."""
     counts: dict[str, int] = {}
-    known = _memo
-    for word in found:
-        for term in known.get(word) or terms_of(word):
+    memo = _memo
+    for word in tokens:
+        for term in memo.get(word) or terms_of(word):
             counts[term] = counts.get(term, 0) + 1
     return counts
 
@@ -132,5 +132,5 @@ def is_meaningful(word: str) -> bool:
 
 def is_compound(word: str) -> bool:
     """Return whether a word is written like code: camelCase, snake_case, or with digits."""
-    found = terms_of(word)
-    return bool(found) and found[0].startswith(EXACT_MARK)
+    terms = terms_of(word)
+    return bool(terms) and terms[0].startswith(EXACT_MARK)

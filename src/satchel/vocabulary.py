@@ -176,14 +176,14 @@ def choices(kind: type[StrEnum] | Iterable[str]) -> list[str]:
 
 def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
     """The member of this value. Raises UsageError that names all values, and the one that may have been meant."""
-    known = choices(kind)
-    if value in known:
+    values = choices(kind)
+    if value in values:
         return kind(value)
     import difflib  # here, because it takes longer to load than this whole module and serves only mistakes
 
-    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=1)
-    meant = f" (did you mean {near[0]}?)" if near else ""
-    raise UsageError(f"unknown {what} {value!r}{meant}: choose from {', '.join(known)}")
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), values, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError(f"unknown {what} {value!r}{hint}: choose from {', '.join(values)}")
 
 
 LARGEST_BUDGET = 10_000_000

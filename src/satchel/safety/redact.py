@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from satchel.errors import UsageError
-from satchel.safety.secret_rules import ASSIGNED, GATES, ScoredSpan, Shape, shapes
+from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, Shape, shapes
 
 REDACTION_VERSION = 2
 """Grows whenever the same text would be redacted differently, so that stores know what they hold."""
@@ -57,7 +57,7 @@ _EXEMPT = re.compile(
 )
 
 
-def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
+def _exempt_lines(text: str) -> Iterator[Extent]:
     """Yield the stretches of text that a comment exempts, in order and apart from each other."""
     end = -1
     for comment in _EXEMPT.finditer(text):
@@ -76,8 +76,8 @@ def _first(anchor: str, text: str) -> int:
     start = text.find(anchor)
     if start < 0 or anchor not in GATES:
         return start
-    found = _opening(anchor).search(text, start)
-    return found.start() if found is not None else -1
+    match = _opening(anchor).search(text, start)
+    return match.start() if match is not None else -1
 
 
 def _finds(text: str) -> list[Find]:
@@ -156,6 +156,6 @@ def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:
         yield pending
 
 
-def _inside(position: int, spans: Sequence[ScoredSpan]) -> bool:
+def _inside(position: int, spans: Sequence[Extent]) -> bool:
     after = bisect_right(spans, (position, sys.maxsize))
     return after > 0 and position < spans[after - 1][1]

@@ -120,82 +120,84 @@ VALUE_DEPTH = 8
 """Lists and mappings nested deeper than this become text: fields of ours have three levels."""
 
 
-def text(given: str, allow: Sequence[str] = ()) -> str:
+def text(raw: str, allow: Sequence[str] = ()) -> str:
     """Return a text of any length; its lines stay where they are."""
-    return redact(clean_text(given)[0], allow)[0]
+    return redact(clean_text(raw)[0], allow)[0]
 
 
-def counted_text(given: str, allow: Sequence[str] = ()) -> tuple[str, dict[str, int]]:
+def counted_text(raw: str, allow: Sequence[str] = ()) -> tuple[str, dict[str, int]]:
     """The same, with how many secrets were `redacted` and hidden characters `cleaned`, as far as there were any."""
-    cleaned, hidden = clean_text(given)
+    cleaned, hidden = clean_text(raw)
     safe, secrets = redact(cleaned, allow)
     removed = {"redacted": sum(secrets.values()), "cleaned": hidden}
     return safe, {name: count for name, count in removed.items() if count}
 
 
-def line(given: str, limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> str:
+def line(raw: str, limit: int = FIELD_LIMIT, allow: Sequence[str] = ()) -> str:
     """Return a path, name or title on one line of at most `limit` characters.
 
     It is redacted before it is cut: half of a secret is not recognised any more.
     """
-    return clean_field(redact(clean_field(given, max(len(given), 1)), allow)[0], limit)
+    return clean_field(redact(clean_field(raw, max(len(raw), 1)), allow)[0], limit)
 
 
-def value(given: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> Any:
+def value(data: Any, allow: Sequence[str] = (), depth: int = VALUE_DEPTH) -> Any:
     """Return a plain JSON value with every text in it made fit, the keys of mappings too; numbers and the like stay."""
-    if isinstance(given, str):
-        return text(given, allow)
-    if isinstance(given, Mapping) and depth:
-        return {text(str(key), allow): value(inner, allow, depth - 1) for key, inner in given.items()}
-    if isinstance(given, list | tuple) and depth:
-        return [value(inner, allow, depth - 1) for inner in given]
-    return text(str(given), allow) if isinstance(given, Mapping | list | tuple) else given
+    if isinstance(data, str):
+        return text(data, allow)
+    if isinstance(data, Mapping) and depth:
+        return {text(str(key), allow): value(inner, allow, depth - 1) for key, inner in data.items()}
+    if isinstance(data, list | tuple) and depth:
+        return [value(inner, allow, depth - 1) for inner in data]
+    return text(str(data), allow) if isinstance(data, Mapping | list | tuple) else data
 
 
-def texts(given: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
+def texts(data: Any, depth: int = VALUE_DEPTH) -> Iterator[str]:
     """Yield every text in a plain JSON value."""
-    if isinstance(given, Mapping) and depth:
-        yield from map(str, given)
-        for inner in given.values():
+    if isinstance(data, Mapping) and depth:
+        yield from map(str, data)
+        for inner in data.values():
             yield from texts(inner, depth - 1)
-    elif isinstance(given, list | tuple) and depth:
-        for inner in given:
+    elif isinstance(data, list | tuple) and depth:
+        for inner in data:
             yield from texts(inner, depth - 1)
-    elif isinstance(given, str | Mapping | list | tuple):
-        yield str(given)
+    elif isinstance(data, str | Mapping | list | tuple):
+        yield str(data)
 
 
-def chunk(given: Chunk, allow: Sequence[str] = ()) -> Chunk:
+def chunk(record: Chunk, allow: Sequence[str] = ()) -> Chunk:
     """A stored record as it may be shown: title, body, tags, fields, signature and origin; its place and id stay.
 
     What is fit already, as nearly all is, is returned as it is: its texts are looked at together.
     """
-    said = "\n".join((given.title, given.body, given.signature, given.origin, *given.tags, *texts(given.fields)))
-    if text(said, allow) == said:
-        return given
+    joined = "\n".join(
+        (record.title, record.body, record.signature, record.origin, *record.tags, *texts(record.fields))
+    )
+    if text(joined, allow) == joined:
+        return record
     return replace(
-        given,
-        title=line(given.title, max(len(given.title), 1), allow),
-        body=text(given.body, allow),
-        signature=text(given.signature, allow),
-        tags=tuple(line(tag, allow=allow) for tag in given.tags),
-        fields=value(given.fields, allow),
-        origin=line(given.origin, allow=allow),
+        record,
+        title=line(record.title, max(len(record.title), 1), allow),
+        body=text(record.body, allow),
+        signature=text(record.signature, allow),
+        tags=tuple(line(tag, allow=allow) for tag in record.tags),
+        fields=value(record.fields, allow),
+        origin=line(record.origin, allow=allow),
     )
 
 
-def hit(given: Hit, allow: Sequence[str] = ()) -> Hit:
+def hit(original: Hit, allow: Sequence[str] = ()) -> Hit:
     """A hit as it may be shown. Only records are looked at: an index holds of files what this version made fit."""
-    if given.chunk.location is not None:
-        return given
-    return replace(given, chunk=chunk(given.chunk, allow))
+    if original.chunk.location is not None:
+        return original
+    return replace(original, chunk=chunk(original.chunk, allow))
 
 
-def failures(given: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:
+def failures(notes: Iterable[Failure], allow: Sequence[str] = ()) -> tuple[Failure, ...]:
     """Notes as they may be shown: they name files, and say what somebody else's program said."""
     return tuple(
         Failure(line(one.source, allow=allow), line(one.message, NOTE_LIMIT, allow), line(one.hint, NOTE_LIMIT, allow))
-        for one in given
+        for one in notes
     )
 
 
@@ -205,14 +207,14 @@ def unfit_paths(paths: Iterable[str]) -> dict[str, files.SkipReason]:
     A path is the name under which a file is found again, so it can only be taken as it is or not at all. All are
     looked at together, because hardly a tree has one.
     """
-    listed = list(paths)
-    found: dict[str, files.SkipReason] = {}
-    joined = "\n".join(listed)
+    names = list(paths)
+    reasons: dict[str, files.SkipReason] = {}
+    joined = "\n".join(names)
     if not joined.isascii() and clean_text(joined)[1]:
-        found |= {path: files.SkipReason.ODD_NAME for path in listed if clean_text(path)[1]}
+        reasons |= {path: files.SkipReason.ODD_NAME for path in names if clean_text(path)[1]}
     if redact(joined)[1]:
-        found |= {path: files.SkipReason.SECRET_FILE for path in listed if redact(path)[1]}
-    return found
+        reasons |= {path: files.SkipReason.SECRET_FILE for path in names if redact(path)[1]}
+    return reasons
 
 
 def unfit_path(path: str) -> files.SkipReason | None:

@@ -30,8 +30,8 @@ _RANDOM_CHANGES_CAPITALS = 0.15
 _PASSWORD_LENGTH = 8
 """Characters below which a quoted password is too short to be told from a word."""
 
-ScoredSpan = tuple[int, int]
-Judge = Callable[[str, int, re.Match[str]], ScoredSpan | None]
+Extent = tuple[int, int]
+Judge = Callable[[str, int, re.Match[str]], Extent | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _looks_like_password(value: str, kinds: int) -> bool:
     return len(value) >= _PASSWORD_LENGTH and (strong or digit) and lower + upper + digit + strong >= kinds
 
 
-def _token(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _token(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take a provider's token, unless it says that it is none or consists of very few characters."""
     body = text[match.start() : match.end()]
     if len(set(body)) < 6 or _FAKE_TOKEN.search(body):
@@ -105,12 +105,12 @@ def _token(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
     return start, match.end()
 
 
-def _before_anchor(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _before_anchor(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take a key whose random part stands before what it is known by."""
     return (start, match.end()) if _looks_random(text[start : match.start()]) else None
 
 
-def _after_equals(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _after_equals(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take what follows the name."""
     span = _token(text, start, match)
     return span and (text.index("=", start) + 1, match.end())
@@ -122,7 +122,7 @@ _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}$")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 
 
-def _private_key(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take the block up to its end line, or the base64 lines that follow; a mere mention of the first line stays."""
     begin = _KEY_BEGIN.search(text, max(0, start - 60), start)
     if begin is None:
@@ -141,7 +141,7 @@ _CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>\[\](){}|]{0,64}:[^\s/@"'`<>\[\](){}|]
 _PLAIN_WORD = re.compile(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
 
 
-def _url_password(_text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _url_password(_text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Take the password of `scheme://user:password@host`; words, placeholders and the user's own name stay."""
     user, _, password = match[0].removeprefix("://").removesuffix("@").partition(":")
     if password == user or _PLAIN_WORD.fullmatch(password) or _PLACEHOLDER.search(password):
@@ -152,7 +152,7 @@ def _url_password(_text: str, _start: int, match: re.Match[str]) -> ScoredSpan |
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
 
 
-def _authorization(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Take the credential of an `Authorization` header."""
     value = _CREDENTIAL.match(text, match.end())
     if value is None or _PLACEHOLDER.search(value[0]) or not _looks_random(value[0]):
@@ -168,23 +168,23 @@ _VALUE = re.compile(
 )
 
 
-def _value(text: str, match: re.Match[str], *, kinds: int) -> ScoredSpan | None:
+def _value(text: str, match: re.Match[str], *, kinds: int) -> Extent | None:
     """Take the literal after an operator if it looks random, or like a password of so many `kinds` of characters."""
-    found = _VALUE.match(text, match.end())
-    if found is None:
+    literal = _VALUE.match(text, match.end())
+    if literal is None:
         return None
-    quoted, bare = found["quoted"], found["bare"]
+    quoted, bare = literal["quoted"], literal["bare"]
     if _PLACEHOLDER.search(quoted or bare):
         return None
     if quoted:
-        return found.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
+        return literal.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
     # Without quotes it may be a name of the program: a dotted path, or an optional type (`password: Base64Text?`).
     if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?"), kinds + 1)):
         return None
-    return found.span("bare")
+    return literal.span("bare")
 
 
-def _password(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _password(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Take the literal that is assigned to a password: three kinds of characters, four where it has no quotes."""
     return _value(text, match, kinds=3)
 
@@ -195,14 +195,14 @@ _PUBLIC_TOKEN = re.compile(
 )
 
 
-def _named_token(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _named_token(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take the literal that is assigned to a token, unless its name says that it only marks a place in a list."""
     if _PUBLIC_TOKEN.search(text, max(0, start - 20), start):
         return None
     return _value(text, match, kinds=4)
 
 
-def _secret(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _secret(text: str, _start: int, match: re.Match[str]) -> Extent | None:
     """Take the literal that is assigned to a secret; one that does not look random needs quotes and all four kinds."""
     return _value(text, match, kinds=4)
 
@@ -213,7 +213,7 @@ _KEY_OWNER = re.compile(
 )
 
 
-def _named_key(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
+def _named_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
     """Take the literal that is assigned to a key of the secret kind (`api_key`), not to any key."""
     if _KEY_OWNER.search(text, max(0, start - 20), start + 1) is None:
         return None

@@ -54,9 +54,9 @@ def is_trusted(root: Path, state_folder: Path) -> bool:
     """Return whether the user trusts this root as it is now. What cannot be read is not trusted."""
     if not root.is_dir():
         return False  # the root is an export of notes, which gives no instructions
-    wanted = _identity(root)
-    mark = _read(state_folder, _name(*wanted))
-    return mark is not None and (mark.root, mark.repository) == wanted
+    identity = _identity(root)
+    mark = _read(state_folder, _name(*identity))
+    return mark is not None and (mark.root, mark.repository) == identity
 
 
 def trust(root: Path, state_folder: Path, now: float | None = None) -> TrustMark:

@@ -44,9 +44,9 @@ def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
     entries = {}
     for record in listed.split(b"\0"):
         meta, _, path = record.partition(b"\t")
-        found = _ENTRY.match(meta)
-        if found is not None:
-            entries[os.fsdecode(path)] = Entry(found[1].decode(), found[2].decode())
+        match = _ENTRY.match(meta)
+        if match is not None:
+            entries[os.fsdecode(path)] = Entry(match[1].decode(), match[2].decode())
     return entries
 
 
@@ -56,27 +56,27 @@ def staged_entries(repository: Repository) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     # An entry is `MODE SHA STAGE TAB PATH NUL`, and lines of what was known of the file when it was staged.
     position = 0
-    while (found := _ENTRY.match(listed, position)) is not None:
-        end = listed.index(b"\0", found.end())
-        path = os.fsdecode(listed[found.end() + 1 : end])
+    while (match := _ENTRY.match(listed, position)) is not None:
+        end = listed.index(b"\0", match.end())
+        path = os.fsdecode(listed[match.end() + 1 : end])
         following = listed.find(b"\0", end + 1)
-        known = listed[end + 1 : following if following >= 0 else len(listed)]
-        position = end + 1 + _debug_length(known)
-        if found[3] in (b"0", b"2") or path not in entries:
-            entries[path] = Entry(found[1].decode(), found[2].decode(), _stamp(known))
+        details = listed[end + 1 : following if following >= 0 else len(listed)]
+        position = end + 1 + _debug_length(details)
+        if match[3] in (b"0", b"2") or path not in entries:
+            entries[path] = Entry(match[1].decode(), match[2].decode(), _stamp(details))
     return entries
 
 
-def _debug_length(known: bytes) -> int:
+def _debug_length(details: bytes) -> int:
     """Return bytes of the indented lines at the beginning."""
     length = 0
-    while known.startswith(b"  ", length):
-        length = known.index(b"\n", length) + 1
+    while details.startswith(b"  ", length):
+        length = details.index(b"\n", length) + 1
     return length
 
 
-def _stamp(known: bytes) -> tuple[int, int] | None:
-    modified, size = _MODIFIED.search(known), _SIZE.search(known)
+def _stamp(details: bytes) -> tuple[int, int] | None:
+    modified, size = _MODIFIED.search(details), _SIZE.search(details)
     if modified is None or size is None:
         return None
     return int(size[1]), int(modified[1]) * 1_000_000_000 + int(modified[2])
@@ -103,8 +103,8 @@ def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]
     arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=", f"-n{most}", "--end-of-options", "HEAD")
     listed = run(repository, "log", *arguments, "--", path)
     seen: set[str] = set()
-    for found in _RAW.finditer(listed):
-        for identity in (found[2].decode(), found[1].decode()):
+    for match in _RAW.finditer(listed):
+        for identity in (match[2].decode(), match[1].decode()):
             if identity not in seen and identity.strip("0"):
                 seen.add(identity)
                 yield identity
@@ -243,12 +243,12 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
         if len(changed) >= MOST_FILES or not reader.may_read(path, full in new):
             unread.append(clean_field(path))
             continue
-        found = reader.compare(path, old.get(full), new.get(full))
-        if found is None:
+        comparison = reader.compare(path, old.get(full), new.get(full))
+        if comparison is None:
             unread.append(clean_field(path))
-        elif found[0] is not None:
-            changed.append(found[0])
-            words += found[1]
+        elif comparison[0] is not None:
+            changed.append(comparison[0])
+            words += comparison[1]
     untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
     return Change(
         base=base,
@@ -405,18 +405,18 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 
-    found = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
-    return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in found]
+    steps = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
+    return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in steps]
 
 
 def touched_names(path: str, text: str, ranges: Iterable[Range]) -> list[str]:
     """Qualified names of the definitions that hold any of these lines, in file order."""
-    wanted = list(ranges)
-    if not wanted:
+    spans = list(ranges)
+    if not spans:
         return []
     names = []
     for part in _parts(path, text):
-        inside = [(start, end) for start, end in wanted if start <= part.end and part.start <= end]
+        inside = [(start, end) for start, end in spans if start <= part.end and part.start <= end]
         if not inside:
             continue
         if part.name and part.role in _DECLARED:

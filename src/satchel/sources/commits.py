@@ -65,7 +65,7 @@ def read_commits(
 ) -> Iterator[Commit]:
     """Read commits, newest first as git orders them; each is yielded as soon as git has told all of it.
 
-    `revision_range` is what git understands: `("HEAD", "^" + known)` are the commits since `known`. With `HEAD` on a
+    `revision_range` is what git understands: `("HEAD", "^" + sha)` are the commits since `sha`. With `HEAD` on a
     branch without commits there are none. Ends early when `should_stop` says so. Raises GitError.
     """
     if "HEAD" in revision_range and head(repository) is None:
@@ -116,21 +116,21 @@ def diff_stat(
     Much slower than reading commits (git has to compare the contents), so meant for the few that are shown. After a
     stop the commit under way and those behind it keep their None. Raises GitError for an id that is no commit.
     """
-    wanted = list(dict.fromkeys(shas))
+    ids = list(dict.fromkeys(shas))
     unknown = shallow_boundary(repository) if repository.shallow else frozenset()
-    found: dict[str, tuple[int, int] | None] = dict.fromkeys(wanted)
-    known = [sha for sha in wanted if sha not in unknown]
-    for start in range(0, len(known), _STAT_BATCH):
+    stats: dict[str, tuple[int, int] | None] = dict.fromkeys(ids)
+    countable = [sha for sha in ids if sha not in unknown]
+    for start in range(0, len(countable), _STAT_BATCH):
         if should_stop is not None and should_stop():
             break
-        _stat_batch(repository, known[start : start + _STAT_BATCH], found, should_stop)
-    return found
+        _stat_batch(repository, countable[start : start + _STAT_BATCH], stats, should_stop)
+    return stats
 
 
 def _stat_batch(
     repository: Repository,
     shas: list[str],
-    found: dict[str, tuple[int, int] | None],
+    stats: dict[str, tuple[int, int] | None],
     should_stop: Callable[[], bool] | None,
 ) -> None:
     arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
@@ -144,10 +144,10 @@ def _stat_batch(
                     removed += _number(counts[1])
                 elif token:
                     if sha:
-                        found[sha] = (added, removed)
+                        stats[sha] = (added, removed)
                     sha, added, removed = token.decode("ascii"), 0, 0
         if sha and not (should_stop is not None and should_stop()):
-            found[sha] = (added, removed)
+            stats[sha] = (added, removed)
     except GitError:
         # The commit at which git stopped, and those after it, keep their None.
         if not repository.partial:
@@ -286,20 +286,20 @@ class LineCounts:
     def __init__(self, root: Path, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._root = root
         self._patience_seconds = patience_seconds
-        self._known: OrderedDict[str, Lines | None] = OrderedDict()
+        self._counts: OrderedDict[str, Lines | None] = OrderedDict()
         self._guard = threading.Lock()
 
     def of(self, shas: Iterable[str]) -> Counted:
         """The counts of these commits, by one git process for all that are not remembered. Never raises GitError."""
-        wanted = list(dict.fromkeys(shas))
+        ids = list(dict.fromkeys(shas))
         with self._guard:
-            lines = {sha: self._known[sha] for sha in wanted if sha in self._known}
-        missing = [sha for sha in wanted if sha not in lines]
+            lines = {sha: self._counts[sha] for sha in ids if sha in self._counts}
+        missing = [sha for sha in ids if sha not in lines]
         reason = self._late  # the only reason for which an unknown count is remembered
         if missing:
             counted, reason = self._count(missing)
             lines |= counted
-        ordered = {sha: lines.get(sha) for sha in wanted}
+        ordered = {sha: lines.get(sha) for sha in ids}
         unknown = sum(count is None for count in ordered.values())
         return Counted(ordered, (_failure(unknown, reason),) if unknown else ())
 
@@ -337,9 +337,9 @@ class LineCounts:
         with self._guard:
             for sha, count in lines.items():
                 if count is not None or sha in given_up:
-                    self._known[sha] = count
-            while len(self._known) > REMEMBERED_COMMITS:
-                self._known.popitem(last=False)
+                    self._counts[sha] = count
+            while len(self._counts) > REMEMBERED_COMMITS:
+                self._counts.popitem(last=False)
 
 
 def _failure(count: int, reason: _Reason) -> Failure:

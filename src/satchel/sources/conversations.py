@@ -75,12 +75,12 @@ ID_CHARACTERS = 8
 """Of an exchange's id in its key: with the millisecond before it, enough to be unique in a session."""
 
 
-def without_pictures(said: str) -> str:
+def without_pictures(text: str) -> str:
     """Return what was said without the notes on pictures in square brackets at its end."""
-    said = said.rstrip()
-    while said.endswith("]") and "[" in said:
-        said = said[: said.rindex("[")].rstrip()
-    return said
+    text = text.rstrip()
+    while text.endswith("]") and "[" in text:
+        text = text[: text.rindex("[")].rstrip()
+    return text
 
 
 def shown_text(exchange: Exchange) -> str:
@@ -117,8 +117,8 @@ def shortened(text: str, limit: int) -> str:
 
 def title_of(exchange: Exchange) -> str:
     """Return the beginning of what was said, on one line."""
-    said = " ".join(exchange.said.split())
-    return said if len(said) <= TITLE_CHARACTERS else said[: TITLE_CHARACTERS - 1].rstrip() + "…"
+    text = " ".join(exchange.said.split())
+    return text if len(text) <= TITLE_CHARACTERS else text[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
 def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
@@ -248,31 +248,31 @@ class _Reading:
         if line.get("isMeta") is True:
             self.passed_over["meta"] += 1
             return
-        said = self._clean(_said(blocks))
-        if not said:
+        prompt = self._clean(_block_text(blocks))
+        if not prompt:
             if not results:
                 self.passed_over["user without text"] += 1
             return
-        if said.startswith(_INTERRUPTED) and session in self._open:
-            self._open[session].replies.append(said)
+        if prompt.startswith(_INTERRUPTED) and session in self._open:
+            self._open[session].replies.append(prompt)
             return
-        self._begin(session, line, said, uuid)
+        self._begin(session, line, prompt, uuid)
 
-    def _begin(self, session: str, line: Line, said: str, uuid: str) -> None:
+    def _begin(self, session: str, line: Line, prompt: str, uuid: str) -> None:
         earlier = self._open.pop(session, None)
         if earlier is not None:
             self._done.append(earlier.finished())
         time = _time(line.get("timestamp"))
         if earlier is not None:  # lines without a time, or of one moment, stay in the order of the file
             time = max(time, earlier.begun.time + _TICK)
-        identity = uuid or hashlib.blake2b(f"{session} {time} {said}".encode(), digest_size=8).hexdigest()
-        compaction = line.get("isCompactSummary") is True or said.startswith(COMPACTED)
+        identity = uuid or hashlib.blake2b(f"{session} {time} {prompt}".encode(), digest_size=8).hexdigest()
+        compaction = line.get("isCompactSummary") is True or prompt.startswith(COMPACTED)
         self._open[session] = _Open(
             Exchange(
                 session=session,
                 id=_safe(identity),
                 time=time,
-                said=said,
+                said=prompt,
                 branch=_text(line.get("gitBranch")),
                 folder=_text(line.get("cwd")),
                 compaction=compaction,
@@ -300,7 +300,7 @@ class _Reading:
             self.passed_over["result without its call"] += 1
             return
         failed = block.get("is_error") is True
-        result = " ".join(self._clean(_said(_blocks(block.get("content")))).split())
+        result = " ".join(self._clean(_block_text(_blocks(block.get("content")))).split())
         kept = shortened(result, FAILURE_CHARACTERS if failed else RESULT_CHARACTERS)
         running.actions[place] = replace(running.actions[place], result=kept, failed=failed)
 
@@ -321,7 +321,7 @@ def _blocks(content: object) -> list[Line]:
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
-def _said(blocks: Iterable[Line]) -> str:
+def _block_text(blocks: Iterable[Line]) -> str:
     """Return the text of blocks, without what the program put into it; pictures and files are named."""
     pieces = []
     for block in blocks:

@@ -212,11 +212,11 @@ _JSON_KEY = re.compile(r'([ \t]+)"((?:[^"\\]|\\.)*)"[ \t]*:')
 
 def json_keys(lines: Sequence[str]) -> Iterator[Heading]:
     """Top-level keys of an object written over several lines, with at least `MIN_BLOCK` lines."""
-    found = [(row, match) for row, line in enumerate(lines) if (match := _JSON_KEY.match(line))]
-    if not found:
+    matches = [(row, match) for row, line in enumerate(lines) if (match := _JSON_KEY.match(line))]
+    if not matches:
         return iter(())
-    indent = found[0][1][1]
-    keys = [(row, match[2]) for row, match in found if match[1] == indent]
+    indent = matches[0][1][1]
+    keys = [(row, match[2]) for row, match in matches if match[1] == indent]
     return _blocks(lines, keys, ("//",))
 
 

@@ -117,13 +117,13 @@ def read_text(root: Path, relative: str, *, key: bytes, limit: int) -> FileText:
     `relative` uses forward slashes; `limit` is in bytes; `key` (up to 64 bytes) makes the hash useless as an oracle
     for guessing contents.
     """
-    found = read_bytes(root, relative, limit=limit)
-    decoded = decode(found.raw)
+    file = read_bytes(root, relative, limit=limit)
+    decoded = decode(file.raw)
     if decoded is None:
         raise Skipped(SkipReason.BINARY)
     text, encoding, lossy = decoded
-    hashed = content_hash(found.raw, key)
-    return FileText(text, hashed, len(found.raw), found.mtime_ns, found.changed_ns, encoding, lossy)
+    hashed = content_hash(file.raw, key)
+    return FileText(text, hashed, len(file.raw), file.mtime_ns, file.changed_ns, encoding, lossy)
 
 
 def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
@@ -237,9 +237,9 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
     if status.st_size > limit:
         raise Skipped(SkipReason.TOO_LARGE)
     # One byte more than the size: a short answer proves the end of the file without a second call.
-    wanted = status.st_size + 1
-    raw = os.read(descriptor, wanted)
-    if len(raw) == wanted or len(raw) < status.st_size:
+    size = status.st_size + 1
+    raw = os.read(descriptor, size)
+    if len(raw) == size or len(raw) < status.st_size:
         pieces, total = [raw], len(raw)
         while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
             pieces.append(piece)
@@ -318,7 +318,7 @@ def escape_name(name: str) -> str:
     return _UNPRINTABLE.sub(_escape_character, name)
 
 
-def _escape_character(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape_character(match: re.Match[str]) -> str:
+    code = ord(match[0])
     # Python keeps a byte that is not UTF-8 as a surrogate from U+DC80 up.
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(found[0])[1:-1]
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(match[0])[1:-1]

@@ -103,9 +103,9 @@ def find_repository(path: Path) -> Repository | None:
     except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
         return None
     for folder in (start, *start.parents):
-        found = repository_at(folder)
-        if found is not None:
-            return found
+        repository = repository_at(folder)
+        if repository is not None:
+            return repository
     return None
 
 
@@ -133,10 +133,10 @@ def repository_at(folder: Path) -> Repository | None:
 def shallow_boundary(repository: Repository) -> frozenset[str]:
     """The commits at which a shallow history was cut: their parents are missing, so their changes are unknown."""
     try:
-        found = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+        file = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
     except Skipped:
         return frozenset()
-    return frozenset(found.raw.decode("ascii", "replace").split())
+    return frozenset(file.raw.decode("ascii", "replace").split())
 
 
 def head(repository: Repository) -> str | None:
@@ -192,13 +192,13 @@ def stream(
     from tempfile import TemporaryFile
 
     command = _command(repository, arguments)
-    with TemporaryFile() as complaints, TemporaryFile() as given:
-        given.write(feed)
-        given.seek(0)
+    with TemporaryFile() as complaints, TemporaryFile() as standard_input:
+        standard_input.write(feed)
+        standard_input.seek(0)
         try:
             process = subprocess.Popen(
                 command,
-                stdin=given if feed else subprocess.DEVNULL,
+                stdin=standard_input if feed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 # Not a folder of the repository: a PATH with an empty step would find its programs there.
@@ -299,8 +299,8 @@ def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
     lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
-    said = escape_name((fatal or lines or ["no message"])[0].strip())
-    return f"git {name} ended with exit code {code}: {said}"
+    message = escape_name((fatal or lines or ["no message"])[0].strip())
+    return f"git {name} ended with exit code {code}: {message}"
 
 
 def _git_dir(folder: Path) -> Path | None:
@@ -357,8 +357,8 @@ def _loose_ref(repository: Repository, name: str) -> str | None:
 
 def _packed_ref(repository: Repository, name: str) -> str | None:
     try:
-        found = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+        file = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
     except Skipped:
         return None
-    line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", found.raw, re.M)
+    line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", file.raw, re.M)
     return line[1].decode() if line else None

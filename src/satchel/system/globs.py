@@ -98,22 +98,22 @@ def _bracket(glob: str, position: int) -> tuple[str, int]:
     members: list[str] = []
     previous = ""  # what a following `-` makes a range of
     while position == start or not glob.startswith("]", position):
-        if found := _CLASS.match(glob, position):
-            if found[1] not in _CLASSES:
+        if match := _CLASS.match(glob, position):
+            if match[1] not in _CLASSES:
                 return _NEVER, len(glob)
-            members.append(_CLASSES[found[1]])
+            members.append(_CLASSES[match[1]])
             previous = ""
-        elif previous and (found := _RANGE_END.match(glob, position)):
-            last = found[1] or found[2]
+        elif previous and (match := _RANGE_END.match(glob, position)):
+            last = match[1] or match[2]
             if previous <= last:
                 members.append(f"{re.escape(previous)}-{re.escape(last)}")
             previous = ""
-        elif found := _MEMBER.match(glob, position):
-            previous = found[1] or found[2]
+        elif match := _MEMBER.match(glob, position):
+            previous = match[1] or match[2]
             members.append(re.escape(previous))
         else:
             return _NEVER, len(glob)
-        position = found.end()
+        position = match.end()
     inside = "".join(members)
     return f"[^/{inside}]" if negated else f"(?!/)[{inside}]", position + 1
 

@@ -31,17 +31,13 @@ LOCK_SECONDS = 0.1
 INJECTED, NOTHING, SAVED, FAILED = "injected", "nothing", "saved", "failed"
 """What came of an event: text went to the model, none did, something was kept, or it broke."""
 
-OUTCOMES = (INJECTED, NOTHING, SAVED, FAILED)
-
-Entry = Mapping[str, Any]
-
 
 def log_file(state: Path) -> Path:
     """Return where the log lies below the state folder."""
     return state / "hooks" / "log.jsonl"
 
 
-def record(state: Path, entry: Entry) -> None:
+def record(state: Path, entry: Mapping[str, Any]) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     raw = line.encode("ascii")

@@ -124,10 +124,10 @@ class Places:
 
 def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: Folders) -> Places:
     """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
-    found = find_root(Path(path), Path(root) if root is not None else None)
-    repository = find_repository(found)
+    top = find_root(Path(path), Path(root) if root is not None else None)
+    repository = find_repository(top)
     cache = extraction_cache_path(repository.common_dir, folders) if repository is not None else None
-    return Places(found, index_path(found, folders), memory_path(folders), folders.state, cache)
+    return Places(top, index_path(top, folders), memory_path(folders), folders.state, cache)
 
 
 REGISTRY_NAME = "workspaces.json"
@@ -255,8 +255,8 @@ def guess_type(root: Path) -> WorkspaceType:
 def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
     type_ = kind or guess_type(root)
     if (type_ is WorkspaceType.TANA) != root.is_file():
-        wanted = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
-        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {wanted}")
+        expected = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
+        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {expected}")
     if type_ is WorkspaceType.TANA and not _looks_like_export(root):
         raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
     return type_

@@ -54,7 +54,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class ScoredSpan(Protocol):
+class TraceSpan(Protocol):
     """A span of OpenTelemetry, as far as satchel uses it."""
 
     def set_attribute(self, key: str, value: Any) -> None:
@@ -72,7 +72,7 @@ _NO_SPAN = _NoSpan()
 
 
 @contextmanager
-def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[ScoredSpan]:
+def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[TraceSpan]:
     """A span around an operation, named `operation target`; an error adds its type and never its message."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
@@ -117,7 +117,7 @@ def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterat
         yield lambda context: _describe(current, context, content=content)
 
 
-def _describe(current: ScoredSpan, context: Context, *, content: bool) -> None:
+def _describe(current: TraceSpan, context: Context, *, content: bool) -> None:
     """Add tokens and items of an answer, and with `content` also the question and what was found."""
     if isinstance(current, _NoSpan):
         return

@@ -214,5 +214,5 @@ def kind_of(path: str, language: str | None) -> Kind:
 
     Where `language` is None, `path` is asked once more.
     """
-    known = language or language_of(path)
-    return Kind.DOC if known is None or known in _TEXT_LANGUAGES else Kind.CODE
+    language = language or language_of(path)
+    return Kind.DOC if language is None or language in _TEXT_LANGUAGES else Kind.CODE

@@ -322,34 +322,34 @@ def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> 
 
 def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tuple[Definition, ...]]:
     """Return the definitions of each part, by line."""
-    found: list[list[Definition]] = [[] for _ in starts]
+    by_part: list[list[Definition]] = [[] for _ in starts]
     for one in declarations:
         if one.mark is not Mark.SCOPE:
             index = bisect_right(starts, one.name_row) - 1
-            found[index].append(Definition(one.name, one.owner, one.name_row + 1))
-    return [tuple(sorted(some, key=lambda one: one.line)) for some in found]
+            by_part[index].append(Definition(one.name, one.owner, one.name_row + 1))
+    return [tuple(sorted(some, key=lambda one: one.line)) for some in by_part]
 
 
 def _references(findings: Findings, starts: list[int]) -> list[tuple[Reference, ...]]:
     """Return the references of each part, each once, in the order of the text."""
-    found: list[tuple[Reference, ...]] = []
+    by_part: list[tuple[Reference, ...]] = []
     references = sorted(findings.references)
     offsets = [findings.line_starts[row] for row in starts[1:]]
     index, count = 0, len(references)
     for end in [*offsets, len(findings.source) + 1]:
-        known: dict[tuple[EdgeType, bytes], None] = {}
+        names: dict[tuple[EdgeType, bytes], None] = {}
         while index < count and references[index][0] < end:
             _, kind, name = references[index]
-            known[kind, name] = None
+            names[kind, name] = None
             index += 1
-        found.append(
+        by_part.append(
             tuple(
                 Reference(kind, name.decode("utf-8", "replace"))
-                for kind, name in islice(known, MAX_REFERENCES)
+                for kind, name in islice(names, MAX_REFERENCES)
                 if name not in _NO_NAMES
             )
         )
-    return found
+    return by_part
 
 
 def _ranges(rows: Iterable[int]) -> tuple[tuple[int, int], ...]:

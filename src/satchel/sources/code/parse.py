@@ -77,9 +77,10 @@ class _Block:
 def recover(findings: Findings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
     bad = list(_bad_blocks(findings))[:MAX_BLOCKS]
-    known = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
+    declared = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
     for block in bad:
-        for _, offset in known[bisect_left(known, (block.first, -1)) : bisect_left(known, (block.last + 1, -1))]:
+        start, end = (bisect_left(declared, (row, -1)) for row in (block.first, block.last + 1))
+        for _, offset in declared[start:end]:
             findings.declarations.pop(offset, None)
         is_clean = read(block.first, block.last + 1)
         if block.closed and not is_clean:

@@ -74,12 +74,12 @@ def tree_of(text: str, language: str) -> Tree | None:
 
 def faults(tree: Tree) -> int:
     """Return how many errors and missing tokens the tree holds."""
-    found, pending = 0, [tree.root_node]
+    count, pending = 0, [tree.root_node]
     while pending:
         node = pending.pop()
-        found += node.is_error or node.is_missing
+        count += node.is_error or node.is_missing
         pending += [child for child in node.children if child.has_error or child.is_missing]
-    return found
+    return count
 
 
 def run_within(tree: Tree, text: str, start: int, end: int) -> Run | None:

@@ -177,8 +177,8 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
     bodies = captures.get("body")
     body = bodies[0].start_byte if bodies else -1
     for name, node in pairs:
-        known = findings.declarations.get(name.start_byte)
-        if known is not None and (known.mark, known.body < 0) <= (mark, body < 0):
+        earlier = findings.declarations.get(name.start_byte)
+        if earlier is not None and (earlier.mark, earlier.body < 0) <= (mark, body < 0):
             continue
         owner, _, last = dotted(findings.text(name.start_byte, name.end_byte), findings.language).rpartition(".")
         if "owner" in captures:

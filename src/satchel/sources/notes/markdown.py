@@ -48,8 +48,8 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     except _problems() as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 2}" if mark is not None else ""
-        said = getattr(error, "problem", None) or str(error) or type(error).__name__
-        return FrontMatter(lines=end + 1, problem=f"front matter{where}: {said}")
+        reason = getattr(error, "problem", None) or str(error) or type(error).__name__
+        return FrontMatter(lines=end + 1, problem=f"front matter{where}: {reason}")
     if values is not None and not isinstance(values, dict):
         return FrontMatter(lines=end + 1, problem="front matter is no list of keys with values")
     plain = {str(key): _plain(value) for key, value in (values or {}).items()}
@@ -135,7 +135,7 @@ class FoundField:
 
 
 @dataclass(slots=True)
-class Found:
+class Contents:
     """What a text holds, in order of rows."""
 
     headings: list[FoundHeading] = field(default_factory=list)
@@ -180,33 +180,33 @@ def wikilinks(text: str) -> list[FoundLink]:
     return [wikilink(0, inner, in_field=True) for inner in re.findall(r"\[\[([^\[\]\n]{1,500})\]\]", text)]
 
 
-def look_through(lines: Sequence[str], first_row: int) -> Found:
+def look_through(lines: Sequence[str], first_row: int) -> Contents:
     """Return everything from `first_row` on; rows count from 0 at the first of `lines`."""
-    found = Found()
+    contents = Contents()
     tokens = _parser().parse("\n".join([*[""] * first_row, *lines[first_row:]]))
     for number, token in enumerate(tokens):
         if token.type == "inline" and token.map is not None:
             opening = tokens[number - 1]
             if opening.type == "heading_open" and opening.level == 0:
-                title = " ".join(_said(token.children or ()).split())
-                found.headings.append(FoundHeading(token.map[0], int(opening.tag[1]), title))
-            _look_at(token, found)
-    return found
+                title = " ".join(_title_text(token.children or ()).split())
+                contents.headings.append(FoundHeading(token.map[0], int(opening.tag[1]), title))
+            _look_at(token, contents)
+    return contents
 
 
-def _said(children: Sequence[Token]) -> str:
+def _title_text(children: Sequence[Token]) -> str:
     parts = (wikilink(0, one.content).shown if one.type == "wikilink" else one.content for one in children)
     return "".join(parts)
 
 
-def _look_at(token: Token, found: Found) -> None:
+def _look_at(token: Token, contents: Contents) -> None:
     """One block of text: its lines one after the other."""
     assert token.map is not None
     row = token.map[0]
     for children in _lines(token.children or ()):
         links: list[FoundLink] = []
         line = "".join(_piece(child, row, links) for child in children)
-        _look_at_line(line, row, links, found)
+        _look_at_line(line, row, links, contents)
         row += 1
 
 
@@ -234,7 +234,7 @@ def _piece(child: Token, row: int, links: list[FoundLink]) -> str:
     return child.content if child.type == "text" else " " if child.type == "code_inline" else ""
 
 
-def _look_at_line(line: str, row: int, links: list[FoundLink], found: Found) -> None:
+def _look_at_line(line: str, row: int, links: list[FoundLink], contents: Contents) -> None:
     rows = [(match[1], match[2]) for match in _FIELD_BRACKETS.finditer(line)]
     if whole := _FIELD_LINE.match(line):
         rows = [(whole[1], whole[2] or "")]
@@ -245,10 +245,10 @@ def _look_at_line(line: str, row: int, links: list[FoundLink], found: Found) -> 
         text = (
             "" if not _HOLES.sub("", value).strip(" ,;") else _HOLES.sub(lambda hole: links[int(hole[1])].shown, value)
         )
-        found.fields.append(FoundField(row, name.strip(), text.strip(), tuple(links[number] for number in inside)))
+        contents.fields.append(FoundField(row, name.strip(), text.strip(), tuple(links[number] for number in inside)))
     for number, link in enumerate(links):
         is_field = number in taken
-        found.links.append(FoundLink(link.row, link.target, link.shown, link.is_path, is_field))
-    found.tags += _TAG.findall(line)
+        contents.links.append(FoundLink(link.row, link.target, link.shown, link.is_path, is_field))
+    contents.tags += _TAG.findall(line)
     if block := _BLOCK.search(line):
-        found.blocks.setdefault(block[1], row)
+        contents.blocks.setdefault(block[1], row)

@@ -113,9 +113,9 @@ class Names:
             relative = posixpath.normpath(posixpath.join(folder, name)) if not name.startswith("/") else name[1:]
             if relative.startswith("../") or name.endswith("/"):
                 return None
-            found = self._best(self._paths.get(folded(without_suffix(relative)), ()), source, relative)
-            if found or name.startswith("."):
-                return Target(found, fragment.strip())
+            path = self._best(self._paths.get(folded(without_suffix(relative)), ()), source, relative)
+            if path or name.startswith("."):
+                return Target(path, fragment.strip())
         return Target(self._named(name.lstrip("/"), source), fragment.strip())
 
     def _named(self, name: str, source: str) -> str:
@@ -123,9 +123,9 @@ class Names:
         end = f"/{bare}"
         ending = [path for path in self._stems.get(bare.rpartition("/")[2], ()) if _ends(path, end)]
         for candidates in (self._paths.get(bare, ()) if "/" in bare else (), ending, self._aliases.get(bare, ())):
-            found = self._best(candidates, source, name)
-            if found:
-                return found
+            path = self._best(candidates, source, name)
+            if path:
+                return path
         return ""
 
     def _best(self, candidates: Iterable[str], source: str, name: str) -> str:

@@ -51,10 +51,10 @@ class _Reader(HTMLParser):
 def _date(value: str) -> str:
     """`{"dateTimeString": "2025-12-05", ...}` as `2025-12-05`; a text that is no such object stays as it is."""
     try:
-        found = json.loads(value)
+        data = json.loads(value)
     except ValueError:
         return value
-    return str(found.get("dateTimeString", "")) if isinstance(found, dict) else str(found)
+    return str(data.get("dateTimeString", "")) if isinstance(data, dict) else str(data)
 
 
 @lru_cache(KEPT_NAMES)
@@ -78,15 +78,15 @@ def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> s
         return ""
     if "<" not in name:
         return (html.unescape(name) if "&" in name else name).strip()
-    said = []
+    pieces = []
     for part in _parts(name):
         if isinstance(part, str):
-            said.append(part)
+            pieces.append(part)
             continue
         (identity,) = part
         inner = name_of(identity)
-        said.append(plain_text(inner, name_of, depth - 1) if inner and depth else identity)
-    return "".join(said).strip()
+        pieces.append(plain_text(inner, name_of, depth - 1) if inner and depth else identity)
+    return "".join(pieces).strip()
 
 
 UNTITLED = "(untitled)"
@@ -191,22 +191,22 @@ def read_nodes(raw: bytes) -> dict[str, Node]:
 
     What is damaged in a single node is left out: a node needs nothing but an id.
     """
-    known: dict[str, str] = {}
+    ids: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     for data in items_of(raw):
         if isinstance(data, dict) and isinstance(data.get("id"), str) and data["id"]:
-            node = _node(data, known)
+            node = _node(data, ids)
             nodes[node.id] = node
     return nodes
 
 
-def _node(data: Mapping[str, Any], known: dict[str, str]) -> Node:
+def _node(data: Mapping[str, Any], ids: dict[str, str]) -> Node:
     """`known` holds each id once: an export names every node about three times."""
     props = data.get("props")
     props = props if isinstance(props, dict) else {}
 
     def identity(value: Any) -> str:
-        return known.setdefault(value, value) if isinstance(value, str) else ""
+        return ids.setdefault(value, value) if isinstance(value, str) else ""
 
     children = data.get("children")
     created = _seconds(props.get("created"))
@@ -314,33 +314,33 @@ class Workspace:
             identity, self._hidden, lambda _, node: node is not None and node.type in MACHINERY - {"tuple"}
         )
 
-    def _holds(self, identity: str, known: dict[str, bool], test: Any) -> bool:
+    def _holds(self, identity: str, memo: dict[str, bool], test: Any) -> bool:
         """Return whether the test holds for a node or one that it belongs to; circles end."""
         path: list[str] = []
-        found, at = False, identity
+        result, at = False, identity
         seen: set[str] = set()
         while at and at not in seen:
-            if at in known:
-                found = known[at]
+            if at in memo:
+                result = memo[at]
                 break
             path.append(at)
             seen.add(at)
             if test(at, self._nodes.get(at)):
-                found = True
+                result = True
                 break
             at = self._owners.get(at, "")
-        known.update(dict.fromkeys(path, found))
-        return found
+        memo.update(dict.fromkeys(path, result))
+        return result
 
     def _referred_values(self) -> set[str]:
         """Return nodes that a tuple holds without owning them, and those that a name refers to."""
-        found: set[str] = set()
+        ids: set[str] = set()
         for node in self._nodes.values():
             if node.type == "tuple":
-                found.update(child for child in node.children[1:] if self._owners.get(child) != node.id)
+                ids.update(child for child in node.children[1:] if self._owners.get(child) != node.id)
             elif node.name and "data-inlineref-node" in node.name:
-                found.update(inline_references(node.name))
-        return found
+                ids.update(inline_references(node.name))
+        return ids
 
     def _is_note(self, node: Node) -> bool:
         if node.id.startswith("SYS") or node.type in MACHINERY:
@@ -382,37 +382,37 @@ class Workspace:
         """The tuples below a node, without those that are too large to be one."""
         node = self._nodes.get(owner)
         for child in node.children if node is not None else ():
-            found = self._nodes.get(child)
-            if found is not None and found.type == "tuple" and len(found.children) <= LARGEST_TUPLE:
-                yield found
+            row = self._nodes.get(child)
+            if row is not None and row.type == "tuple" and len(row.children) <= LARGEST_TUPLE:
+                yield row
 
     def _tags(self, node: Node) -> list[str]:
         """Return ids of the tags that were put on a node."""
-        found = []
+        tags = []
         for row in self._tuples(node.meta):
             if TAG in row.children and not {TAG_DEFINITION, FIELD_DEFINITION} & set(row.children):
-                found += [child for child in row.children if not child.startswith("SYS")]
-        return list(dict.fromkeys(tag for tag in found if not self.is_deleted(tag)))
+                tags += [child for child in row.children if not child.startswith("SYS")]
+        return list(dict.fromkeys(tag for tag in tags if not self.is_deleted(tag)))
 
     def _extended(self, tag: str) -> list[str]:
         """Return ids of the tags that a tag extends."""
         node = self._nodes.get(tag)
-        found = []
+        tags = []
         for row in self._tuples(node.meta) if node is not None else ():
             if TAG in row.children and TAG_DEFINITION in row.children:
-                found += [child for child in row.children if not child.startswith("SYS") and child != tag]
-        return found
+                tags += [child for child in row.children if not child.startswith("SYS") and child != tag]
+        return tags
 
     def _inherited(self, tags: Sequence[str]) -> list[str]:
         """Return ids of all that these tags extend, nearest first; circles end."""
-        found: dict[str, None] = {}
+        inherited: dict[str, None] = {}
         pending = list(tags)
         for tag in pending:
             for above in self._extended(tag):
-                if above not in found and not self.is_deleted(above):
-                    found[above] = None
+                if above not in inherited and not self.is_deleted(above):
+                    inherited[above] = None
                     pending.append(above)
-        return list(found)
+        return list(inherited)
 
     def _fields(self, node: Node) -> tuple[dict[str, list[Any]], list[Link]]:
         """Return the fields of a node, and the links of those values that are notes."""
@@ -446,14 +446,14 @@ class Workspace:
         if self.is_deleted(child) or node.type in MACHINERY:
             return None, []
         text = self.text(child)
-        referred = self._known(inline_references(node.name))
+        referred = self._linkable(inline_references(node.name))
         if child in self.keys:
             return {"name": text or UNTITLED, "id": child}, [child]
         if len(referred) == 1 and text == self.text(referred[0]):
             return {"name": text, "id": referred[0]}, referred
         return text, referred
 
-    def _known(self, identities: Sequence[str]) -> list[str]:
+    def _linkable(self, identities: Sequence[str]) -> list[str]:
         """Return those that are notes, or that the export does not hold: what is gone is still a link."""
         return [one for one in identities if one in self.keys or self._is_missing(one)]
 
@@ -479,11 +479,11 @@ class Workspace:
 
     def _references(self, node: Node) -> Iterator[Link]:
         """Yield what the text refers to, the notes shown below it that belong elsewhere, and the tags a tag extends."""
-        for target in self._known([*inline_references(node.name), *inline_references(node.description)]):
+        for target in self._linkable([*inline_references(node.name), *inline_references(node.description)]):
             yield EdgeType.REFERENCE, target
         for child in node.children:
             if self._owners.get(child) != node.id or child not in self._nodes:
-                for target in self._known([child]):
+                for target in self._linkable([child]):
                     yield EdgeType.REFERENCE, target
         for above in self._extended(node.id):
             if above in self.keys:

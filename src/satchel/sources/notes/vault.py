@@ -16,7 +16,7 @@ from typing import Any
 from satchel.sources.chunks import line_count
 from satchel.sources.docs import PATH_SEPARATOR
 from satchel.sources.notes.markdown import (
-    Found,
+    Contents,
     FoundHeading,
     FoundLink,
     FrontMatter,
@@ -70,11 +70,11 @@ class Facts:
 def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     """Title, tags and the fields of a document from dumped facts."""
     title, tags, inherited, aliases, fields, links, blocks, problem = json.loads(data)
-    found = {
+    stored = {
         "fields": fields, "inherited_tags": inherited, "aliases": aliases, "links": links, "blocks": blocks,
         "problem": problem,
     }  # fmt: skip
-    return title, tuple(tags), {name: value for name, value in found.items() if value}
+    return title, tuple(tags), {name: value for name, value in stored.items() if value}
 
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
@@ -86,10 +86,10 @@ def read_note(path: str, text: str) -> tuple[Outline, Facts]:
     """Return the parts of a file and what is known of it. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
     matter = front_matter(lines)
-    found = look_through(lines, matter.lines)
-    title, sections = _title(path, lines, matter, found.headings)
+    contents = look_through(lines, matter.lines)
+    title, sections = _title(path, lines, matter, contents.headings)
     parts = _parts(lines, sections)
-    return Outline("markdown", parts), _facts(title, matter, found, parts)
+    return Outline("markdown", parts), _facts(title, matter, contents, parts)
 
 
 def _title(
@@ -97,8 +97,8 @@ def _title(
 ) -> tuple[str, Sequence[FoundHeading]]:
     """Return the title of a file, and its headings without one that is the title of all below it."""
     stem = path.rpartition("/")[2].rpartition(".")[0]
-    given = matter.values.get("title")
-    named = str(given).strip() if isinstance(given, str | int | float) else ""
+    value = matter.values.get("title")
+    named = str(value).strip() if isinstance(value, str | int | float) else ""
     top = headings[0] if headings else None
     is_alone = top is not None and top.level == 1 and all(heading.level > 1 for heading in headings[1:])
     if top is None or not is_alone or any(line.strip() for line in lines[matter.lines : top.row]):
@@ -123,7 +123,7 @@ def _parts(lines: Sequence[str], headings: Sequence[FoundHeading]) -> tuple[Part
     return tuple(parts)
 
 
-def _facts(title: str, matter: FrontMatter, found: Found, parts: Sequence[Part]) -> Facts:
+def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[Part]) -> Facts:
     starts = [part.start for part in parts]
 
     def part_at(row: int) -> int:
@@ -139,19 +139,19 @@ def _facts(title: str, matter: FrontMatter, found: Found, parts: Sequence[Part])
             aliases += [str(one).strip() for one in _listed(value)]
         elif key.lower() != "title":
             _add_value(facts, key, value)
-    for one in found.fields:
+    for one in contents.fields:
         values = facts.fields.setdefault(one.name, [])
         values += [one.text] if one.text else [_reference(link) for link in one.links]
     facts.links += [
         RawLink(part_at(link.row), EdgeType.FIELD if link.in_field else EdgeType.REFERENCE, link.target, link.is_path)
-        for link in found.links
+        for link in contents.links
     ]
-    own += [tag.strip("/") for tag in found.tags]
+    own += [tag.strip("/") for tag in contents.tags]
     facts.tags = tuple(dict.fromkeys(tag for tag in own if tag))
     above = dict.fromkeys(name for tag in facts.tags for name in _above(tag) if name not in facts.tags)
     facts.inherited, facts.tags = tuple(above), (*facts.tags, *above)
     facts.aliases = tuple(dict.fromkeys(alias for alias in aliases if alias))
-    facts.blocks = {name: part_at(row) for name, row in found.blocks.items()}
+    facts.blocks = {name: part_at(row) for name, row in contents.blocks.items()}
     return facts
 
 
@@ -180,8 +180,8 @@ def _scalar(value: Any) -> str:
 
 def _tags(value: Any) -> list[str]:
     """Tags of front matter: a list, or a text with commas or blanks between them."""
-    said = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
-    return [tag.strip().lstrip("#").strip("/") for tag in said]
+    names = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
+    return [tag.strip().lstrip("#").strip("/") for tag in names]
 
 
 def _above(tag: str) -> Iterator[str]:
