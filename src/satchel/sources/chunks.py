@@ -89,7 +89,7 @@ def line_mark(language: str) -> str:
 
 
 def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:
-    """Return the line ranges (from 1) whose lines all start with a comment mark; none for a language without one here."""
+    """Return the line ranges (from 1) of comment lines; none for a language without a comment mark here."""
     marks = _MARKS.get(language)
     if marks is None:
         return ()

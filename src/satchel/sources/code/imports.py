@@ -213,7 +213,7 @@ def _php(node: Node, source: Source) -> Iterator[Binding]:
 
 
 def _descendants(node: Node, *types: str) -> list[Node]:
-    """Return the descendants of some types in chunk order, without what is inside them."""
+    """Return the descendants of some types in document order, without nested ones."""
     nodes, pending = [], [node]
     while pending:
         current = pending.pop()

@@ -19,10 +19,10 @@ from satchel.sources.notes.note import Link, Note
 from satchel.types import EdgeType
 
 MOST_NESTED = 3
-"""A name inside a name inside a name; what goes deeper refers to itself in a circle, or is not read by anybody."""
+"""Maximum depth of names inside names; deeper ones are circular or unreadable."""
 
 KEPT_NAMES = 4_000
-"""Names that are remembered with their parts: each is asked for three times and more, mostly soon."""
+"""Size of the cache of parsed names: each is used three times or more, mostly soon."""
 
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
@@ -34,7 +34,7 @@ class _Reader(HTMLParser):
         self.parts: list[str | tuple[str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag refers to; its look is lost."""
+        """Add the target of a tag; its style is dropped."""
         for name, value in attrs:
             if name == "data-inlineref-node" and value:
                 self.parts.append((value,))
@@ -44,7 +44,7 @@ class _Reader(HTMLParser):
             self.parts.append(" ")
 
     def handle_data(self, data: str) -> None:
-        """Keep the text."""
+        """Add the text."""
         self.parts.append(data)
 
 
@@ -92,7 +92,7 @@ def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> s
 UNTITLED = "(untitled)"
 
 LARGEST_TUPLE = 50
-"""A tuple with more children is no field: importers of daily briefings write flat lists that way."""
+"""Maximum children of a tuple that is a field: importers of daily briefings write flat lists as tuples."""
 
 MACHINERY = frozenset(
     {
@@ -100,7 +100,7 @@ MACHINERY = frozenset(
         "syscommand", "tuple", "viewDef",
     }
 )  # fmt: skip
-"""Types of nodes that hold how something is shown or done, with all that is below them."""
+"""Types of nodes for display or configuration, with all nodes below them."""
 
 TAG, TAG_DEFINITION, FIELD_DEFINITION, TYPE_CHOICE = "SYS_A13", "SYS_T01", "SYS_T02", "SYS_A02"
 
@@ -130,7 +130,7 @@ FIELD_TYPES: Mapping[str, str] = {
 
 @dataclass(slots=True)
 class Node:
-    """What is kept of one node of the export. Times are in seconds; `done` is a time, True, or None."""
+    """The used properties of one node of the export. Times are in seconds; `done` is a time, True, or None."""
 
     id: str
     name: str | None
@@ -201,7 +201,7 @@ def read_nodes(raw: bytes) -> dict[str, Node]:
 
 
 def _node(data: Mapping[str, Any], ids: dict[str, str]) -> Node:
-    """`known` holds each id once: an export names every node about three times."""
+    """Return the node of a JSON object. `ids` shares equal ids: an export repeats each about three times."""
     props = data.get("props")
     props = props if isinstance(props, dict) else {}
 
@@ -252,7 +252,7 @@ def _day(done: float | bool) -> str:
 
 
 class Workspace:
-    """The nodes of one export, and what each of them is. Build it once; `notes` gives the chunks."""
+    """The nodes of one export and their classification; `notes` yields its notes."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
@@ -280,14 +280,7 @@ class Workspace:
     def text(self, identity: str) -> str:
         """Return the name of a node as plain text, empty where there is none."""
         node = self._nodes.get(identity)
-        return (
-            plain_text(
-                node.name,
-                self._name,
-            )
-            if node is not None
-            else ""
-        )
+        return plain_text(node.name, self._name) if node is not None else ""
 
     def _name(self, identity: str) -> str | None:
         node = self._nodes.get(identity)
@@ -298,24 +291,24 @@ class Workspace:
         return self._nodes.get(self._owners.get(identity, ""))
 
     def parent(self, identity: str) -> str:
-        """The note that a note is below: its owner, or the note whose field holds it; empty where there is none."""
+        """Return the parent of a note: its owner, or the note with it as a field value; empty if there is none."""
         owner = self.owner(identity)
         if owner is not None and owner.type == "tuple":
             owner = self.owner(owner.id)
         return owner.id if owner is not None and owner.id in self.keys else ""
 
     def is_deleted(self, identity: str) -> bool:
-        """Return whether a node is the trash or lies in it, however deep."""
+        """Return whether a node is the trash or inside it, at any depth."""
         return self._holds(identity, self._deleted, lambda one, _: "TRASH" in one)
 
     def _is_machinery(self, identity: str) -> bool:
-        """Whether a node is, or lies below, what is no content; a tuple alone decides nothing about its values."""
+        """Return whether a node is not content, or below such a node; tuples do not count for their values."""
         return self._holds(
             identity, self._hidden, lambda _, node: node is not None and node.type in MACHINERY - {"tuple"}
         )
 
     def _holds(self, identity: str, memo: dict[str, bool], test: Any) -> bool:
-        """Return whether the test holds for a node or one that it belongs to; circles end."""
+        """Return whether the test is true for a node or one of its owners; circles end."""
         path: list[str] = []
         result, at = False, identity
         seen: set[str] = set()
@@ -333,7 +326,7 @@ class Workspace:
         return result
 
     def _referred_values(self) -> set[str]:
-        """Return nodes that a tuple holds without owning them, and those that a name refers to."""
+        """Return the children of tuples that they do not own, and the targets of references in names."""
         ids: set[str] = set()
         for node in self._nodes.values():
             if node.type == "tuple":
@@ -379,7 +372,7 @@ class Workspace:
         )
 
     def _tuples(self, owner: str) -> Iterator[Node]:
-        """The tuples below a node, without those that are too large to be one."""
+        """Yield the tuples below a node, without too large ones."""
         node = self._nodes.get(owner)
         for child in node.children if node is not None else ():
             row = self._nodes.get(child)
@@ -454,7 +447,7 @@ class Workspace:
         return text, referred
 
     def _linkable(self, identities: Sequence[str]) -> list[str]:
-        """Return those that are notes, or that the export does not hold: what is gone is still a link."""
+        """Return the ids of notes, and of nodes that are missing in the export: they are still links."""
         return [one for one in identities if one in self.keys or self._is_missing(one)]
 
     def _is_missing(self, identity: str) -> bool:
