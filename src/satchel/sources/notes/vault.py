@@ -1,8 +1,8 @@
 """A file of a vault as notes: one for the file, and one below it for each heading.
 
-The note of the file holds what stands before the first heading, and with it a title at the very top. A section goes
-from its heading to the next one. A field that stands anywhere in a file belongs to the file, and so do tags, as in the
-programs that write such files. Links belong to the section that they stand in.
+The note of the file is the text before the first heading, with a title at the very top. A section ends before the next
+heading. A field or tag anywhere in a file belongs to the file, as in the programs that write such files. A link belongs
+to its section.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class RawLink:
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of a file beside its text, as it is kept in the fields of its document.
+    """The properties of a file besides its text, as stored in the fields of its document.
 
     `fields` are those of the user: lists of values by name, a link as `{"name": ..., "target": ...}`. `blocks` are the
-    parts that named blocks stand in.
+    parts of named blocks.
     """
 
     title: str
@@ -68,7 +68,7 @@ class Facts:
 
 
 def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """Title, tags and the fields of a document from dumped facts."""
+    """Return title, tags and fields of a document from dumped facts."""
     title, tags, inherited, aliases, fields, links, blocks, problem = json.loads(data)
     stored = {
         "fields": fields, "inherited_tags": inherited, "aliases": aliases, "links": links, "blocks": blocks,
@@ -83,7 +83,7 @@ def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
 
 
 def read_note(path: str, text: str) -> tuple[Outline, Facts]:
-    """Return the parts of a file and what is known of it. `text` is clean and has plain line feeds."""
+    """Return the parts and the facts of a file. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
     matter = front_matter(lines)
     contents = look_through(lines, matter.lines)
@@ -156,7 +156,7 @@ def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[
 
 
 def _add_value(facts: Facts, key: str, value: Any) -> None:
-    """A value of front matter, with the links in it; a mapping is kept as JSON."""
+    """Add a value of front matter and its links; a mapping is stored as JSON."""
     for one in _listed(value):
         text = json.dumps(one, ensure_ascii=False) if isinstance(one, Mapping | list) else _scalar(one)
         links = wikilinks(text)
@@ -179,12 +179,12 @@ def _scalar(value: Any) -> str:
 
 
 def _tags(value: Any) -> list[str]:
-    """Tags of front matter: a list, or a text with commas or blanks between them."""
+    """Return the tags of front matter: a list, or a text with commas or blanks between them."""
     names = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
     return [tag.strip().lstrip("#").strip("/") for tag in names]
 
 
 def _above(tag: str) -> Iterator[str]:
-    """`a/b/c` belongs to `a/b` and `a`."""
+    """Yield the tags above a tag: `a/b` and `a` for `a/b/c`."""
     steps = tag.split("/")
     return ("/".join(steps[:count]) for count in range(len(steps) - 1, 0, -1))
