@@ -149,7 +149,7 @@ MAX_SIBLINGS = 10_000
 them: 100,000 stray brackets took 10 s, 10,000 take 0.1 s."""
 
 MAX_PUNCTUATION = 10_000
-"""Longest run of bytes without a word character, limited like `MAX_SIBLINGS`: some languages accept `[,,,,` as valid."""
+"""Longest run of bytes without a word character, limited like `MAX_SIBLINGS`: some languages accept `[,,,,`."""
 
 TICKS = 1_000
 TICKS_PER_KILOBYTE = 40
