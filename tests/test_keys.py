@@ -48,7 +48,8 @@ def test_two_homes_have_two_keys(tmp_path: Path) -> None:
 
 def test_processes_that_start_at_once_get_one_key(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from satchel.safety.keys import load_key; print(load_key(pathlib.Path(sys.argv[1]), {}).hex())"
+        "import sys, pathlib; from satchel.safety.keys import load_key; "
+        "print(load_key(pathlib.Path(sys.argv[1]), {}).hex())"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "state")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]

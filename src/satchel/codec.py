@@ -16,7 +16,7 @@ from satchel.vocabulary import parse_choice
 
 
 def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
-    """A JSON object as text that can be written as UTF-8: letters as they are, unless one is half a surrogate pair."""
+    """Return a JSON object as text that can be encoded as UTF-8; only with a lone surrogate are letters escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     try:
         text.encode("utf-8")
@@ -26,12 +26,12 @@ def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
 
 
 MILLISECONDS = 3
-"""Decimal digits of a second that JSON keeps."""
+"""Decimal digits of a second in JSON."""
 
 DAY_SECONDS = 86_400
 
 CHOICE_CHARACTERS = 100
-"""Longest text that is compared with the values of a choice."""
+"""Maximum length of a text that is compared with the values of a choice."""
 
 Clean = Callable[[str], str]
 """Makes a text from elsewhere safe to store."""
@@ -44,11 +44,11 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """How one field is written in JSON and read back.
+    """The reader and writer of one field in JSON.
 
-    `load` takes the name for messages, the JSON value and a cleaner; None as its answer asks for the default. It also
-    sees a missing value as None if the field is `required` or has no default. `key` is the JSON key, by default the
-    name of the attribute.
+    `load` has as arguments the name for messages, the JSON value and a cleaner; it returns None for the default. It is
+    also called with None for a missing value if the field is `required` or has no default. `key` is the JSON key,
+    by default the name of the attribute.
     """
 
     load: Callable[[str, Any, Clean | None], Any]
@@ -58,7 +58,10 @@ class Codec:
 
 
 def text(limit: int, *, required: bool = False, nullable: bool = False) -> Codec:
-    """A text of at most `limit` characters, before and after cleaning; `nullable` writes an empty one as null."""
+    """Return the codec of a text of at most `limit` characters, before and after cleaning.
+
+    `nullable` writes an empty text as null.
+    """
 
     def load(name: str, value: Any, clean: Clean | None) -> str:
         value = "" if value is None else value
@@ -77,7 +80,7 @@ def text(limit: int, *, required: bool = False, nullable: bool = False) -> Codec
 
 
 def identifier(limit: int, *, required: bool = False) -> Codec:
-    """Letters, digits, dots, dashes and underscores; never cleaned."""
+    """Return the codec of a text of letters, digits, dots, dashes and underscores; it is never cleaned."""
     plain_text = text(limit, required=required)
 
     def load(name: str, value: Any, clean: Clean | None) -> str:
@@ -90,7 +93,7 @@ def identifier(limit: int, *, required: bool = False) -> Codec:
 
 
 def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Codec:
-    """Return one value of an enumeration; `label` stands for the name of the field in messages."""
+    """Return the codec of an enumeration; `label` replaces the name of the field in messages."""
     plain_text = text(CHOICE_CHARACTERS)
 
     def load(name: str, value: Any, clean: Clean | None) -> StrEnum | None:
@@ -101,7 +104,7 @@ def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Co
 
 
 def share() -> Codec:
-    """Return a number from 0 to 1."""
+    """Return the codec of a number from 0 to 1."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -112,7 +115,7 @@ def share() -> Codec:
 
 
 def count(least: int, meaning: str) -> Codec:
-    """Return a whole number from `least`; `meaning` ends the message about another value."""
+    """Return the codec of a whole number from `least`; `meaning` ends the message about another value."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -123,7 +126,7 @@ def count(least: int, meaning: str) -> Codec:
 
 
 def flag() -> Codec:
-    """True or false."""
+    """Return the codec of a boolean."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> bool:
         if not isinstance(value, bool):
@@ -134,7 +137,7 @@ def flag() -> Codec:
 
 
 def moment(key: str) -> Codec:
-    """Return seconds since the epoch, in JSON an ISO time in UTC."""
+    """Return the codec of seconds since the epoch, in JSON an ISO time in UTC."""
 
     def load(name: str, value: Any, _clean: Clean | None) -> float:
         try:
@@ -146,7 +149,7 @@ def moment(key: str) -> Codec:
 
 
 def texts(most: int, limit: int, *, unique: bool = False) -> Codec:
-    """At most `most` texts, none of them empty; `unique` keeps each once."""
+    """Return the codec of at most `most` texts, none of them empty; `unique` drops repeated ones."""
     entry = text(limit, required=True)
 
     def load(name: str, value: Any, clean: Clean | None) -> tuple[str, ...]:
@@ -161,7 +164,7 @@ def texts(most: int, limit: int, *, unique: bool = False) -> Codec:
 
 
 def nested(kind: type[Any]) -> Codec:
-    """Another dataclass, or None."""
+    """Return the codec of another dataclass or None."""
 
     def load_inner(name: str, value: Any, clean: Clean | None) -> Any:
         if value is not None and not isinstance(value, Mapping):
@@ -172,7 +175,7 @@ def nested(kind: type[Any]) -> Codec:
 
 
 def nested_list(kind: type[Any], most: int) -> Codec:
-    """At most `most` objects of another dataclass."""
+    """Return the codec of at most `most` objects of another dataclass."""
 
     def load_inner(name: str, value: Any, clean: Clean | None) -> tuple[Any, ...]:
         rows = value or []
@@ -191,7 +194,7 @@ def _check_count(name: str, rows: list[Any], most: int) -> None:
 
 @cache
 def _table(kind: Hashable) -> tuple[tuple[str, str, Codec, bool], ...]:
-    """Attribute, JSON key, codec, and whether to read a missing value, for each field of a dataclass."""
+    """Return attribute, JSON key, codec, and whether to read a missing value, for each field of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     rows = []
     for row in fields(cast("type[Any]", kind)):
@@ -221,7 +224,7 @@ def load(kind: type[Record], data: Data, clean: Clean | None = str) -> Record:
 
 
 def plain(value: Any) -> Any:
-    """Any value as plain JSON values: dataclasses by their fields, enumerations by their values, tuples as lists."""
+    """Return plain JSON values for any value: dataclasses by fields, enumerations by their values, tuples as lists."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value) and not isinstance(value, type):
@@ -237,7 +240,7 @@ def json_line(data: Data) -> str:
 
 
 def json_object(line: bytes, most_bytes: int) -> dict[str, Any]:
-    """The JSON object on a line. Raises UsageError for anything else, and for a line of more than `most_bytes`."""
+    """Return the JSON object on a line. Raises UsageError for anything else, or more than `most_bytes` bytes."""
     if len(line) > most_bytes:
         raise UsageError(f"the line has {len(line):,} bytes: at most {most_bytes:,}")
     try:
@@ -255,7 +258,7 @@ def iso_time(seconds: float) -> str:
 
 
 def read_time(iso: str) -> float:
-    """Seconds since the epoch of an ISO time; without a zone, UTC. Raises ValueError for what UTC cannot represent."""
+    """Return the seconds since the epoch of an ISO time, UTC if it has no zone. Raises ValueError if out of range."""
     parsed = datetime.fromisoformat(iso)
     aware = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
     try:

@@ -20,19 +20,19 @@ __all__ = ["SETTINGS", "Folders", "LoadedSettings", "Setting", "Settings", "load
 PROJECT_FILE = ".satchel.toml"
 HOME_VARIABLE = "SATCHEL_HOME"
 HOOKS_VARIABLE = "SATCHEL_HOOKS"
-"""Switches editor hooks off where it is 0. It is looked at before any setting is read, so it is none."""
+"""Switches editor hooks off where it is 0. It is read before any setting, so it is not a setting."""
 
 LENSES_TABLE = "lenses"
-"""The table of the user's file that holds lenses of their own; each is checked when it is asked for."""
+"""The table of lenses in the user's file; each lens is checked when it is used."""
 
 PROJECT_FILE_BYTES = 64_000
-"""A settings file by hand has 1,000; a larger one from a repository is not read."""
+"""Maximum size of the settings file of a repository; one written by hand has 1,000 bytes."""
 
 PROJECT_LINE_DOTS = 100
-"""Dots in a line of such a file: `tomllib` takes seconds for a key of 20,000 names, and none has more than three."""
+"""Maximum dots in a line of that file: `tomllib` needs seconds for a key of 20,000 names; real ones have three."""
 
 PROJECT_NOTES = 10
-"""Notes about one file of a repository; the rest is counted, so that it cannot flood an answer."""
+"""Maximum notes about one file of a repository; the others are counted, so that they cannot flood an answer."""
 
 _DEEPEST_KEY = max(key.count(".") for key in SETTINGS)
 _SECTIONS = frozenset(key.split(".")[0] for key in SETTINGS)
@@ -41,7 +41,7 @@ _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false":
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """The four homes, none of which needs to exist: what the user writes, memories, marks and logs, derived data."""
+    """The folders for settings, memories, state (marks and logs) and derived data; none of them needs to exist."""
 
     config: Path
     data: Path
@@ -50,9 +50,9 @@ class Folders:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Folders:
-        """Take `SATCHEL_HOME` with a folder for each, else the XDG folders (on macOS as well).
+        """Return the folders below `SATCHEL_HOME` if it is set, else the XDG folders (on macOS as well).
 
-        As the XDG rules say, a relative path in an XDG variable is ignored. Raises ConfigError without a home folder.
+        As in the XDG rules, a relative path in an XDG variable is ignored. Raises ConfigError without a home folder.
         """
         home = Path(environ["HOME"]) if environ.get("HOME") else _home_of_user()
         if own := environ.get(HOME_VARIABLE):
@@ -60,8 +60,8 @@ class Folders:
             return cls(base / "config", base / "data", base / "state", base / "cache")
 
         def folder(variable: str, default: str) -> Path:
-            given = environ.get(variable, "")
-            return (Path(given) if given.startswith("/") else home / default) / "satchel"
+            path = environ.get(variable, "")
+            return (Path(path) if path.startswith("/") else home / default) / "satchel"
 
         return cls(
             config=folder("XDG_CONFIG_HOME", ".config"),
@@ -80,7 +80,7 @@ def _home_of_user() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The settings in force, for every key where its value came from, and what was ignored.
+    """The settings in force, the origin of each value, and notes about ignored values.
 
     An origin is `default`, the path of a file, the name of an environment variable, or `flag`. `lenses` are the tables
     below `[lenses]` in the user's file, unchecked, by name.
@@ -103,10 +103,10 @@ def load_settings(
     overrides: Mapping[str, Any] | None = None,
     folders: Folders | None = None,
 ) -> LoadedSettings:
-    """Bring all settings together. `overrides` are dotted keys from flags; None among them means "not given".
+    """Load all settings. `overrides` are values by dotted key from flags; None means that a flag is absent.
 
     Raises ConfigError for impossible values from the user (file, environment, flags), an unreadable file of the user,
-    and an unknown key among the overrides. Everything else that is wrong becomes a note.
+    and an unknown key among the overrides. Every other error becomes a note.
     """
     collected = _Collected()
     own = user_file(folders or Folders.from_environment(environ))
@@ -118,13 +118,13 @@ def load_settings(
         if key in SETTINGS:
             collected.set(SETTINGS[key], value, str(own))
         else:
-            collected.note(f"{own}: unknown setting {key}", _meant(key))
+            collected.note(f"{own}: unknown setting {key}", _suggestion(key))
     if root is not None:
         collected.read_project(root)
     collected.read_environment(environ)
     for key, value in (overrides or {}).items():
         if key not in SETTINGS:
-            raise ConfigError(f"unknown setting {key!r}{_after_colon(_meant(key))}")
+            raise ConfigError(f"unknown setting {key!r}{_after_colon(_suggestion(key))}")
         if value is not None:
             collected.set(SETTINGS[key], value, "flag")
     values = {attribute(key): value for key, value in collected.values.items()}
@@ -133,7 +133,7 @@ def load_settings(
 
 
 class _Collected:
-    """What the sources said so far, the later ones over the earlier ones."""
+    """The values read so far; a later source overrides an earlier one."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -141,7 +141,7 @@ class _Collected:
         self.notes: list[Failure] = []
 
     def set(self, setting: Setting, value: object, origin: str) -> None:
-        """Take a value of the user. Raises ConfigError if it is impossible."""
+        """Set a value of the user. Raises ConfigError if it is impossible."""
         try:
             self.values[setting.key] = setting.checked(value)
         except ValueError as error:
@@ -152,7 +152,7 @@ class _Collected:
         self.notes.append(Failure("config", message, hint))
 
     def read_project(self, root: Path) -> None:
-        """Take what a repository may set; say what was ignored."""
+        """Set the values that a repository may set, with notes about ignored ones."""
         first, surplus = len(self.notes), 0
         try:
             for key, value in _flat(_project_table(root)):
@@ -180,7 +180,7 @@ class _Collected:
     def _explain_project(self, key: str) -> None:
         setting = SETTINGS.get(key)
         if setting is None:
-            self.note(f"{PROJECT_FILE}: unknown setting {clean_field(key, 60)} is ignored", _meant(key))
+            self.note(f"{PROJECT_FILE}: unknown setting {clean_field(key, 60)} is ignored", _suggestion(key))
         elif setting.safe:
             self.note(f"{PROJECT_FILE}: {key} is ignored, because it must be {setting.allowed}")
         else:
@@ -188,13 +188,13 @@ class _Collected:
             self.note(f"{PROJECT_FILE}: {key} is ignored, because only the user may set it", hint)
 
     def read_environment(self, environ: Mapping[str, str]) -> None:
-        """Take `SATCHEL_*`; an empty variable counts as unset."""
-        known = {setting.variable: setting for setting in SETTINGS.values()}
+        """Set the values of `SATCHEL_*`; an empty variable counts as unset."""
+        by_variable = {setting.variable: setting for setting in SETTINGS.values()}
         for variable in sorted(name for name in environ if name.startswith("SATCHEL_") and environ[name]):
-            if setting := known.get(variable):
+            if setting := by_variable.get(variable):
                 self.set(setting, _from_text(setting, environ[variable]), variable)
             elif variable != HOOKS_VARIABLE and variable.split("_")[1].lower() in _SECTIONS:
-                self.note(f"unknown setting {variable} in the environment", _meant(variable, known))
+                self.note(f"unknown setting {variable} in the environment", _suggestion(variable, by_variable))
 
 
 def _user_table(path: Path) -> Mapping[str, Any]:
@@ -211,7 +211,7 @@ def _user_table(path: Path) -> Mapping[str, Any]:
 
 
 def _project_table(root: Path) -> Mapping[str, Any]:
-    """Return the table of a repository's file. Raises ValueError saying why there is none."""
+    """Return the table of a repository's file. Raises ValueError with the reason if it cannot be read."""
     try:
         raw = read_bytes(root, PROJECT_FILE, limit=PROJECT_FILE_BYTES).raw
     except Skipped as skipped:
@@ -233,7 +233,7 @@ def _parsed(raw: bytes) -> Mapping[str, Any]:
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and their values. What lies deeper than any setting counts as one unknown key."""
+    """Yield dotted keys and their values. A table deeper than any setting counts as one unknown key."""
     for name, value in table.items():
         key = f"{above}{name}"
         if isinstance(value, dict) and key not in SETTINGS and key.count(".") < _DEEPEST_KEY:
@@ -243,9 +243,9 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _from_text(setting: Setting, text: str) -> object:
-    """Return what an environment variable means; a text that means nothing is left to the check.
+    """Return the value of an environment variable; an invalid text is returned as it is, for the later check.
 
-    A list is separated by commas, or written as in TOML where an entry holds a comma.
+    A list is separated by commas, or written as in TOML where an entry contains a comma.
     """
     if setting.type is bool:
         return _TRUTH.get(text.lower(), text)
@@ -264,11 +264,11 @@ def _from_text(setting: Setting, text: str) -> object:
     return text
 
 
-def _meant(key: str, known: Mapping[str, object] = SETTINGS) -> str:
-    """Return a hint at the nearest known name, empty where none is near."""
+def _suggestion(key: str, names: Mapping[str, object] = SETTINGS) -> str:
+    """Return a hint with the nearest name, empty if none is near."""
     from difflib import get_close_matches  # here, because nearly no run has a mistake
 
-    near = get_close_matches(key[:100], known, n=1)
+    near = get_close_matches(key[:100], names, n=1)
     return f"did you mean {near[0]}?" if near else ""
 
 
@@ -280,9 +280,9 @@ TABLE, KEY = "hooks", "enabled"
 
 
 def toggle(path: Path, *, is_on: bool) -> Path:
-    """Write `enabled` in the table `hooks` of the settings file; returns the file that was written.
+    """Write `enabled` in the table `hooks` of the settings file, and return the path that was written.
 
-    A file that is a link is written where it leads. Raises ConfigError for a file that cannot be understood, OSError
+    If the file is a link, its target is written. Raises ConfigError for a file that cannot be understood, OSError
     for one that cannot be written.
     """
     import tomlkit
@@ -291,16 +291,16 @@ def toggle(path: Path, *, is_on: bool) -> Path:
     target = path.resolve()
     try:
         before = target.read_bytes().decode("utf-8")
-        chunk = tomlkit.parse(before)
+        document = tomlkit.parse(before)
     except FileNotFoundError:
-        before, chunk = "", tomlkit.document()
+        before, document = "", tomlkit.document()
     except (UnicodeDecodeError, TOMLKitError) as error:
         raise ConfigError(f"{path} cannot be understood: {error}") from error
-    table = chunk.setdefault(TABLE, tomlkit.table())
+    table = document.setdefault(TABLE, tomlkit.table())
     if not hasattr(table, "keys"):
         raise ConfigError(f"{path}: {TABLE} is {table!r}, but must be a table")
     table[KEY] = is_on
-    after = tomlkit.dumps(chunk)
+    after = tomlkit.dumps(document)
     if after != before:
         state_files.make_folder(target.parent)
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600

@@ -1,21 +1,4 @@
-"""Every error that satchel raises on purpose.
-
-SatchelError                          carries the exit code of the command line
-|-- UsageError (2)                    a bad argument: the message holds the value, the limit and the next step
-|   |-- InvalidContextTypeError
-|   `-- ConfigError
-|-- NoIndexError (10)                 there is nothing here that could be indexed
-|-- LockedError (11)                  another process holds the store
-|-- StoreError                        the store is damaged, newer than this program, or out of space
-|-- UnsafePathError                   a path leads outside the workspace root
-|-- GitError                          git answered with an error
-|-- MissingExtraError                 an optional extra is not installed
-|-- ContextFileError                  a context file cannot be used; the message begins with file and line
-|-- ClientFileError                   a settings file of another program is broken, or holds what is not ours
-|-- JudgeError                        a language model gave no usable verdict
-|-- EmbeddingError                    texts could not be turned into vectors
-`-- ContextAssemblyError              a context could not be assembled
-"""
+"""Every error that satchel raises on purpose."""
 
 from __future__ import annotations
 
@@ -23,13 +6,16 @@ from collections.abc import Callable
 
 
 class SatchelError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package, with the exit code of the command line."""
 
     exit_code = 1
 
 
 class UsageError(SatchelError):
-    """An argument or a setting has an impossible value. `arguments` are those that the message names, in its order."""
+    """An argument or a setting has an impossible value: the message gives the value, the limit and the next step.
+
+    `arguments` are the arguments in the message, in its order.
+    """
 
     exit_code = 2
 
@@ -38,7 +24,7 @@ class UsageError(SatchelError):
         self.arguments = arguments
 
     def spelled(self, spelling: Callable[[str], str]) -> str:
-        """Return the message with each argument that it names as `spelling` writes it."""
+        """Return the message with each of its arguments spelled by `spelling`."""
         done, rest = "", str(self)
         for name in self.arguments:
             before, written, after = rest.partition(name)
@@ -56,7 +42,7 @@ class InvalidContextTypeError(UsageError, ContextAssemblyError):
 
 
 class ConfigError(UsageError):
-    """A settings file cannot be read or holds an unknown or forbidden key."""
+    """A settings file cannot be read or contains an unknown or forbidden key."""
 
 
 class NoIndexError(SatchelError):
@@ -66,7 +52,7 @@ class NoIndexError(SatchelError):
 
 
 class LockedError(SatchelError):
-    """Another process holds the write lock for longer than the wait."""
+    """Another process has the write lock for longer than the wait."""
 
     exit_code = 11
 
@@ -92,7 +78,7 @@ class EmbeddingError(SatchelError):
 
 
 class ContextFileError(SatchelError):
-    """A context file cannot be used; the message begins with its path and, where one line is to blame, that line."""
+    """A context file cannot be used; the message begins with its path and, where known, the line."""
 
 
 class ClientFileError(SatchelError):
@@ -100,4 +86,4 @@ class ClientFileError(SatchelError):
 
 
 class JudgeError(SatchelError):
-    """A language model gave no usable verdict on a condition: it refused, was away, or said neither true nor false."""
+    """A language model gave no usable verdict on a condition: a refusal, no answer, or neither true nor false."""

@@ -14,15 +14,15 @@ from satchel.types import CONTEXT_TYPES, Format, Kind
 Value = TypeVar("Value")
 
 LIST_LENGTH = 1_000
-"""Entries of a list setting: patterns are tried on every path, so more would be slow and is never meant."""
+"""Entries of a list setting: patterns are tried on every path, so more would be slow, and is surely a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One row: what it means (with its unit), why the default is what it is, and which values are possible.
+    """One row: its meaning (with the unit), the reason for the default, and the possible values.
 
     `type` is int, float, bool, str or tuple (of texts). `least` and `most` bound a number, `choices` a text;
-    `optional` admits None, written `auto`; the texts of a list with `patterns` are regular expressions.
+    `optional` allows None, written `auto`; the texts of a list with `patterns` are regular expressions.
     """
 
     key: str
@@ -57,7 +57,7 @@ class Setting:
         return f"{kind} from {self.least:,} to {self.most:,}" + (", or auto" if self.optional else "")
 
     def checked(self, value: object) -> Any:
-        """Return the value as the setting holds it. Raises ValueError for any other than the allowed ones."""
+        """Return the value in the type of the setting. Raises ValueError for a value that is not allowed."""
         if self.optional and (value is None or value == "auto"):
             return None
         if self.type is tuple:
@@ -105,7 +105,7 @@ def kind_weight(kind: Kind, default: float) -> float:
 
 
 def signal_weight(name: str, default: float) -> float:
-    """Return the row of what one signal counts when files are ranked."""
+    """Return the row of the weight of one signal when files are ranked."""
     meaning = f'weight of the signal "{name}" when files are ranked'
     reason = "measured on 296 real issues of 14 repositories; `satchel eval --tune` measures it on yours"
     return setting(
@@ -471,7 +471,7 @@ class Settings:
 
 
 def attribute(key: str) -> str:
-    """Return the field of `Settings` that holds a dotted key."""
+    """Return the name of the field of `Settings` for a dotted key."""
     return key.replace(".", "_")
 
 

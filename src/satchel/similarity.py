@@ -1,7 +1,7 @@
-"""How much two texts say the same: the share of the 5-character shingles that they have in common.
+"""The similarity of two texts: the share of the 5-character shingles that they have in common.
 
-Prose is the same when the Jaccard similarity of its shingles reaches the threshold calibrated on 400 labelled pairs
-(F1 .99; a 90 % edit ratio misses a third of them).
+Two texts of prose are the same when the Jaccard similarity of its shingles reaches the threshold, calibrated on 400
+labelled pairs (F1 .99; a 90 % edit ratio misses a third of them).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LONGEST_COMPARED = 4_000
 _SAMPLED = frozenset("st")
 _ENOUGH_SAMPLED = 30
 _SAMPLE_FLOOR = 0.2
-"""A sample of 30 of what has .42 in common shows less than .2 in one of hundreds of cases; of labelled pairs none."""
+"""Texts with .42 in common show less than .2 in a sample of 30 in one of hundreds of cases; no labelled pair does."""
 
 
 def shingles(text: str) -> frozenset[str]:
@@ -24,18 +24,18 @@ def shingles(text: str) -> frozenset[str]:
 
 
 def similarity(first: frozenset[str], second: frozenset[str]) -> float:
-    """Jaccard similarity, 0 to 1."""
+    """Return the Jaccard similarity, 0 to 1."""
     common = len(first & second)
     union = len(first) + len(second) - common
     return common / union if union else 1.0
 
 
 def sampled(marks: frozenset[str]) -> frozenset[str]:
-    """Return a seventh or so of the shingles of a text, the same ones in every text that has them."""
+    """Return about a seventh of the shingles of a text, the same ones in every text that has them."""
     return frozenset(shingle for shingle in marks if shingle[0] in _SAMPLED)
 
 
 def may_be_same(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two texts of which these are the samples may say the same; only what is far from it is not."""
+    """Return whether two texts with these samples may be the same; false only if they are far apart."""
     fewest = min(len(first), len(second))
     return fewest < _ENOUGH_SAMPLED or similarity(first, second) >= _SAMPLE_FLOOR

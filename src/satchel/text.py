@@ -1,7 +1,7 @@
-"""Words: how a text becomes search terms. The same analysis serves every kind, at indexing and at asking.
+"""Words: the analysis of a text into search terms, the same for every kind, in the index and in queries.
 
 A word is an identifier (`[letter_$][letter_$0-9]*`) or a run of digits. A compound such as `parseHTTPRequest`,
-`max_tokens` or `utf8` yields its whole lower-case form marked as exact (`=max_tokens`) and the stem of each part
+`max_tokens` or `utf8` yields its complete lower-case form marked as exact (`=max_tokens`) and the stem of each part
 (`max`, `token`); a plain word yields its stem. Source of the rules: the retrieval recipe (docs/decisions/0002).
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 EXACT_MARK = "="
-"""Prefix of a term that stands for a whole compound. No word contains it, so marked and plain never collide."""
+"""Prefix of the term of a complete compound. No word contains it, so marked and plain never collide."""
 
 MAX_WORD_CHARACTERS = 80
-"""Longer runs are encoded data, not words: they would only fill the vocabulary."""
+"""Maximum length of a word: longer runs are encoded data and would only fill the vocabulary."""
 
 ANALYSIS_VERSION = "1"
 """Part of every extraction cache key: change it when `terms_of` gives other terms."""
@@ -39,12 +39,12 @@ _STOP_WORDS = """
 """
 
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Query words that carry no meaning. Only queries drop them; their idf makes them harmless in the index."""
+"""Query words without meaning. Only queries drop them; their idf makes them harmless in the index."""
 
 
 @cache
 def _cjk() -> re.Pattern[str]:
-    """Chinese, Japanese and Korean characters. Compiled when needed: ranges this long take 3 ms."""
+    """Chinese, Japanese and Korean characters. Compiled when needed: ranges this long need 3 ms."""
     return re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 
 
@@ -76,14 +76,14 @@ def _final(word: str) -> str:
 
 
 def terms_of(word: str) -> tuple[str, ...]:
-    """Search terms of one word as `WORD` finds it, the exact form first where there is one."""
-    known = _memo.get(word)
-    if known is None:
-        known = _analyse(word)
+    """Return the search terms of one match of `WORD`, the exact form first if there is one."""
+    terms = _memo.get(word)
+    if terms is None:
+        terms = _analyse(word)
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
-        _memo[word] = known
-    return known
+        _memo[word] = terms
+    return terms
 
 
 def _analyse(word: str) -> tuple[str, ...]:
@@ -101,30 +101,30 @@ def _analyse(word: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> list[str]:
-    """Return words of a text in order, as written."""
+    """Return the words of a text in order, as written."""
     return WORD.findall(text)
 
 
 def runs(text: str) -> list[str]:
-    """Return the text cut where no word goes on: the words of all runs are those of the text.
+    """Return the runs of word characters of a text: the words of all runs are those of the text.
 
-    A run holds several words (`3px`) or none (`$`). A plain text is cut in a third of the time that `words` takes.
+    A run contains several words (`3px`) or none (`$`). A plain text is cut in a third of the time of `words`.
     """
     return text.translate(_BLANKED).split() if text.isascii() else WORD.findall(text)
 
 
-def count_terms(found: Iterable[str]) -> dict[str, int]:
-    """Return how often each term occurs among these words."""
+def count_terms(tokens: Iterable[str]) -> dict[str, int]:
+    """Return the number of occurrences of each term of these words."""
     counts: dict[str, int] = {}
-    known = _memo
-    for word in found:
-        for term in known.get(word) or terms_of(word):
+    memo = _memo
+    for word in tokens:
+        for term in memo.get(word) or terms_of(word):
             counts[term] = counts.get(term, 0) + 1
     return counts
 
 
 def is_meaningful(word: str) -> bool:
-    """Return whether a query word says anything: stop words and single letters do not, a single digit does."""
+    """Return whether a query word has a meaning: stop words and single letters do not, a single digit does."""
     if len(word) > 1 or word.isdigit():
         return word.lower() not in STOP_WORDS
     return not word.isascii() and bool(_cjk().match(word))
@@ -132,5 +132,5 @@ def is_meaningful(word: str) -> bool:
 
 def is_compound(word: str) -> bool:
     """Return whether a word is written like code: camelCase, snake_case, or with digits."""
-    found = terms_of(word)
-    return bool(found) and found[0].startswith(EXACT_MARK)
+    terms = terms_of(word)
+    return bool(terms) and terms[0].startswith(EXACT_MARK)

@@ -1,8 +1,8 @@
 """Counting tokens without a network.
 
-Two tokenizers are exact (their rank tables come inside an installed package), two are labelled estimates that are
-meant to err upwards, so that a budget kept by them is kept in truth as well. Text that imitates a special token
-(`<|endoftext|>`) is counted as the plain text that it is.
+Two tokenizers are exact (their rank tables are part of an installed package), two are upper estimates and labelled
+so: a text within a budget by their count is within it in fact. Text that imitates a special token (`<|endoftext|>`)
+is counted as plain text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT_TOKENIZER = "o200k_base"
 
 
 class TokenCounter(Protocol):
-    """Counts the tokens of a text. `exact` says whether the count is true or an upper estimate."""
+    """Counts the tokens of a text."""
 
     @property
     def name(self) -> str:
@@ -34,11 +34,11 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """True if `count` equals what the tokenizer of this name gives."""
+        """True if `count` equals the count of the tokenizer of this name, false for an upper estimate."""
         ...
 
     def count(self, text: str) -> int:
-        """Return tokens of `text`, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
+        """Return the number of tokens, 0 for the empty text. Never raises: a lone surrogate counts as U+FFFD."""
         ...
 
 
@@ -50,7 +50,7 @@ class _RankTable(Protocol):
 
 @cache
 def _rank_table(name: str) -> _RankTable:
-    """Return the rank table of an exact tokenizer; the first call of a process takes 20 to 70 ms."""
+    """Return the rank table of an exact tokenizer; the first call of a process needs 20 to 70 ms."""
     # The submodule, not the package: the package prints to standard error instead of raising when it is broken.
     from rs_bpe.bpe import openai
 
@@ -62,19 +62,19 @@ def _rank_table(name: str) -> _RankTable:
 
 
 def _without_lone_surrogates(text: str) -> str:
-    """Give the text that UTF-16 would give: paired surrogates joined, lone ones replaced by U+FFFD."""
+    """Return the text after a round trip through UTF-16: paired surrogates joined, lone ones replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class RankTableCounter:
-    """Exact byte pair counting. The table is loaded at the first count, not before."""
+    """Exact byte pair counting. The table is loaded at the first count."""
 
     name: str
     exact: bool = True
 
     def count(self, text: str) -> int:
-        """Return tokens of `text`."""
+        """Return the number of tokens."""
         table = _rank_table(self.name)
         try:
             return table.count(text)
@@ -86,24 +86,24 @@ class RankTableCounter:
 class ClaudeEstimate:
     """An upper estimate for Claude models: the o200k count times `CLAUDE_FACTOR`, rounded up.
 
-    It was above the true count for 95 of 100 code snippets of the newest family; it is no guarantee.
+    It was above the true count for 95 of 100 code snippets of the newest family; this is not guaranteed.
     """
 
     name: str = "claude"
     exact: bool = False
 
     def count(self, text: str) -> int:
-        """Return tokens of `text`, estimated upwards."""
+        """Return the number of tokens, an upper estimate."""
         numerator, denominator = CLAUDE_FACTOR
         return -(-RankTableCounter("o200k_base").count(text) * numerator // denominator)
 
 
 @dataclass(frozen=True, slots=True)
 class CharacterEstimate:
-    """The last resort for a tokenizer that nobody knows: one token per UTF-8 byte (a character, where text is ASCII).
+    """The estimate for an unknown tokenizer: one token per UTF-8 byte (per character in ASCII text).
 
-    Every token of a byte-level tokenizer covers at least one byte, so this is never under. It is loose: ordinary code
-    has 0.23 tokens a byte. Tighter rules were tried and fall under on what repositories really hold: base64 needs
+    Every token of a byte-level tokenizer covers at least one byte, so this is never too low. It is loose: ordinary code
+    has 0.23 tokens a byte. Tighter rules were tried and were too low for real files of repositories: base64 needs
     0.79 tokens a byte, random ASCII 0.87, Arabic letters 0.97 and control characters 1.00 (cl100k).
     """
 
@@ -111,7 +111,7 @@ class CharacterEstimate:
     exact: bool = False
 
     def count(self, text: str) -> int:
-        """Return bytes of `text` in UTF-8."""
+        """Return the number of bytes in UTF-8."""
         return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
@@ -126,7 +126,7 @@ _COUNTERS: Mapping[str, TokenCounter] = {
 }
 
 TOKENIZERS: tuple[str, ...] = tuple(_COUNTERS)
-"""The names that `counter` knows."""
+"""The names that `counter` accepts."""
 
 
 def counter(name: str = DEFAULT_TOKENIZER) -> TokenCounter:

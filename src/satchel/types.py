@@ -1,6 +1,6 @@
-"""The values that travel along the stream: frozen, slotted, and free of behaviour that needs another module.
+"""The values that modules pass to each other: frozen, slotted, without behaviour that needs another module.
 
-This is a leaf: it imports nothing of satchel. Lines are 1-based and inclusive everywhere, paths are relative to
+This module imports nothing of satchel. Lines are 1-based and inclusive everywhere, paths are relative to
 the workspace root with forward slashes, times are seconds since the epoch (UTC), scores are floats where higher
 is better.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a chunk is. The value is the name used in ids and in the `source` of an item."""
+    """The kind of a chunk. The value is the name used in ids and in the `source` of an item."""
 
     MEMORY = "memory"
     CODE = "code"
@@ -54,7 +54,7 @@ CONTEXT_TYPES: Mapping[str, Kind] = {plural: kind for kind, plural in _PLURALS.i
 
 
 class EdgeType(StrEnum):
-    """How one chunk relates to another."""
+    """The type of a relation between two chunks."""
 
     CHILD = "child"
     PARENT = "parent"
@@ -69,7 +69,7 @@ class EdgeType(StrEnum):
 
 
 class Role(StrEnum):
-    """What one part of a file is."""
+    """The role of a part of a file."""
 
     FUNCTION = "function"
     METHOD = "method"
@@ -90,7 +90,7 @@ ENTITY_TYPES: Mapping[str, Role] = {
 
 
 class Format(StrEnum):
-    """How a context is written."""
+    """The output format of a context."""
 
     MARKDOWN = "markdown"
     XML = "xml"
@@ -99,7 +99,7 @@ class Format(StrEnum):
 
 
 class View(StrEnum):
-    """Which layout a context is written in: by file, one heading an entity, or one block an entity."""
+    """The layout of a context: by file, one heading per entity, or one block per entity."""
 
     SECTIONS = "sections"
     ENTITIES = "entities"
@@ -116,7 +116,7 @@ class Detail(StrEnum):
 
 
 class Freshness(StrEnum):
-    """How what is shown of a file differs from what was indexed.
+    """The difference between the shown text of a file and the indexed text.
 
     Moved: the same text on other lines. Changed: another text of the same definition. Stale: text that is gone.
     """
@@ -127,7 +127,7 @@ class Freshness(StrEnum):
 
 
 class Trust(StrEnum):
-    """Who vouches for a text. Nothing promotes itself."""
+    """The trust level of a text. No text can raise its own level."""
 
     SATCHEL = "satchel"
     GUIDANCE = "guidance"
@@ -136,7 +136,7 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A name that a file defines. `owner` is the qualified name of what contains it, empty at the top."""
+    """A name that a file defines. `owner` is the qualified name of its container, empty at the top level."""
 
     name: str
     owner: str
@@ -163,7 +163,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a file that is one chunk: a function, a class header, a section, a gap between them.
+    """A line range of a file that is one chunk: a function, a class header, a section, a gap between them.
 
     The parts of a file tile it: the first starts at line 1, each starts where the one before ended, the last ends
     at the last line. `name` is qualified with dots and empty for a gap; `signature` is the declaration without its
@@ -182,7 +182,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a parser found in one file. `comment_lines` are line ranges that hold only comments or doc strings."""
+    """The result of parsing one file. `comment_lines` are line ranges with only comments or doc strings."""
 
     language: str
     parts: tuple[Part, ...]
@@ -193,7 +193,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a chunk stands. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
+    """The location of a chunk. `content_hash` is a keyed hash of the raw file, empty where there is no file."""
 
     path: str
     start_line: int
@@ -205,8 +205,8 @@ class Location:
 class Chunk:
     """One stored unit of knowledge.
 
-    `importance` is 0 to 1 or None where the kind has none. `fields` holds what the kind defines (author, category,
-    language ...) as plain JSON values.
+    `importance` is 0 to 1 or None where the kind has none. `fields` are the values that the kind defines (author,
+    category, language ...), as plain JSON.
     """
 
     id: str
@@ -236,7 +236,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One reason for a score: what was measured, how much of it there was, and the weight that it got."""
+    """One reason for a score: the name of the measure, its value and its weight."""
 
     name: str
     value: float
@@ -245,7 +245,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSpan:
-    """A stretch of lines worth showing, with its value (log scale, ranks only) inside its chunk."""
+    """A line range with its value (log scale, ranks only) inside its chunk."""
 
     start: int
     end: int
@@ -259,7 +259,7 @@ class Hit:
     `relevance` is absolute, 0 to 1: the share of the query's idf mass that the chunk matches, or how strongly a
     pasted trace leads to it. `score` ranks within one request and kind only. `spans` are the spans that matched,
     best first. `file_score` ranks the file of the chunk among the files, 0 to 1 (0 for records), more than 1 for
-    what a trace leads to. Of a `partial` one the spans answer, not the chunk: a call, not the function around it.
+    files in a pasted trace. In a `partial` hit only the spans answer the query: a call, not the function around it.
     """
 
     chunk: Chunk
@@ -273,7 +273,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that did not work, as data: which part, what happened, what to do about it."""
+    """An error as data: the part that failed, what happened, and what to do about it."""
 
     source: str
     message: str
@@ -282,9 +282,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A shown stretch of one item: its lines in the file (0, 0 for a record), its name, and the text itself.
+    """A shown line range of one item: its lines in the file (0, 0 for a record), its name, and the text itself.
 
-    `freshness` is None where text and lines are as they were indexed; a stale piece has the lines of that time.
+    `freshness` is None where text and lines are as indexed; a stale piece has the lines of that time.
     """
 
     start: int
@@ -297,7 +297,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A definition that an item shows only in part: `handle` asks for its lines `start`..`end`, all of them."""
+    """A definition that an item shows only in part: `handle` requests all of its lines, `start` to `end`."""
 
     handle: str
     start: int
@@ -307,11 +307,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """What goes out: one file or one record. The pieces are in line order.
+    """One file or one record in an answer. The pieces are in line order.
 
     `source` is the kind in the singular (`code`); `content` the shown text without any frame; `relevance` absolute,
-    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours. `section` is the title
-    that it stands under, empty for that of its kind.
+    0 to 1; `tokens` what the item costs in the rendered text; `nonce` marks its block as ours. `section` is its section
+    title, empty for the title of its kind.
     """
 
     id: str
@@ -337,7 +337,7 @@ class ContextItem:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A candidate that is not shown: why, and about the budget (tokens) that would show it, 0 where no budget helps.
+    """A candidate that is not shown: the reason, and the approximate budget (tokens) to show it, 0 where none helps.
 
     `reason` is "budget" (no room), "value" (not worth its tokens beside the best; `fill` shows it if there is room) or
     "limit" (its kind has all its items).
@@ -358,9 +358,9 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class ShownBefore:
-    """Something that a session has received before and is not sent again: where it stands now, and its handle.
+    """An item that a session has received before and is not sent again, with its present location and its handle.
 
-    `spans` are the lines that it has of the file at `path`; a record has a `title`, kind first, and neither.
+    `spans` are the lines that the session has of the file at `path`; a record has only a `title`, kind first.
     """
 
     id: str
@@ -393,9 +393,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The answer: `text` is what was counted; the rest says what is in it and why.
+    """The answer: `text` is the counted text; the other fields describe its contents and the reasons.
 
-    `shown_before` is what its session has already; where it is more than the text names, a number says how much more.
+    `shown_before` are items that the session has already; the text names some of them and counts the others.
     """
 
     query: str

@@ -1,6 +1,6 @@
-"""The words of the learning memory: every choice that a memory or an experience has, and how long its texts may be.
+"""The vocabulary of the learning memory: the choices of memories and experiences, and the limits of their texts.
 
-One place: choices of the command line, schemas of tools, error messages and the tables of the docs come from here.
+The command line, the schemas of tools, the error messages and the tables of the docs use these definitions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from satchel.types import Kind
 
 
 class MemoryCategory(StrEnum):
-    """What a memory is about."""
+    """The category of a memory."""
 
     PREFERENCE = "preference"
     FACT = "fact"
@@ -26,7 +26,7 @@ class MemoryCategory(StrEnum):
 
 
 class Provenance(StrEnum):
-    """Who said it."""
+    """The source of a memory."""
 
     USER = "user"
     AGENT = "agent"
@@ -34,7 +34,7 @@ class Provenance(StrEnum):
 
 
 class Domain(StrEnum):
-    """What kind of work an experience was."""
+    """The kind of work of an experience."""
 
     DEBUGGING = "debugging"
     REFACTORING = "refactoring"
@@ -48,7 +48,7 @@ class Domain(StrEnum):
 
 
 class Strategy(StrEnum):
-    """How the work was gone about."""
+    """The method of the work."""
 
     SYSTEMATIC_ELIMINATION = "systematic-elimination"
     TRIAL_AND_ERROR = "trial-and-error"
@@ -62,7 +62,7 @@ class Strategy(StrEnum):
 
 
 class OutcomeStatus(StrEnum):
-    """How an experience ended: as its hypothesis said, otherwise, or without an end."""
+    """The outcome of an experience: the hypothesis was right, was wrong, or was not settled."""
 
     CONFIRMED = "confirmed"
     FALSIFIED = "falsified"
@@ -70,11 +70,11 @@ class OutcomeStatus(StrEnum):
 
 
 ACTIVE = "active"
-"""The status of an experience without an outcome yet. It is not one of `OutcomeStatus`: nothing ends with it."""
+"""The status of an experience without an outcome yet. It is not an `OutcomeStatus`, because it is not an end."""
 
 
 class RootCauseCategory(StrEnum):
-    """Why a hypothesis was wrong."""
+    """The reason why a hypothesis was wrong."""
 
     WRONG_ASSUMPTION = "wrong-assumption"
     MISSING_KNOWLEDGE = "missing-knowledge"
@@ -88,7 +88,7 @@ class RootCauseCategory(StrEnum):
 
 
 class ConfidenceTier(StrEnum):
-    """How far an experience can be relied on, from most to least."""
+    """The reliability of an experience, from most to least."""
 
     GOLD = "gold"
     SILVER = "silver"
@@ -102,14 +102,14 @@ TIER_WEIGHTS: Mapping[ConfidenceTier, float] = {
     ConfidenceTier.BRONZE: 0.5,
     ConfidenceTier.ABANDONED: 0.2,
 }
-"""How much an experience counts where several are summed up, 0 to 1."""
+"""The weight of an experience in a sum over several, 0 to 1."""
 
 MISSING_TIER_WEIGHT = 0.5
-"""The weight of an experience whose tier is missing or unknown: as of a poor one."""
+"""The weight of an experience whose tier is missing or unknown: that of a poor one."""
 
 
 def tier_weight(tier: object) -> float:
-    """Return how much an experience of this tier counts, 0 to 1; an empty or unknown tier counts as a poor one."""
+    """Return the weight of an experience of this tier, 0 to 1; an empty or unknown tier counts as a poor one."""
     return {str(name): weight for name, weight in TIER_WEIGHTS.items()}.get(str(tier), MISSING_TIER_WEIGHT)
 
 
@@ -123,7 +123,7 @@ class Axis(StrEnum):
 
 
 class ImportFormat(StrEnum):
-    """Who wrote what is imported."""
+    """The format of an imported file, named after its writer."""
 
     SATCHEL = "satchel"
     CALM_GHAP = "calm-ghap"
@@ -147,13 +147,13 @@ FILTER_KINDS: Mapping[str, frozenset[Kind]] = {
     "until": _RECORDS,
     "tags": _RECORDS,
 }
-"""Filter of a search -> the kinds that it concerns. Of every other kind it says nothing."""
+"""Filter of a search -> the kinds that it applies to. It does not restrict any other kind."""
 
 DEFAULT_IMPORTANCE = 0.5
-"""Of a memory whose importance nobody said; 0 to 1."""
+"""The importance of a memory without one, 0 to 1."""
 
 MEMORY_CHARACTERS = 10_000
-"""A memory is a few sentences; what is longer is a chunk and belongs into a file."""
+"""A memory is a few sentences; a longer text is a document and belongs into a file."""
 
 MOST_TAGS = 20
 TAG_CHARACTERS = 50
@@ -162,7 +162,7 @@ STATEMENT_CHARACTERS = 1_000
 """Goal, hypothesis, action and prediction: each is one statement that can turn out right or wrong."""
 
 REPORT_CHARACTERS = 2_000
-"""Result, surprise, note, description of a root cause, and lesson: what happened may take more words."""
+"""Result, surprise, note, description of a root cause, and lesson: a report may need more words."""
 
 VALUE_CHARACTERS = 500
 
@@ -170,30 +170,30 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choices(kind: type[StrEnum] | Iterable[str]) -> list[str]:
-    """Return the values of a choice in their order, as plain text: for command lines and schemas."""
+    """Return the values of a choice in their order, as plain text, for command lines and schemas."""
     return [str(member) for member in kind]
 
 
 def parse_choice(kind: type[Choice], value: str, what: str) -> Choice:
-    """The member of this value. Raises UsageError that names all values, and the one that may have been meant."""
-    known = choices(kind)
-    if value in known:
+    """Return the member of this value. Raises UsageError with all values and the nearest one."""
+    values = choices(kind)
+    if value in values:
         return kind(value)
     import difflib  # here, because it takes longer to load than this whole module and serves only mistakes
 
-    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), known, n=1)
-    meant = f" (did you mean {near[0]}?)" if near else ""
-    raise UsageError(f"unknown {what} {value!r}{meant}: choose from {', '.join(known)}")
+    near = difflib.get_close_matches(str(value).lower().replace("_", "-"), values, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise UsageError(f"unknown {what} {value!r}{hint}: choose from {', '.join(values)}")
 
 
 LARGEST_BUDGET = 10_000_000
-"""Tokens of one answer: more than any model takes."""
+"""Maximum tokens of one answer: more than any model accepts."""
 
 MOST_CONTEXT_LINES = 100
-"""Lines around a shown range; whoever wants more wants the file, which a pin shows."""
+"""Maximum lines around a shown range; for more, pin the file."""
 
 PURPOSES = ("find", "edit")
-"""What an answer is for: finding wants many places, editing wants whole functions."""
+"""The purpose of an answer: finding needs many places, editing needs complete functions."""
 
 STALE_CHOICES = ("mark", "withhold")
-"""What becomes of text that its file no longer contains: it is shown and marked, or left out with a note."""
+"""The treatment of text that its file no longer contains: it is shown and marked, or left out with a note."""

@@ -1,7 +1,6 @@
-"""The user's secret key, and the short marks that are derived with and without it.
+"""The user's secret key, and the nonces and handles of items.
 
-The key makes content hashes useless for guessing contents, and nonces impossible to foresee for whoever wrote the
-content that they enclose.
+With the key, content hashes are useless for guessing contents, and the author of a content cannot predict its nonce.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ KEY_VARIABLE = "SATCHEL_KEY"
 """Environment variable with a key of 64 hexadecimal digits, for tests that need the same marks in every run."""
 
 NONCE_DIGITS = 9
-"""Decimal digits of a nonce: 30 bits that nobody without the key can foresee, three tokens in o200k.
+"""Decimal digits of a nonce: 30 bits that nobody without the key can predict, three tokens in o200k.
 
 Letters would cost twice the tokens for the same bits. The fence is longer than any run inside anyway: the nonce only
 tells our block from one that the text imitates."""
@@ -32,10 +31,10 @@ HANDLE_BYTES = 5
 
 
 def load_key(state_folder: Path, environ: Mapping[str, str] = os.environ) -> bytes:
-    """Return the user's key of 32 bytes from `state_folder`/key; the first call ever makes it.
+    """Return the user's key of 32 bytes from `state_folder`/key; the first call creates it.
 
-    Two processes that start at once get the same key. Where the folder cannot be written, the key lives as long as
-    the process, and a line in the log says so: answers are complete, but their marks change from run to run. Raises
+    Two processes that start at once get the same key. If the folder cannot be written, the key lasts as long as
+    the process, with a warning in the log: answers are complete, but their marks change from run to run. Raises
     ConfigError if `SATCHEL_KEY` is set to something that is not a key.
     """
     if text := environ.get(KEY_VARIABLE):

@@ -3,10 +3,10 @@
 Each shape has a rare string of its own, the *anchor* (the `ke` of `api_key`, the underscore of `ghp_`). A text is
 searched for each anchor that occurs in it; from there the expression looks back for the head and on for the body. That
 costs a fraction of what one large alternation costs, because the engine can skip to plain characters, and it is
-linear, because every body is a single run or bounded. What is found is then judged (`secret_shapes`).
+linear, because every body is a single run or bounded. Each match is then judged (`secret_rules`).
 
-It finds known shapes and plain assignments; it does not promise to find everything. A line that says
-`pragma: allowlist secret` or `satchel:allow-secret` is left alone.
+It finds known shapes and plain assignments, not every secret. A line with `pragma: allowlist secret` or
+`satchel:allow-secret` is left alone.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from satchel.errors import UsageError
-from satchel.safety.secret_rules import ASSIGNED, GATES, ScoredSpan, Shape, shapes
+from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, Shape, shapes
 
 REDACTION_VERSION = 2
-"""Grows whenever the same text would be redacted differently, so that stores know what they hold."""
+"""Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
 
 Find = tuple[int, int, str]
 
@@ -37,17 +37,17 @@ def _by_anchor() -> Mapping[str, Sequence[Shape]]:
 
 @cache
 def _opening(anchor: str) -> re.Pattern[str]:
-    """Return a frequent anchor and what follows it in all of its shapes.
+    """Return the expression for a frequent anchor and its lookahead.
 
-    Few texts hold that, and it is made in a tenth of the time of a scanner: a process that looks through the texts of
-    one answer rarely needs the scanner at all.
+    Few texts match it, and it compiles in a tenth of the time of a scanner: a process that searches the texts of one
+    answer rarely needs the scanner.
     """
     return re.compile(f"{re.escape(anchor)}{GATES[anchor]}", re.ASCII)
 
 
 @cache
 def _scanner(anchor: str) -> re.Pattern[str]:
-    """The expression for all shapes of one anchor, with one group for each; made when a text first holds the anchor."""
+    """Return the expression for all shapes of one anchor, with one group for each; compiled on first use."""
     branches = "|".join(shape.pattern for shape in _by_anchor()[anchor])
     return re.compile(f"{re.escape(anchor)}{GATES.get(anchor, '')}(?:{branches})", re.ASCII)
 
@@ -57,8 +57,8 @@ _EXEMPT = re.compile(
 )
 
 
-def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
-    """Yield the stretches of text that a comment exempts, in order and apart from each other."""
+def _exempt_lines(text: str) -> Iterator[Extent]:
+    """Yield the ranges of text that a comment exempts, in order and without overlap."""
     end = -1
     for comment in _EXEMPT.finditer(text):
         if comment.start() < end:
@@ -72,16 +72,16 @@ def _exempt_lines(text: str) -> Iterator[ScoredSpan]:
 
 
 def _first(anchor: str, text: str) -> int:
-    """Return where the first secret of an anchor may be, -1 where there is none."""
+    """Return the earliest possible position of a secret of an anchor, -1 if there is none."""
     start = text.find(anchor)
     if start < 0 or anchor not in GATES:
         return start
-    found = _opening(anchor).search(text, start)
-    return found.start() if found is not None else -1
+    match = _opening(anchor).search(text, start)
+    return match.start() if match is not None else -1
 
 
 def _finds(text: str) -> list[Find]:
-    """Start, end and type of what is to be replaced, in order; two of them may overlap."""
+    """Return start, end and type of each replacement, in order; they may overlap."""
     finds = []
     for anchor, group in _by_anchor().items():
         start = _first(anchor, text)
@@ -110,9 +110,9 @@ def _compiled(allow: tuple[str, ...]) -> Sequence[re.Pattern[str]]:
 def redact(text: str, allow: Sequence[str] = ()) -> tuple[str, Mapping[str, int]]:
     """Return the text with every secret replaced by `[REDACTED:type]`, and how many of each type were replaced.
 
-    `allow` holds regular expressions: a secret in which one of them is found stays. The number of lines never
-    changes, doing it twice changes nothing more, and a text without secrets is returned as it is. Raises UsageError
-    if one of `allow` is no regular expression.
+    `allow` are regular expressions: a secret that matches one of them stays. The number of lines never changes, a
+    second call changes nothing more, and a text without secrets is returned unchanged. Raises UsageError if one of
+    `allow` is not a regular expression.
     """
     allowed = _compiled(tuple(allow))
     finds = _finds(text)
@@ -138,12 +138,12 @@ _MARK = re.compile(r"\[REDACTED:([a-z-]{1,40})\]")
 
 
 def marks(text: str) -> dict[str, int]:
-    """Return how many secrets of each type a redacted text has had, by the marks that stand in their place."""
+    """Return the number of secrets of each type that were replaced in a redacted text."""
     return dict(sorted(Counter(_MARK.findall(text)).items()))
 
 
 def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:
-    """Join what overlaps; a provider's name says more than the name of a variable."""
+    """Join overlapping matches; the type of a provider is preferred to that of a variable name."""
     pending: Find | None = None
     for start, end, kind in finds:
         if pending is not None and start < pending[1]:
@@ -156,6 +156,6 @@ def _without_overlap(finds: Sequence[Find]) -> Iterator[Find]:
         yield pending
 
 
-def _inside(position: int, spans: Sequence[ScoredSpan]) -> bool:
+def _inside(position: int, spans: Sequence[Extent]) -> bool:
     after = bisect_right(spans, (position, sys.maxsize))
     return after > 0 and position < spans[after - 1][1]

@@ -1,7 +1,7 @@
-"""What secrets look like: one table of shapes, and the judges that tell a secret from a name or a placeholder.
+"""The shapes of secrets, and the judges that tell a secret from a name or a placeholder.
 
-Shapes of known providers are taken at their word. An assignment (`password = "..."`) is judged by its value: names,
-placeholders, calls, lookups and sentences stay, so that code can still be read.
+A match of a known provider's shape counts as a secret. An assignment (`password = "..."`) is judged by its value:
+names, placeholders, calls, lookups and sentences stay, so that code stays readable.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 _KEY_BLOCK_LIMIT = 16_000
 """Characters of a private key block; a 16,384 bit RSA key has 12,700."""
@@ -30,17 +31,17 @@ _RANDOM_CHANGES_CAPITALS = 0.15
 _PASSWORD_LENGTH = 8
 """Characters below which a quoted password is too short to be told from a word."""
 
-ScoredSpan = tuple[int, int]
-Judge = Callable[[str, int, re.Match[str]], ScoredSpan | None]
+Extent = tuple[int, int]
+Judge = Callable[[str, int, re.Match[str]], Extent | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
 
-    The anchor is what a scan looks for, so it should be rare in source. No `boundary` stands before the head; an empty
-    one allows everything. `judge` gets the text, where the head starts and the match of anchor and body, and says what
-    to replace, if anything.
+    A scan searches for the anchor, so it should be rare in source. The character before the head must not match
+    `boundary`; an empty one allows everything. `judge` has as arguments the text, the start of the head and the match
+    of anchor and body, and returns the range to replace, or None.
     """
 
     type: str
@@ -52,7 +53,7 @@ class Shape:
 
     @property
     def pattern(self) -> str:
-        """What follows the anchor; its one group starts where the head starts."""
+        """The expression after the anchor; its one group starts at the head."""
         head = self.head + re.escape(self.anchor)
         before = f"(?<!{self.boundary}{head})" if self.boundary else ""
         return f"(?<=({head})){before}(?:{self.body})"
@@ -73,7 +74,7 @@ _STRONG_SYMBOLS = frozenset("!@#$%^&*?+~")
 
 
 def _bits(value: str) -> float:
-    """Shannon entropy of the characters, in bits per character."""
+    """Return the Shannon entropy of the characters, in bits per character."""
     return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
 
 
@@ -97,21 +98,21 @@ def _looks_like_password(value: str, kinds: int) -> bool:
     return len(value) >= _PASSWORD_LENGTH and (strong or digit) and lower + upper + digit + strong >= kinds
 
 
-def _token(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take a provider's token, unless it says that it is none or consists of very few characters."""
+def _token(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept a provider's token, unless it is a placeholder or has very few distinct characters."""
     body = text[match.start() : match.end()]
     if len(set(body)) < 6 or _FAKE_TOKEN.search(body):
         return None
     return start, match.end()
 
 
-def _before_anchor(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take a key whose random part stands before what it is known by."""
+def _before_anchor(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept a key whose random part is before its anchor."""
     return (start, match.end()) if _looks_random(text[start : match.start()]) else None
 
 
-def _after_equals(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take what follows the name."""
+def _after_equals(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the value after the equals sign."""
     span = _token(text, start, match)
     return span and (text.index("=", start) + 1, match.end())
 
@@ -122,8 +123,8 @@ _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}$")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----")
 
 
-def _private_key(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the block up to its end line, or the base64 lines that follow; a mere mention of the first line stays."""
+def _private_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the block up to its end line, or the base64 lines that follow, not a mere mention of the first line."""
     begin = _KEY_BEGIN.search(text, max(0, start - 60), start)
     if begin is None:
         return None
@@ -141,8 +142,8 @@ _CREDENTIALS_IN_URL = r"""//[^\s/:@?#"'`<>\[\](){}|]{0,64}:[^\s/@"'`<>\[\](){}|]
 _PLAIN_WORD = re.compile(r"[a-z_-]+|[A-Z_-]+|.*pass.*|\d{1,5}|\*+")
 
 
-def _url_password(_text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the password of `scheme://user:password@host`; words, placeholders and the user's own name stay."""
+def _url_password(_text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the password of `scheme://user:password@host`, unless a word, a placeholder or the user's own name."""
     user, _, password = match[0].removeprefix("://").removesuffix("@").partition(":")
     if password == user or _PLAIN_WORD.fullmatch(password) or _PLACEHOLDER.search(password):
         return None
@@ -152,8 +153,8 @@ def _url_password(_text: str, _start: int, match: re.Match[str]) -> ScoredSpan |
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/-]{16,2000}={0,2}")
 
 
-def _authorization(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the credential of an `Authorization` header."""
+def _authorization(text: str, _start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the credential of an `Authorization` header."""
     value = _CREDENTIAL.match(text, match.end())
     if value is None or _PLACEHOLDER.search(value[0]) or not _looks_random(value[0]):
         return None
@@ -168,26 +169,27 @@ _VALUE = re.compile(
 )
 
 
-def _value(text: str, match: re.Match[str], *, kinds: int) -> ScoredSpan | None:
-    """Take the literal after an operator if it looks random, or like a password of so many `kinds` of characters."""
-    found = _VALUE.match(text, match.end())
-    if found is None:
+def _value(text: str, _start: int, match: re.Match[str], *, kinds: int) -> Extent | None:
+    """Accept the literal after an operator if it looks random, or like a password of `kinds` kinds of characters."""
+    literal = _VALUE.match(text, match.end())
+    if literal is None:
         return None
-    quoted, bare = found["quoted"], found["bare"]
+    quoted, bare = literal["quoted"], literal["bare"]
     if _PLACEHOLDER.search(quoted or bare):
         return None
     if quoted:
-        return found.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
+        return literal.span("quoted") if _looks_random(quoted) or _looks_like_password(quoted, kinds) else None
     # Without quotes it may be a name of the program: a dotted path, or an optional type (`password: Base64Text?`).
     if "." in bare or not (_looks_random(bare) or _looks_like_password(bare.rstrip("?"), kinds + 1)):
         return None
-    return found.span("bare")
+    return literal.span("bare")
 
 
-def _password(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the literal that is assigned to a password: three kinds of characters, four where it has no quotes."""
-    return _value(text, match, kinds=3)
+_password = partial(_value, kinds=3)
+"""A password has three kinds of characters, four without quotes."""
 
+_secret = partial(_value, kinds=4)
+"""A secret that does not look random needs quotes and all four kinds."""
 
 _PUBLIC_TOKEN = re.compile(
     r"(?i)(?:next|prev|public(?:[ _-]?key)?|lock|request|idempotency|continuation|page|pagination|cursor|sync|resume)"
@@ -195,16 +197,9 @@ _PUBLIC_TOKEN = re.compile(
 )
 
 
-def _named_token(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the literal that is assigned to a token, unless its name says that it only marks a place in a list."""
-    if _PUBLIC_TOKEN.search(text, max(0, start - 20), start):
-        return None
-    return _value(text, match, kinds=4)
-
-
-def _secret(text: str, _start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the literal that is assigned to a secret; one that does not look random needs quotes and all four kinds."""
-    return _value(text, match, kinds=4)
+def _named_token(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the literal that is assigned to a token, unless it is by its name a position in a list."""
+    return None if _PUBLIC_TOKEN.search(text, max(0, start - 20), start) else _secret(text, start, match)
 
 
 _KEY_OWNER = re.compile(
@@ -213,11 +208,9 @@ _KEY_OWNER = re.compile(
 )
 
 
-def _named_key(text: str, start: int, match: re.Match[str]) -> ScoredSpan | None:
-    """Take the literal that is assigned to a key of the secret kind (`api_key`), not to any key."""
-    if _KEY_OWNER.search(text, max(0, start - 20), start + 1) is None:
-        return None
-    return _value(text, match, kinds=4)
+def _named_key(text: str, start: int, match: re.Match[str]) -> Extent | None:
+    """Accept the literal that is assigned to a key of a secret kind (`api_key`), not to any key."""
+    return _secret(text, start, match) if _KEY_OWNER.search(text, max(0, start - 20), start + 1) else None
 
 
 # --- the table --------------------------------------------------------------------------------------------------
@@ -317,7 +310,7 @@ _TOKENS: Sequence[tuple[str, str, str, str]] = (
     ("vault-token", "hv[sbr]", ".", rf"{_WORD}{{24,}}"),
     ("xai-key", "xai", "-", rf"{_ALNUM}{{80}}"),
 )
-"""Type, head, anchor, body of what providers hand out."""
+"""Type, head, anchor and body of the tokens of providers."""
 
 _SUFFIX = "(?i:[_-]?(?:key|value|base64|b64|hex|dev|prod|production|staging|local|default|old|new|[0-9]{1,2}))?"
 _OPERATOR = r"""["'\])\\]{0,3}(?:[ \t]{0,4}(?:[:=>]|,(?=[ \t]{0,4}\\?["']))|[ \t]{1,4}(?=["']))"""
@@ -339,7 +332,7 @@ _NAMES: Sequence[tuple[str, str, str, str, Judge]] = (
 """Type, head, anchor and rest of the names to which secrets are assigned, and the judge of the value."""
 
 ASSIGNED = frozenset({"authorization", "url-password", *(row[0] for row in _NAMES)})
-"""Types that say where a secret stood and not whose it is."""
+"""Types that are named after the place of a secret, not its provider."""
 
 _AUTHORIZATION = r"""["'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?(?i:basic|bearer|token|apikey)[ \t]{1,3}"""
 
@@ -362,11 +355,11 @@ GATES = {
     ".": rf"(?=[A-Za-z0-9_-]{{16}}){_MIXED}",
     ":": "(?=//|AA)",
 }
-"""What follows a frequent anchor in every shape of the table (but one random token in a million) and in little else."""
+"""Frequent anchor -> a lookahead that all of its shapes pass (but one random token in a million), and little else."""
 
 
 def shapes() -> Iterator[Shape]:
-    """Yield every shape that is looked for."""
+    """Yield every shape."""
     yield from _SPECIAL
     for kind, head, anchor, body in _TOKENS:
         yield Shape(kind, head, anchor, body, _token)

@@ -1,12 +1,12 @@
-"""Which workspaces the user trusts, and what that makes of a text.
+"""The workspaces that the user trusts, and the trust levels of texts.
 
-Three levels: *satchel* is our own frame, *guidance* is an instruction file of a workspace that the user trusts, *data*
-is everything else. Trust is a file in the state folder of the user, one for each workspace, so that nothing inside a
-workspace can grant it, and no text can promote itself.
+The level *satchel* is our own frame, *guidance* is an instruction file of a trusted workspace, *data* is everything
+else. Trust is a file in the state folder of the user, one for each workspace, so that nothing inside a workspace can
+grant it, and no text can raise its own level.
 
-A mark is good for one folder and, where that is a git work tree, for the place of its repository. Another work tree of
+A mark is valid for one folder and, if that is a git work tree, for the path of its repository. Another work tree of
 the same repository is not trusted, because its branch may hold other files; a folder that becomes part of another
-repository is not trusted any more. The files of a folder are not examined: they may change after it was trusted.
+repository is no longer trusted. The files of a folder are not examined: they may change after it was trusted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from satchel.types import Kind, Trust
 FOLDER = "trusted"
 
 MARK_BYTES = 32_000
-"""A mark holds two paths, of at most 4,096 bytes each; in JSON a byte takes six at most."""
+"""Maximum size of a mark: two paths of at most 4,096 bytes each; a byte is at most six in JSON."""
 
 _DIGEST_BYTES = 16
 
@@ -43,7 +43,7 @@ GUIDANCE_ORIGIN = "instructions"
 
 @dataclass(frozen=True, slots=True)
 class TrustMark:
-    """A workspace that is trusted: its root, the place of its repository (empty without git), since when (seconds)."""
+    """A workspace that is trusted: its root, the path of its repository (empty without git), and the time (seconds)."""
 
     root: str
     repository: str
@@ -51,16 +51,16 @@ class TrustMark:
 
 
 def is_trusted(root: Path, state_folder: Path) -> bool:
-    """Return whether the user trusts this root as it is now. What cannot be read is not trusted."""
+    """Return whether the user trusts this root as it is now; false if the mark cannot be read."""
     if not root.is_dir():
         return False  # the root is an export of notes, which gives no instructions
-    wanted = _identity(root)
-    mark = _read(state_folder, _name(*wanted))
-    return mark is not None and (mark.root, mark.repository) == wanted
+    identity = _identity(root)
+    mark = _read(state_folder, _name(*identity))
+    return mark is not None and (mark.root, mark.repository) == identity
 
 
 def trust(root: Path, state_folder: Path, now: float | None = None) -> TrustMark:
-    """Trust a root from now on. One that is trusted already keeps its mark. Raises UsageError, OSError."""
+    """Trust a root. One that is trusted already keeps its mark. Raises UsageError, OSError."""
     identity = _identity(root)
     earlier = _read(state_folder, _name(*identity))
     if earlier is not None and (earlier.root, earlier.repository) == identity:
@@ -96,8 +96,7 @@ def trusted_roots(state_folder: Path) -> list[TrustMark]:
 def trust_of(kind: Kind, origin: str, *, trusted: bool) -> Trust:
     """Return the level of an item by its kind, its origin, and whether its workspace is trusted.
 
-    Only an instruction file of the workspace is ever guidance: no memory, commit or chunk becomes it, whatever it
-    calls itself.
+    Only an instruction file of the workspace is ever guidance, never a memory, commit or document.
     """
     is_guidance = kind is Kind.CONTEXT and origin == GUIDANCE_ORIGIN and trusted
     return Trust.GUIDANCE if is_guidance else Trust.DATA
@@ -137,7 +136,7 @@ def _read(state_folder: Path, name: str) -> TrustMark | None:
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Return whether only this user could have written it. Where users have no numbers, there is nothing to compare."""
+    """Return whether only this user could have written it; true on systems without user ids."""
     if not hasattr(os, "geteuid"):
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

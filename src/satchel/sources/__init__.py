@@ -1,1 +1,1 @@
-"""What turns files, histories and exports into chunks. A source knows nothing of search, store or budget."""
+"""Readers of files, histories and exports as chunks. A source does not depend on search, store or budget."""

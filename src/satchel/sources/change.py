@@ -1,15 +1,16 @@
-"""What is being changed: the difference to a revision, or what is staged."""
+"""The change under way: the difference between a revision and the work tree or the staging area."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import sha1, sha256
 from pathlib import Path
 from typing import Any
 
+from satchel.codec import plain
 from satchel.errors import GitError, UsageError
 from satchel.safety import sanitize
 from satchel.safety.redact import redact
@@ -39,44 +40,44 @@ class Entry:
 
 
 def tree_entries(repository: Repository, tree: str) -> dict[str, Entry]:
-    """Return all files of a tree or commit, by path. Raises GitError for what is none."""
+    """Return all files of a tree or commit, by path. Raises GitError for anything else."""
     listed = run(repository, "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", tree)
     entries = {}
     for record in listed.split(b"\0"):
         meta, _, path = record.partition(b"\t")
-        found = _ENTRY.match(meta)
-        if found is not None:
-            entries[os.fsdecode(path)] = Entry(found[1].decode(), found[2].decode())
+        match = _ENTRY.match(meta)
+        if match is not None:
+            entries[os.fsdecode(path)] = Entry(match[1].decode(), match[2].decode())
     return entries
 
 
 def staged_entries(repository: Repository) -> dict[str, Entry]:
-    """Return all files of the staging area, by path; of a path in conflict the side that is ours. Raises GitError."""
+    """Return all files of the staging area, by path; our side of a path in conflict. Raises GitError."""
     listed = run(repository, "ls-files", "--stage", "--debug", "-z", "--full-name")
     entries: dict[str, Entry] = {}
-    # An entry is `MODE SHA STAGE TAB PATH NUL`, and lines of what was known of the file when it was staged.
+    # An entry is `MODE SHA STAGE TAB PATH NUL`, and lines about the file as it was when it was staged.
     position = 0
-    while (found := _ENTRY.match(listed, position)) is not None:
-        end = listed.index(b"\0", found.end())
-        path = os.fsdecode(listed[found.end() + 1 : end])
+    while (match := _ENTRY.match(listed, position)) is not None:
+        end = listed.index(b"\0", match.end())
+        path = os.fsdecode(listed[match.end() + 1 : end])
         following = listed.find(b"\0", end + 1)
-        known = listed[end + 1 : following if following >= 0 else len(listed)]
-        position = end + 1 + _debug_length(known)
-        if found[3] in (b"0", b"2") or path not in entries:
-            entries[path] = Entry(found[1].decode(), found[2].decode(), _stamp(known))
+        details = listed[end + 1 : following if following >= 0 else len(listed)]
+        position = end + 1 + _debug_length(details)
+        if match[3] in (b"0", b"2") or path not in entries:
+            entries[path] = Entry(match[1].decode(), match[2].decode(), _stamp(details))
     return entries
 
 
-def _debug_length(known: bytes) -> int:
-    """Return bytes of the indented lines at the beginning."""
+def _debug_length(details: bytes) -> int:
+    """Return the length in bytes of the indented lines at the beginning."""
     length = 0
-    while known.startswith(b"  ", length):
-        length = known.index(b"\n", length) + 1
+    while details.startswith(b"  ", length):
+        length = details.index(b"\n", length) + 1
     return length
 
 
-def _stamp(known: bytes) -> tuple[int, int] | None:
-    modified, size = _MODIFIED.search(known), _SIZE.search(known)
+def _stamp(details: bytes) -> tuple[int, int] | None:
+    modified, size = _MODIFIED.search(details), _SIZE.search(details)
     if modified is None or size is None:
         return None
     return int(size[1]), int(modified[1]) * 1_000_000_000 + int(modified[2])
@@ -99,37 +100,37 @@ def blob(repository: Repository, identity: str, limit: int) -> bytes | None:
 
 
 def earlier_blobs(repository: Repository, path: str, most: int) -> Iterator[str]:
-    """Yield the blobs that a path had, from HEAD backwards, each once, at most `most` commits deep. Raises GitError."""
+    """Yield the earlier blobs of a path, from HEAD backwards, each once, in at most `most` commits. Raises GitError."""
     arguments = ("--raw", "-z", "--no-renames", "--no-abbrev", "--format=", f"-n{most}", "--end-of-options", "HEAD")
     listed = run(repository, "log", *arguments, "--", path)
     seen: set[str] = set()
-    for found in _RAW.finditer(listed):
-        for identity in (found[2].decode(), found[1].decode()):
+    for match in _RAW.finditer(listed):
+        for identity in (match[2].decode(), match[1].decode()):
             if identity not in seen and identity.strip("0"):
                 seen.add(identity)
                 yield identity
 
 
 def resolve(repository: Repository, revision: str) -> str:
-    """Return the id of the commit that a revision names. Raises GitError where there is none."""
-    if "\0" in revision:  # no argument of a process can hold it
+    """Return the commit id of a revision. Raises GitError if there is none."""
+    if "\0" in revision:  # no argument of a process can contain it
         raise GitError("a revision holds no NUL")
     return run(repository, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().split()[-1]
 
 
 MOST_FILES = 200
-"""Files of a change that are read: more is a sweep, and its callers are everywhere."""
+"""Maximum files of a change that are read: a larger change has callers everywhere."""
 
 WORD_CHARACTERS = 4_000
-"""Of the changed lines that lend their words to the search: they only tip the scale between what is related anyway."""
+"""Maximum characters of changed lines that add words to the search: they only rank what is related anyway."""
 
 MOST_COMPARED_LINES = 4_000
-"""Beyond this many differing lines a file counts as changed throughout: comparing grows with the square."""
+"""Maximum differing lines that are compared; beyond it the file counts as changed throughout (quadratic time)."""
 
 LINK = "120000"
 
 _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.SkipReason.SPECIAL_FILE})
-"""Why a tracked file cannot be read that count as deleted: nothing is there, or no regular file any more."""
+"""Reasons for which an unreadable tracked file counts as deleted: it is missing or not a regular file."""
 
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
@@ -141,8 +142,8 @@ Opcode = tuple[str, int, int, int, int]
 class ChangedFile:
     """One file of a change. `status` is added, modified or deleted.
 
-    `ranges` are the changed lines as they stand now; where lines were only deleted, the line before the gap. `names`
-    are the qualified names of the definitions that hold changes, `removed` those that are gone.
+    `ranges` are the changed lines in the present file; for deleted lines, the line before the gap. `names` are the
+    qualified names of the changed definitions, `removed` those of the deleted ones.
     """
 
     path: str
@@ -156,10 +157,10 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What differs between a commit (`base`) and the work tree or the staging area (`target`).
+    """The difference between a commit (`base`) and the work tree or the staging area (`target`).
 
-    `words` are changed lines, cleaned and redacted. `untracked` files are indexed and unknown to git: they are no part
-    of the change. `unread` names changed files that were not looked into.
+    `words` are changed lines, cleaned and redacted. `untracked` files are indexed and unknown to git: they are not part
+    of the change. `unread` are the paths of changed files that were not read.
     """
 
     base: str
@@ -175,7 +176,7 @@ class Change:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Qualified names of the changed and removed definitions; those in tests only where there are no others."""
+        """Qualified names of the changed and removed definitions; those in tests only if there are no others."""
         primary = [file for file in self.files if not is_secondary(file.path)]
         named = [name for file in primary for name in (*file.names, *file.removed)]
         named = named or [name for file in self.files for name in (*file.names, *file.removed)]
@@ -184,9 +185,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """Where and how a change is read. `prefix` is the root inside the repository, with a slash, empty at its top.
+    """The options for reading a change. `prefix` is the root inside the repository, with a slash, empty at its top.
 
-    `indexed` are the paths that may be read: whatever the index leaves out, the change leaves out too.
+    `indexed` are the paths that may be read: the change leaves out the same files as the index.
     """
 
     root: Path
@@ -198,15 +199,12 @@ class ChangeOptions:
 
 def change_data(change: Change) -> dict[str, Any]:
     """Return a change as plain JSON values; `change_from` reads it back."""
-    data: dict[str, Any] = asdict(change)
-    for file in data["files"]:
-        file["ranges"] = [list(span) for span in file["ranges"]]
-        file["names"], file["removed"] = list(file["names"]), list(file["removed"])
-    return data | {"files": list(data["files"]), "untracked": list(change.untracked), "unread": list(change.unread)}
+    data: dict[str, Any] = plain(change)
+    return data
 
 
 def change_from(data: Mapping[str, Any]) -> Change:
-    """Return the change that `change_data` described. Raises TypeError or ValueError for anything else."""
+    """Return the change from `change_data`. Raises TypeError or ValueError for anything else."""
     changed = [
         ChangedFile(
             **{
@@ -223,7 +221,7 @@ def change_from(data: Mapping[str, Any]) -> Change:
 
 
 def read_change(repository: Repository, options: ChangeOptions, revision: str, *, staged: bool) -> Change:
-    """Return what changed since a revision, in the work tree or with `staged` in the staging area.
+    """Return the change since a revision, in the work tree or with `staged` in the staging area.
 
     Raises UsageError for a revision that does not exist, GitError where git fails.
     """
@@ -235,7 +233,7 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
     changed: list[ChangedFile] = []
     unread: list[str] = []
     words: list[str] = []
-    paths = sorted(_inside(path, options.prefix) for path in {*old, *new} if path.startswith(options.prefix))
+    paths = sorted(path.removeprefix(options.prefix) for path in {*old, *new} if path.startswith(options.prefix))
     for path in paths:
         full = options.prefix + path
         if not reader.differs(path, old.get(full), new.get(full)):
@@ -243,12 +241,12 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
         if len(changed) >= MOST_FILES or not reader.may_read(path, full in new):
             unread.append(clean_field(path))
             continue
-        found = reader.compare(path, old.get(full), new.get(full))
-        if found is None:
+        comparison = reader.compare(path, old.get(full), new.get(full))
+        if comparison is None:
             unread.append(clean_field(path))
-        elif found[0] is not None:
-            changed.append(found[0])
-            words += found[1]
+        elif comparison[0] is not None:
+            changed.append(comparison[0])
+            words += comparison[1]
     untracked = sorted(path for path in options.indexed if options.prefix + path not in new)
     return Change(
         base=base,
@@ -260,12 +258,8 @@ def read_change(repository: Repository, options: ChangeOptions, revision: str, *
     )
 
 
-def _inside(path: str, prefix: str) -> str:
-    return path.removeprefix(prefix)
-
-
 def _base(repository: Repository, revision: str) -> tuple[str, dict[str, Entry]]:
-    """Return the commit to compare with, and its files; none for HEAD of a branch without commits."""
+    """Return the commit to compare with, and its files; both empty for HEAD of a branch without commits."""
     if revision == "HEAD" and head(repository) is None:
         return "", {}
     try:
@@ -282,10 +276,10 @@ class _Reader:
         self._repository, self._options, self._staged = repository, options, staged
         self._live: dict[str, bytes | None] = {}
         self._unreadable: set[str] = set()
-        self._staged_at = _mtime(repository.git_dir / "index")
+        self._staged_at = (files.stamp(repository.git_dir, "index") or (0, 0, 0))[1]
 
     def differs(self, path: str, old: Entry | None, new: Entry | None) -> bool:
-        """Return whether the two sides may hold different bytes. Links and submodules never do here."""
+        """Return whether the two sides may have different bytes; always false for links and submodules."""
         if any(entry is not None and entry.mode in (LINK, SUBMODULE) for entry in (old, new)):
             return False
         if new is None or old is None or self._staged:
@@ -293,7 +287,7 @@ class _Reader:
         return self._blob_now(path, new) != old.blob
 
     def _blob_now(self, path: str, new: Entry) -> str:
-        """Return the id that the file on disk would have; the staged one where it was not touched since."""
+        """Return the blob id of the file on disk; the staged one if the file was not modified since."""
         stamp = files.stamp(self._options.root, path)
         # A file written in the same instant as the staging area may have changed unnoticed since.
         if stamp is not None and new.stamp == stamp[:2] and stamp[1] < self._staged_at:
@@ -315,7 +309,7 @@ class _Reader:
         return self._live[path]
 
     def may_read(self, path: str, is_tracked: bool) -> bool:
-        """Whether the contents may be looked at: what is not indexed is not, unless it is gone and was no secret."""
+        """Return whether the contents may be read: an indexed file, or a deleted one that is not for secrets."""
         if path in self._unreadable:
             return False
         if path in self._options.indexed:
@@ -324,7 +318,7 @@ class _Reader:
         return gone and sanitize.unfit_path(path) is None
 
     def compare(self, path: str, old: Entry | None, new: Entry | None) -> tuple[ChangedFile | None, list[str]] | None:
-        """The changed file and its changed lines; (None, []) if no line differs, None if a side cannot be read."""
+        """Return the changed file and its changed lines: (None, []) if none differs, None if a side is unreadable."""
         before = "" if old is None else self._text(blob(self._repository, old.blob, self._options.limit))
         if new is None:
             after: str | None = ""
@@ -344,13 +338,6 @@ class _Reader:
         return redact(clean_text(decoded[0])[0], allow=self._options.allow)[0] if decoded is not None else None
 
 
-def _mtime(path: Path) -> int:
-    try:
-        return path.lstat().st_mtime_ns
-    except OSError:
-        return 0
-
-
 def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedFile | None, list[str]]:
     old, new = before.split("\n"), after.split("\n")
     steps = [step for step in opcodes(old, new) if step[0] != "equal"]
@@ -358,7 +345,7 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
         return None, []
     gone_lines = [(first + 1, last) for _, first, last, _, _ in steps if last > first]
     come_lines = [(first + 1, last) for _, _, _, first, last in steps if last > first]
-    # Where lines were only deleted, the line before the gap stands for it.
+    # Deleted lines have the range of the line before the gap.
     ranges = tuple((first + 1, last) if last > first else (max(first, 1), max(first, 1)) for *_, first, last in steps)
     names_before = touched_names(path, before, _written(old, gone_lines))
     names = dict.fromkeys(touched_names(path, after, _written(new, come_lines)))
@@ -379,7 +366,7 @@ def _compared(path: str, status: str, before: str, after: str) -> tuple[ChangedF
 
 
 def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
-    """The ranges without blank lines at their ends: those belong to the definition above and change nothing of it."""
+    """Return the ranges without blank lines at their ends: those do not change the definition above."""
     kept = []
     for start, end in ranges:
         while start <= end and not lines[start - 1].strip():
@@ -392,7 +379,7 @@ def _written(lines: Sequence[str], ranges: Iterable[Range]) -> list[Range]:
 
 
 def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
-    """Return how one list of lines becomes the other, as difflib tells it (0-based, ends exclusive)."""
+    """Return the steps from one list of lines to the other, as in difflib (0-based, ends exclusive)."""
     first = next(
         (i for i, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
     )
@@ -405,18 +392,18 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
         return [("replace", first, first + len(old_middle), first, first + len(new_middle))]
     from difflib import SequenceMatcher  # here, because only an edited file needs it
 
-    found = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
-    return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in found]
+    steps = SequenceMatcher(None, old_middle, new_middle, autojunk=False).get_opcodes()
+    return [(tag, a + first, b + first, c + first, d + first) for tag, a, b, c, d in steps]
 
 
 def touched_names(path: str, text: str, ranges: Iterable[Range]) -> list[str]:
-    """Qualified names of the definitions that hold any of these lines, in file order."""
-    wanted = list(ranges)
-    if not wanted:
+    """Return the qualified names of the definitions with any of these lines, in file order."""
+    spans = list(ranges)
+    if not spans:
         return []
     names = []
     for part in _parts(path, text):
-        inside = [(start, end) for start, end in wanted if start <= part.end and part.start <= end]
+        inside = [(start, end) for start, end in spans if start <= part.end and part.start <= end]
         if not inside:
             continue
         if part.name and part.role in _DECLARED:
@@ -432,7 +419,7 @@ def _all_names(path: str, text: str) -> list[str]:
 
 
 def _constants(part: Part) -> list[tuple[str, int]]:
-    """Return what a stretch between functions defines, with its lines: a constant, a type alias."""
+    """Return the names that a gap defines, with their lines: constants, type aliases."""
     if part.name:
         return []
     return [(f"{one.owner}.{one.name}" if one.owner else one.name, one.line) for one in part.definitions]

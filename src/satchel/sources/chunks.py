@@ -1,4 +1,4 @@
-"""Chunks of a chunk, and what their readers share."""
+"""Cutting of a document into chunks, comment marks, and line counts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from satchel.types import Part, Role
 
 MAX_LINES = 40
-"""Longest chunk: about 400 tokens, what a packer still shows whole."""
+"""Longest chunk in lines: about 400 tokens, which a packer still shows completely."""
 
 MIN_LINES = 12
-"""Shortest chunk, the last one apart: below it a chunk says too little to be found by."""
+"""Shortest chunk in lines, except for the last one: a shorter one has too few words for a search."""
 
 _BLANK_BONUS = 6
 """Columns of indentation that a blank line before a cut is worth."""
 
 
 def line_count(lines: Sequence[str]) -> int:
-    """Return how many lines a text split at line feeds has: one at the very end starts none."""
+    """Return the number of lines of a text split at line feeds; a line feed at the very end starts no line."""
     return len(lines) - 1 if lines and not lines[-1] else len(lines)
 
 
 def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = None) -> tuple[Part, ...]:
     """Return parts of at most `MAX_LINES` lines that tile the rows `first` to `last` (from 0, `last` exclusive).
 
-    A cut goes where the next line is indented least, a blank line before it helps, and later wins. Blank lines stay
-    with the chunk before, so a long run of them makes that chunk longer.
+    A cut is before the line with the least indentation, preferably after a blank line, and as late as possible. Blank
+    lines stay with the chunk before, so a long run of them makes that chunk longer.
     """
     end = line_count(lines) if last is None else last
     parts = []
@@ -40,7 +40,7 @@ def chunks(lines: Sequence[str], role: Role, first: int = 0, last: int | None = 
 
 
 def _cut(lines: Sequence[str], start: int, end: int) -> int:
-    """Return the best row to start the next chunk at; a blank row stands for the text after it."""
+    """Return the best row to start the next chunk at; a blank row counts as the text after it."""
     best, best_cost = start + MAX_LINES, float("inf")
     below = start
     for row in range(start + MIN_LINES, min(start + MAX_LINES + 1, end)):
@@ -84,12 +84,12 @@ _MARKS: dict[str, tuple[str, ...]] = {
 
 
 def line_mark(language: str) -> str:
-    """Return what starts a comment line; empty for a language without one here."""
+    """Return the mark of a comment line; empty for a language without one here."""
     return _MARKS.get(language, ("",))[0].strip()
 
 
 def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int], ...]:
-    """Line ranges (from 1) whose lines all start with a comment mark; none for a language without one here."""
+    """Return the line ranges (from 1) of comment lines; none for a language without a comment mark here."""
     marks = _MARKS.get(language)
     if marks is None:
         return ()
@@ -106,7 +106,7 @@ def comment_lines(lines: Sequence[str], language: str) -> tuple[tuple[int, int],
 _SLASH_LANGUAGES = frozenset(
     ["c", "cpp", "csharp", "go", "java", "javascript", "php", "rust", "tsx", "typescript", "json"]
 )
-"""JSON has no comments; this is the mark of the dialects that do, and what a reader takes for one."""
+"""JSON has no comments, but its dialects have this mark, and readers recognise it."""
 
 _HASH_LANGUAGES = frozenset(["bash", "python", "ruby"])
 _TAGGED = frozenset(["markdown", "html", "xml", "vue", "svelte", "astro"])
@@ -114,7 +114,7 @@ _BLOCKS = {"css": ("/*", "*/"), "ocaml": ("(*", "*)"), "coq": ("(*", "*)")}
 
 
 def comment(language: str, remark: str) -> str:
-    """Return the remark (one line) as a comment; in square brackets where the language has none or is unknown."""
+    """Return the remark (one line) as a comment; in square brackets if the language has none."""
     if language in _BLOCKS:
         opening, closing = _BLOCKS[language]
         return f"{opening} {remark} {closing}"

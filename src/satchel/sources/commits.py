@@ -16,15 +16,15 @@ from satchel.system.git import Repository, head, run, shallow_boundary, stream
 from satchel.types import Failure
 
 FILES_LIMIT = 1_000
-"""Paths kept of one commit. What touches more is a move of the whole tree and says nothing about a single file."""
+"""Maximum paths of one commit: a larger one moves the entire tree and is irrelevant for a single file."""
 
 MESSAGE_LIMIT = 16_384
-"""Bytes kept of one message: 200 lines, longer than what anybody writes, shorter than what a squash pastes."""
+"""Maximum bytes of one message: 200 lines, longer than a written one, shorter than that of a squash."""
 
 LATEST_TIME = 4_102_444_800.0
 """Seconds since the epoch, 2100-01-01: later commit dates are garbage and are cut to this."""
 
-_STAT_BATCH = 200  # commits asked at once; 200 ids are 8 KB, far below every limit on arguments
+_STAT_BATCH = 200  # commits per git call; 200 ids are 8 KB, far below every limit on arguments
 _FORMAT = "--format=%H%x00%P%x00%an%x00%ct%x00%B%x00"
 _EMPTY_BLOBS = (
     b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
@@ -38,8 +38,8 @@ class Commit:
 
     `time` is when it was committed, 0 to `LATEST_TIME`. `message` includes the subject and ends after `MESSAGE_LIMIT`
     bytes. `files` are the paths that it touched, deleted ones included, at most `FILES_LIMIT` of `file_count`; a
-    merge names none. `renames` are (old, new) paths of files that moved without a change. `insertions` and
-    `deletions` are None unless somebody filled them in, see `diff_stat`.
+    merge has none. `renames` are (old, new) paths of files that moved without a change. `insertions` and
+    `deletions` are None until they are filled in, see `diff_stat`.
     """
 
     sha: str
@@ -63,10 +63,10 @@ def read_commits(
     merges: bool = False,
     should_stop: Callable[[], bool] | None = None,
 ) -> Iterator[Commit]:
-    """Read commits, newest first as git orders them; each is yielded as soon as git has told all of it.
+    """Read commits, newest first as git orders them; each is yielded as soon as its output is complete.
 
-    `revision_range` is what git understands: `("HEAD", "^" + known)` are the commits since `known`. With `HEAD` on a
-    branch without commits there are none. Ends early when `should_stop` says so. Raises GitError.
+    `revision_range` are revisions of git: `("HEAD", "^" + sha)` are the commits since `sha`. With `HEAD` on a
+    branch without commits there are none. Ends early when `should_stop` returns true. Raises GitError.
     """
     if "HEAD" in revision_range and head(repository) is None:
         return
@@ -99,7 +99,7 @@ def visible_commits(
 ) -> list[str]:
     """Return the ids of the newest ancestors of HEAD (HEAD included, merges not), newest first.
 
-    After a stop the list means nothing. Raises GitError.
+    After a stop the list is incomplete. Raises GitError.
     """
     if head(repository) is None:
         return []
@@ -111,26 +111,26 @@ def visible_commits(
 def diff_stat(
     repository: Repository, shas: Iterable[str], *, should_stop: Callable[[], bool] | None = None
 ) -> dict[str, tuple[int, int] | None]:
-    """Inserted and deleted lines of each commit; None where the contents are not in this clone.
+    """Return the inserted and deleted lines of each commit; None if the contents are not in this clone.
 
-    Much slower than reading commits (git has to compare the contents), so meant for the few that are shown. After a
-    stop the commit under way and those behind it keep their None. Raises GitError for an id that is no commit.
+    This is much slower than reading commits (git compares the contents), so it is for the few that are shown. After a
+    stop the current commit and the remaining ones stay None. Raises GitError for an id that is not a commit.
     """
-    wanted = list(dict.fromkeys(shas))
+    ids = list(dict.fromkeys(shas))
     unknown = shallow_boundary(repository) if repository.shallow else frozenset()
-    found: dict[str, tuple[int, int] | None] = dict.fromkeys(wanted)
-    known = [sha for sha in wanted if sha not in unknown]
-    for start in range(0, len(known), _STAT_BATCH):
+    stats: dict[str, tuple[int, int] | None] = dict.fromkeys(ids)
+    countable = [sha for sha in ids if sha not in unknown]
+    for start in range(0, len(countable), _STAT_BATCH):
         if should_stop is not None and should_stop():
             break
-        _stat_batch(repository, known[start : start + _STAT_BATCH], found, should_stop)
-    return found
+        _stat_batch(repository, countable[start : start + _STAT_BATCH], stats, should_stop)
+    return stats
 
 
 def _stat_batch(
     repository: Repository,
     shas: list[str],
-    found: dict[str, tuple[int, int] | None],
+    stats: dict[str, tuple[int, int] | None],
     should_stop: Callable[[], bool] | None,
 ) -> None:
     arguments = ("-z", "--numstat", "--no-renames", "--no-walk=unsorted", "--format=%x00%H", "--end-of-options")
@@ -144,12 +144,12 @@ def _stat_batch(
                     removed += _number(counts[1])
                 elif token:
                     if sha:
-                        found[sha] = (added, removed)
+                        stats[sha] = (added, removed)
                     sha, added, removed = token.decode("ascii"), 0, 0
         if sha and not (should_stop is not None and should_stop()):
-            found[sha] = (added, removed)
+            stats[sha] = (added, removed)
     except GitError:
-        # The commit at which git stopped, and those after it, keep their None.
+        # The commit at which git stopped, and those after it, stay None.
         if not repository.partial:
             raise
 
@@ -174,7 +174,7 @@ def _stream_commits(
 def _tokens(chunks: Iterable[bytes]) -> Iterator[list[bytes]]:
     """Split a stream at NUL; a token is cut to `MESSAGE_LIMIT` bytes before it can fill the memory.
 
-    What follows the last NUL is incomplete and dropped.
+    The text after the last NUL is incomplete and dropped.
     """
     rest = b""
     for chunk in chunks:
@@ -187,8 +187,8 @@ def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit
     r"""Read the records of `_FORMAT` with or without `--raw`.
 
     A record is: id, parents, author, time and message, each ended by NUL; an empty token; then for each file
-    `:modes ids status` and its path, the first preceded by a newline. No field can hold a NUL, so what a message
-    says never looks like a field, and a path is taken by position.
+    `:modes ids status` and its path, the first preceded by a newline. No field can contain a NUL, so no
+    part of a message is mistaken for a field; a path is recognised by its position.
     """
     token = next(tokens, b"")
     while token:
@@ -221,9 +221,9 @@ def _parse(tokens: Iterator[bytes], boundary: frozenset[str]) -> Iterator[Commit
 
 
 def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
-    """Pairs of a deleted and an added path with the same content: files that moved unchanged.
+    """Return pairs of a deleted and an added path with the same content: files that moved unchanged.
 
-    Where several have the same content, those with the same file name belong together; the others stay unpaired.
+    If several have the same content, those with the same file name belong together; the others stay unpaired.
     """
     deleted: dict[bytes, list[bytes]] = {}
     added: list[tuple[bytes, bytes]] = []
@@ -249,16 +249,16 @@ def _renames(changes: list[tuple[bytes, bytes]]) -> tuple[tuple[str, str], ...]:
 
 
 def _number(digits: bytes) -> int:
-    """Return a count of git; its other answers (`-` for binary files, nothing for a broken date) are 0."""
+    """Return a number from git; its other values (`-` for binary files, empty for a broken date) are 0."""
     return int(digits) if digits.isdigit() and len(digits) < 20 else 0
 
 
 REMEMBERED_COMMITS = 10_000
-"""Counts kept by one process: more than the newest commits that an index reads by default, at 200 bytes each."""
+"""Maximum counts in the memory of one process, 200 bytes each: more than an index reads by default."""
 
 PATIENCE_SECONDS = 1.0
-"""How long an answer waits for its counts. Twenty commits take 0.05 s; one that adds a vendored tree can take many
-seconds, and nobody waits that long for two numbers."""
+"""Maximum wait of an answer for its counts. Twenty commits need 0.05 s; one that adds a vendored tree can need many
+seconds, too long for two numbers."""
 
 Lines = tuple[int, int]
 """Inserted and deleted lines of one commit."""
@@ -266,7 +266,7 @@ Lines = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Lines by commit id, None where they are unknown, and why they are."""
+    """Lines by commit id, None if unknown, and the reasons."""
 
     lines: Mapping[str, Lines | None]
     failures: tuple[Failure, ...] = ()
@@ -274,7 +274,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
-    """Why a count is unknown, and what to do about it."""
+    """The reason for an unknown count, and what to do about it."""
 
     text: str
     hint: str = ""
@@ -286,20 +286,20 @@ class LineCounts:
     def __init__(self, root: Path, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._root = root
         self._patience_seconds = patience_seconds
-        self._known: OrderedDict[str, Lines | None] = OrderedDict()
+        self._counts: OrderedDict[str, Lines | None] = OrderedDict()
         self._guard = threading.Lock()
 
     def of(self, shas: Iterable[str]) -> Counted:
-        """The counts of these commits, by one git process for all that are not remembered. Never raises GitError."""
-        wanted = list(dict.fromkeys(shas))
+        """Return the counts of these commits, with one git process for the missing ones. Never raises GitError."""
+        ids = list(dict.fromkeys(shas))
         with self._guard:
-            lines = {sha: self._known[sha] for sha in wanted if sha in self._known}
-        missing = [sha for sha in wanted if sha not in lines]
+            lines = {sha: self._counts[sha] for sha in ids if sha in self._counts}
+        missing = [sha for sha in ids if sha not in lines]
         reason = self._late  # the only reason for which an unknown count is remembered
         if missing:
             counted, reason = self._count(missing)
             lines |= counted
-        ordered = {sha: lines.get(sha) for sha in wanted}
+        ordered = {sha: lines.get(sha) for sha in ids}
         unknown = sum(count is None for count in ordered.values())
         return Counted(ordered, (_failure(unknown, reason),) if unknown else ())
 
@@ -308,7 +308,7 @@ class LineCounts:
         return _Reason(f"counting them takes longer than {self._patience_seconds:g} s")
 
     def _count(self, shas: Sequence[str]) -> tuple[dict[str, Lines | None], _Reason]:
-        """The counts, and why those are unknown that are None or left out."""
+        """Return the counts, and the reason why a count is None or left out."""
         deadline = time.monotonic() + self._patience_seconds
         is_late = False
 
@@ -333,13 +333,13 @@ class LineCounts:
         return lines, _Reason("this shallow clone was cut off there", "git fetch --unshallow")
 
     def _remember(self, lines: Mapping[str, Lines | None], given_up: Sequence[str]) -> None:
-        """Keep the counts, and the commit at which patience ended: it would end there each time."""
+        """Store the counts, and the commit at which the time ran out, as it would do so each time."""
         with self._guard:
             for sha, count in lines.items():
                 if count is not None or sha in given_up:
-                    self._known[sha] = count
-            while len(self._known) > REMEMBERED_COMMITS:
-                self._known.popitem(last=False)
+                    self._counts[sha] = count
+            while len(self._counts) > REMEMBERED_COMMITS:
+                self._counts.popitem(last=False)
 
 
 def _failure(count: int, reason: _Reason) -> Failure:

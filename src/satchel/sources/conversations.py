@@ -16,10 +16,10 @@ from satchel.codec import Clean, json_object
 from satchel.errors import UsageError
 
 SAID_CHARACTERS = 16_384
-"""Kept of one prompt or one reply: what is longer is a pasted file, not something that somebody said."""
+"""Maximum characters of one prompt or one reply: a longer one contains a pasted file."""
 
 MOST_ACTIONS = 40
-"""Tool calls listed for one exchange; a longer run repeats itself."""
+"""Maximum tool calls listed for one exchange; a longer run repeats itself."""
 
 TITLE_CHARACTERS = 80
 
@@ -29,7 +29,7 @@ ASKS = "?asks"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One use of a tool, in short: what was called with what, and what came back."""
+    """One use of a tool: its name, its argument and its result, shortened."""
 
     tool: str
     argument: str
@@ -39,11 +39,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """Something said and what came of it; or, with a `speaker`, one turn of a conversation between people.
+    """A prompt with its replies and actions; or, with a `speaker`, one turn of a conversation between people.
 
     `session` names the conversation and `id` the exchange in it; `time` is in seconds (UTC). `compaction` marks a
-    summary of what was said before, written by a program. `branch` is the branch that was checked out, `folder` the
-    folder that was worked in.
+    summary of the conversation before, written by a program. `branch` is the branch that was checked out, `folder` the
+    working folder.
     """
 
     session: str
@@ -67,24 +67,24 @@ class Exchange:
 
     @property
     def asks(self) -> bool:
-        """Whether it ends with a question that is not answered in it."""
+        """True if it ends with a question that is not answered in it."""
         return not self.replies and without_pictures(self.said).rstrip().endswith("?")
 
 
 ID_CHARACTERS = 8
-"""Of an exchange's id in its key: with the millisecond before it, enough to be unique in a session."""
+"""Characters of an exchange's id in its key: unique in a session, together with the millisecond before them."""
 
 
-def without_pictures(said: str) -> str:
-    """Return what was said without the notes on pictures in square brackets at its end."""
-    said = said.rstrip()
-    while said.endswith("]") and "[" in said:
-        said = said[: said.rindex("[")].rstrip()
-    return said
+def without_pictures(text: str) -> str:
+    """Return a text without the notes on pictures in square brackets at its end."""
+    text = text.rstrip()
+    while text.endswith("]") and "[" in text:
+        text = text[: text.rindex("[")].rstrip()
+    return text
 
 
 def shown_text(exchange: Exchange) -> str:
-    """Return an exchange as text: who said what, then the tools that were used, one a line."""
+    """Return an exchange as text: each turn with its speaker, then the tools, one per line."""
     who = exchange.speaker or ("Summary of what was said before" if exchange.compaction else "User")
     blocks = [f"{who}: {shortened(exchange.said.strip(), SAID_CHARACTERS)}"] if exchange.said.strip() else []
     reply = "\n\n".join(reply.strip() for reply in exchange.replies if reply.strip())
@@ -107,7 +107,7 @@ def _action_line(action: Action) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of about `limit` characters at most: its beginning and its end, with a note of what is left out."""
+    """Return a text of about `limit` characters at most: its beginning and its end, with a note of the omission."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
@@ -116,13 +116,13 @@ def shortened(text: str, limit: int) -> str:
 
 
 def title_of(exchange: Exchange) -> str:
-    """Return the beginning of what was said, on one line."""
-    said = " ".join(exchange.said.split())
-    return said if len(said) <= TITLE_CHARACTERS else said[: TITLE_CHARACTERS - 1].rstrip() + "…"
+    """Return the beginning of the prompt, on one line."""
+    text = " ".join(exchange.said.split())
+    return text if len(text) <= TITLE_CHARACTERS else text[: TITLE_CHARACTERS - 1].rstrip() + "…"
 
 
 def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
-    """Terms by which an exchange is found beside its text: the date in words, its branch, and whether it asks."""
+    """Return the terms of an exchange besides its text: the date in words, its branch, and `ASKS`."""
     moment = datetime.fromtimestamp(time, UTC)
     terms = words.count_terms(words.words(f"{moment.day} {moment:%B %Y} {branch}"))
     return terms | {ASKS: 1} if asks else terms
@@ -131,10 +131,10 @@ def searched_terms(time: float, branch: str, *, asks: bool) -> dict[str, int]:
 ARGUMENT_CHARACTERS = 200
 RESULT_CHARACTERS = 300
 FAILURE_CHARACTERS = 1_000
-"""Kept of a tool call, of what it gave, and of what it said when it failed: a failure is what is looked for later."""
+"""Maximum characters of the argument and result of a tool call; a failure is longer, as it is searched for later."""
 
 COMPACTED = "This session is being continued from a previous conversation"
-"""How the turn begins that the program writes after a compaction."""
+"""The beginning of the turn that the program writes after a compaction."""
 
 _NOT_SAID = re.compile(
     r"<(system-reminder|command-message|local-command-caveat|local-command-stdout|local-command-stderr)>.*?</\1>\s*",
@@ -143,7 +143,7 @@ _NOT_SAID = re.compile(
 _COMMAND = re.compile(r"<command-(?:name|args)>(.*?)</command-(?:name|args)>", re.DOTALL)
 _INTERRUPTED = "[Request interrupted by user"
 _TELLING_ARGUMENTS = ("command", "file_path", "path", "pattern", "query", "url", "description", "prompt", "skill")
-"""Arguments of a tool that tell most, in this order."""
+"""The most informative arguments of a tool, in this order."""
 
 _SAFE_SESSION = re.compile(r"[^\w.-]+", re.ASCII)
 _SESSION_CHARACTERS = 64
@@ -155,7 +155,7 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The exchanges of one file in order, lines that were passed over by type, and number and error of broken lines."""
+    """The exchanges of one file in order, ignored lines by type, and number and error of broken lines."""
 
     exchanges: tuple[Exchange, ...]
     passed_over: Mapping[str, int] = field(default_factory=dict)
@@ -163,9 +163,9 @@ class Transcript:
 
 
 def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_bytes: int) -> Transcript:
-    """Read a transcript line by line. `name` stands for the session where the lines name none.
+    """Read a transcript line by line. `name` is the session of lines without one.
 
-    `clean` is applied to every text before it is shortened: half of a secret is not recognised any more. A line
+    `clean` is applied to every text before it is shortened, because half of a secret is not recognised. A line
     longer than `line_bytes` is reported as broken, without being parsed.
     """
     reading = _Reading(name, clean)
@@ -182,7 +182,7 @@ def read_transcript(lines: Iterable[bytes], name: str, *, clean: Clean, line_byt
 
 @dataclass(slots=True)
 class _Open:
-    """An exchange that is still going on."""
+    """An unfinished exchange."""
 
     begun: Exchange
     replies: list[str] = field(default_factory=list)
@@ -195,7 +195,7 @@ class _Open:
 
 
 class _Reading:
-    """The state of reading one file: the open exchange of each session, and where each line belongs."""
+    """The state of reading one file: the open exchange of each session, and the chains of side lines."""
 
     def __init__(self, name: str, clean: Clean) -> None:
         self._name, self._clean = name, clean
@@ -206,7 +206,7 @@ class _Reading:
         self.passed_over: Counter[str] = Counter()
 
     def take(self, line: Line) -> None:
-        """Take in one line."""
+        """Process one line."""
         kind = _text(line.get("type")) or "without type"
         message = line.get("message")
         if kind not in {"user", "assistant"} or not isinstance(message, Mapping):
@@ -241,38 +241,38 @@ class _Reading:
         return f"{session}/side-{_safe(root)}"
 
     def _hear(self, session: str, line: Line, blocks: list[Line], uuid: str) -> None:
-        """A line of the user: results of tools, or a prompt that begins an exchange."""
+        """Process a line of the user: results of tools, or a prompt that begins an exchange."""
         results = [block for block in blocks if block.get("type") == "tool_result"]
         for block in results:
             self._result(session, block)
         if line.get("isMeta") is True:
             self.passed_over["meta"] += 1
             return
-        said = self._clean(_said(blocks))
-        if not said:
+        prompt = self._clean(_block_text(blocks))
+        if not prompt:
             if not results:
                 self.passed_over["user without text"] += 1
             return
-        if said.startswith(_INTERRUPTED) and session in self._open:
-            self._open[session].replies.append(said)
+        if prompt.startswith(_INTERRUPTED) and session in self._open:
+            self._open[session].replies.append(prompt)
             return
-        self._begin(session, line, said, uuid)
+        self._begin(session, line, prompt, uuid)
 
-    def _begin(self, session: str, line: Line, said: str, uuid: str) -> None:
+    def _begin(self, session: str, line: Line, prompt: str, uuid: str) -> None:
         earlier = self._open.pop(session, None)
         if earlier is not None:
             self._done.append(earlier.finished())
         time = _time(line.get("timestamp"))
         if earlier is not None:  # lines without a time, or of one moment, stay in the order of the file
             time = max(time, earlier.begun.time + _TICK)
-        identity = uuid or hashlib.blake2b(f"{session} {time} {said}".encode(), digest_size=8).hexdigest()
-        compaction = line.get("isCompactSummary") is True or said.startswith(COMPACTED)
+        identity = uuid or hashlib.blake2b(f"{session} {time} {prompt}".encode(), digest_size=8).hexdigest()
+        compaction = line.get("isCompactSummary") is True or prompt.startswith(COMPACTED)
         self._open[session] = _Open(
             Exchange(
                 session=session,
                 id=_safe(identity),
                 time=time,
-                said=said,
+                said=prompt,
                 branch=_text(line.get("gitBranch")),
                 folder=_text(line.get("cwd")),
                 compaction=compaction,
@@ -300,7 +300,7 @@ class _Reading:
             self.passed_over["result without its call"] += 1
             return
         failed = block.get("is_error") is True
-        result = " ".join(self._clean(_said(_blocks(block.get("content")))).split())
+        result = " ".join(self._clean(_block_text(_blocks(block.get("content")))).split())
         kept = shortened(result, FAILURE_CHARACTERS if failed else RESULT_CHARACTERS)
         running.actions[place] = replace(running.actions[place], result=kept, failed=failed)
 
@@ -321,8 +321,8 @@ def _blocks(content: object) -> list[Line]:
     return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
-def _said(blocks: Iterable[Line]) -> str:
-    """Return the text of blocks, without what the program put into it; pictures and files are named."""
+def _block_text(blocks: Iterable[Line]) -> str:
+    """Return the text of blocks, without insertions of the program; pictures and files are named."""
     pieces = []
     for block in blocks:
         if block.get("type") == "text":
@@ -335,7 +335,7 @@ def _said(blocks: Iterable[Line]) -> str:
 
 
 def _argument(arguments: object) -> str:
-    """Return the arguments of a tool call in short: the most telling one, else all of them."""
+    """Return the most informative argument of a tool call, else all of them."""
     if not isinstance(arguments, Mapping) or not arguments:
         return ""
     telling = (
@@ -346,7 +346,7 @@ def _argument(arguments: object) -> str:
 
 
 def _time(stamp: object) -> float:
-    """Return seconds since the epoch of an ISO time, 0 where there is none."""
+    """Return seconds since the epoch of an ISO time, 0 if there is none."""
     if not isinstance(stamp, str):
         return _NO_TIME
     try:

@@ -1,4 +1,4 @@
-"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc chunks."""
+"""Chunks of prose: sections of Markdown, reStructuredText and AsciiDoc documents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATH_SEPARATOR = " > "
 
 
 def outline_chunk(text: str, language: str) -> Outline:
-    """Sections where the language has headings we know, chunks of at most 40 lines elsewhere.
+    """Return sections for a language with known headings, else chunks of at most 40 lines.
 
     A section runs from its heading to the next one of any level; its name is the path of titles down to it. `text`
     has plain line feeds; the parts tile it.
@@ -28,7 +28,7 @@ def outline_chunk(text: str, language: str) -> Outline:
 
 
 def _sections(lines: Sequence[str], headings: Sequence[Heading]) -> Iterator[Part]:
-    """Yield one part for each heading; what stands before the first, or below an empty title, in chunks."""
+    """Yield one part for each heading; the text before the first, or below an empty title, in chunks."""
     end = line_count(lines)
     first = headings[0].row
     if any(line.strip() for line in lines[:first]):
@@ -147,7 +147,7 @@ def _is_between(lines: Sequence[str], row: int) -> bool:
 
 
 def _is_underlined(lines: Sequence[str], row: int) -> bool:
-    """Whether this row is a title at the start of a paragraph, with an adornment that is long enough below it."""
+    """Return whether this row is a title at the start of a paragraph, with a long enough adornment below."""
     title = lines[row].rstrip()
     if not _is_title(title) or title[0].isspace():
         return False
@@ -212,11 +212,11 @@ _JSON_KEY = re.compile(r'([ \t]+)"((?:[^"\\]|\\.)*)"[ \t]*:')
 
 def json_keys(lines: Sequence[str]) -> Iterator[Heading]:
     """Top-level keys of an object written over several lines, with at least `MIN_BLOCK` lines."""
-    found = [(row, match) for row, line in enumerate(lines) if (match := _JSON_KEY.match(line))]
-    if not found:
+    matches = [(row, match) for row, line in enumerate(lines) if (match := _JSON_KEY.match(line))]
+    if not matches:
         return iter(())
-    indent = found[0][1][1]
-    keys = [(row, match[2]) for row, match in found if match[1] == indent]
+    indent = matches[0][1][1]
+    keys = [(row, match[2]) for row, match in matches if match[1] == indent]
     return _blocks(lines, keys, ("//",))
 
 
@@ -255,7 +255,7 @@ def stages(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _comment_start(lines: Sequence[str], row: int, marks: tuple[str, ...]) -> int:
-    """The first of the comment lines directly above a row, or the row; an indented one belongs to what is above."""
+    """Return the first of the unindented comment lines directly above a row, or the row."""
     while row > 0 and lines[row - 1].startswith(marks):
         row -= 1
     return row

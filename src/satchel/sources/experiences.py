@@ -1,7 +1,7 @@
-"""The texts of an experience: one for each of its four axes, and those that a reader sees.
+"""The texts of an experience: one for each of its four axes, and those for a reader.
 
-All functions take the stored fields of an experience. A line whose parts are missing drops out, so that an imported
-experience without a surprise, a root cause or a lesson says what it has.
+The argument of each function is the stored fields of an experience. A line with missing parts is left out, so an
+imported experience without a surprise, a root cause or a lesson has the other lines.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def heading(metadata: Fields) -> str:
 
 
 def shown_record(kind: Kind, fields: Fields, text: str, side: Axis = Axis.FULL) -> str:
-    """The text of a record for a reader: of an experience all sides or the given one, of a note its fields too."""
+    """Return the text of a record for a reader: an experience with one side or all, a note with its fields."""
     if kind is Kind.NOTE:
         from satchel.sources.notes.note import field_lines  # here, because few roots hold notes
 
@@ -117,7 +117,7 @@ _DERIVED: Mapping[str, Callable[[Fields], str]] = {
 
 
 def _text(fields: Fields, name: str) -> str:
-    """A field, or `part.field` of a part, on one line, empty if it is missing: a line break would end its entry."""
+    """Return a field, or `part.field` of a part, on one line (a line break would end its entry), empty if missing."""
     part, _, field = name.rpartition(".")
     inner = fields.get(part) if part else fields
     return " ".join(str(inner.get(field) or "").split()) if isinstance(inner, Mapping) else ""

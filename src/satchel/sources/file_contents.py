@@ -1,4 +1,4 @@
-"""What the text of a file says about it: made by a program, for machines, or by satchel itself."""
+"""Recognition of generated and minified files, and of saved answers of satchel, by their text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HANDS_OFF_START = re.compile(rf"(?:warning\W+|please[ ]|it[ ]is[ ])?{_HANDS_OFF
 
 
 def is_generated(head: str) -> bool:
-    """Tell whether a program says, in a comment of the first lines, that it wrote this file and edits will be lost."""
+    """Return whether a comment in the first lines marks the file as generated and not to be edited."""
     head = head[: _HEAD_LINES * _HEAD_COLUMNS]
     if "generated" not in head.lower():
         return False
@@ -52,9 +52,9 @@ _PROSE_SPACES = 1 / 9  # share of blanks above which long lines are paragraphs: 
 
 
 def is_minified(text: str) -> bool:
-    """Tell whether a text was made for machines: lines far too long to be written by hand. Linear in the text.
+    """Return whether a text has lines far too long to be written by hand. Linear in the text.
 
-    True where lines of over 20,000 characters hold more than half of it, or where lines have over 300 characters on
+    True if lines of over 20,000 characters are more than half of it, or if lines have over 300 characters on
     average and hardly any blanks. One long line in a file that is otherwise written by hand does not count.
     """
     if len(text) < _MINIFIED_SIZE:
@@ -72,9 +72,9 @@ _NOTICE_COLUMNS = 5_000  # a saved envelope tells the question before the text, 
 
 
 def is_saved_answer(text: str) -> bool:
-    """Tell whether a text is an answer of satchel that somebody saved: it would answer the same question for ever.
+    """Return whether a text is a saved answer of satchel, which would answer the same question for ever.
 
-    It is one if it begins as our formats do, with a title line or an opening bracket, and then the notice.
+    It begins like our formats, with a title line or an opening bracket, and then the notice.
     """
     start = text[:_NOTICE_COLUMNS]
     if start.startswith("{"):

@@ -1,4 +1,4 @@
-"""The one door: from a path and its text to a kind and an outline."""
+"""The kind and the outline of a file, from its path and its text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
 from satchel.types import Kind, Outline, Role
 
 HEAD = 4_000
-"""Characters of the text that may decide its language."""
+"""Characters at the start of a text that may decide its language."""
 
 
 def outline_file(path: str, text: str) -> tuple[Kind, Outline]:
-    """Kind and outline of a file. `text` has plain line feeds; its parts tile it (an empty text has none)."""
+    """Return kind and outline of a file. `text` has plain line feeds; its parts tile it (an empty text has none)."""
     language = language_of(path, text[:HEAD])
     kind = kind_of(path, language)
     if language in GRAMMARS:
@@ -28,4 +28,4 @@ def outline_file(path: str, text: str) -> tuple[Kind, Outline]:
 
 
 _SECTIONED_CODE = frozenset({"dockerfile", "make"})
-"""Code that reads like a chunk: its targets and stages are sections."""
+"""Code with the structure of a document: its targets and stages are sections."""

@@ -21,7 +21,7 @@ _TEST_FOLDER = re.compile(r"[^/]+[_-]tests?")
 """`integration_tests`, `runtime-tests`."""
 
 _PACKAGE_ROOTS = frozenset({"src", "lib"})
-"""Below these stands the shipped package."""
+"""Folders of the shipped package."""
 
 _SHIPPED_NAMES = frozenset({"testing", "spec", "specs", "example", "sample", "benchmark", "doc", "generated", "demo"})
 """Names that a shipped package also uses for what it offers: `src/flask/testing/`, `lib/spec/`."""
@@ -68,12 +68,12 @@ def _is_shipped(folders: list[str], position: int) -> bool:
 
 
 def is_secondary(path: str) -> bool:
-    """Whether a file supports the sources instead of being one; such files rank lower unless they are asked for."""
+    """Return whether a file supports the sources; such files rank lower unless the query names them."""
     return file_role(path) in SECONDARY
 
 
 def is_inline_test(path: str, name: str) -> bool:
-    """Return whether a definition is of the tests that Rust has inside the file that they test: `tests.reads_all`."""
+    """Return whether a definition belongs to the tests inside a Rust file: `tests.reads_all`."""
     return path.endswith(".rs") and name.partition(".")[0] in {"tests", "test"}
 
 
@@ -204,8 +204,8 @@ _TESTING = frozenset({"test", "fixture", "generated", "vendor"})
 def peripheral_role(path: str, *, is_prose: bool = False) -> Peripheral | None:
     """Return what a peripheral file is, None for all others.
 
-    `path` is relative to the root, with forward slashes. With `is_prose` the file is no code: what lies among the tests
-    is test data then. Code of tests has a role of its own (`satchel.sources.roles`).
+    `path` is relative to the root, with forward slashes. With `is_prose` the file is not code: among the tests
+    it is then test data. Code of tests has another role (`file_role`).
     """
     *folders, name = path.lower().split("/")
     role = _BY_NAME.get(name) or next((role for pattern, role in _BY_PATTERN if pattern.fullmatch(name)), None)

@@ -1,13 +1,13 @@
-"""The one safe open of the program, and what a name says about a file.
+"""Safe reading of workspace files, and the meaning of file names.
 
-Nothing else in satchel opens a file of a workspace. A path is walked one folder at a time from the root, each step
-refusing symbolic links, so no byte from outside the root is ever read, not even when somebody swaps a folder for a
-link between two steps. Only regular files are read, without blocking, and never more than `limit` + 1 bytes.
+Nothing else in satchel opens a file of a workspace. A path is opened one folder at a time from the root, and each step
+refuses symbolic links, so no byte from outside the root is ever read, not even if a folder is replaced by a link
+between two steps. Only regular files are read, without blocking, and never more than `limit` + 1 bytes.
 
-Where the system lacks the needed calls (Spans), the same promise is kept as well as resolving and checking allows:
-a swap exactly between the check and the open is then not noticed.
+On systems without the needed calls (Windows) the path is resolved and checked instead: a swap exactly between the
+check and the open is then not noticed.
 
-This is a leaf: it imports nothing of satchel.
+This module imports nothing of satchel.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 
 class SkipReason(StrEnum):
-    """Why a file or a folder was left out. The value is the word that reports and counts use."""
+    """Why a file or a folder was left out. The value is the word in reports and counts."""
 
     BINARY = "binary"
     EXCLUDED = "excluded"
@@ -57,7 +57,7 @@ class SkipReason(StrEnum):
 
 
 class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, not a fault
-    """A file that was not read; `reason` says why, the message what the system said where it said anything."""
+    """A file that was not read, with the reason; the message includes that of the system, if any."""
 
     def __init__(self, reason: SkipReason, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else str(reason))
@@ -73,8 +73,8 @@ class Skipped(Exception):  # noqa: N818 - an outcome that every caller counts, n
 class FileBytes:
     """The bytes of one file.
 
-    Its times in nanoseconds are of before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
-    anybody may set back, and `changed_ns` (of the inode), which only the system sets.
+    Its times in nanoseconds were taken before reading, so a change meanwhile shows as a newer time: `mtime_ns`, which
+    any program may set back, and `changed_ns` (of the inode), which only the system sets.
     """
 
     raw: bytes
@@ -89,7 +89,7 @@ class FileText:
     `text` has no byte order mark and only `\n` as line end: line n is `text.split("\n")[n - 1]` (never
     `splitlines`, which also breaks at form feeds and other separators). `content_hash` is keyed and taken on the raw
     bytes that gave this text; `size` is their number. `lossy` means that some bytes were not valid in `encoding` and
-    stand as U+FFFD.
+    are replaced by U+FFFD.
     """
 
     text: str
@@ -112,18 +112,18 @@ _BYTE_ORDER_MARKS = (
 
 
 def read_text(root: Path, relative: str, *, key: bytes, limit: int) -> FileText:
-    """Read and decode one file below `root`. Raises Skipped, and nothing else for what is on the disk.
+    """Read and decode one file below `root`. Raises Skipped, and no other error of the disk.
 
-    `relative` uses forward slashes; `limit` is in bytes; `key` (up to 64 bytes) makes the hash useless as an oracle
-    for guessing contents.
+    `relative` uses forward slashes; `limit` is in bytes; with `key` (up to 64 bytes) the hash is useless for
+    guessing contents.
     """
-    found = read_bytes(root, relative, limit=limit)
-    decoded = decode(found.raw)
+    file = read_bytes(root, relative, limit=limit)
+    decoded = decode(file.raw)
     if decoded is None:
         raise Skipped(SkipReason.BINARY)
     text, encoding, lossy = decoded
-    hashed = content_hash(found.raw, key)
-    return FileText(text, hashed, len(found.raw), found.mtime_ns, found.changed_ns, encoding, lossy)
+    hashed = content_hash(file.raw, key)
+    return FileText(text, hashed, len(file.raw), file.mtime_ns, file.changed_ns, encoding, lossy)
 
 
 def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
@@ -142,7 +142,7 @@ def read_bytes(root: Path, relative: str, *, limit: int) -> FileBytes:
 
 
 def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
-    """(size in bytes, mtime_ns, changed_ns), or None where there is no regular file. Opens nothing."""
+    """Return (size in bytes, mtime_ns, changed_ns), or None if there is no regular file. Opens nothing."""
     try:
         status = Path(root, *_parts(relative)).lstat()
     except (OSError, Skipped):
@@ -151,11 +151,10 @@ def stamp(root: Path, relative: str) -> tuple[int, int, int] | None:
 
 
 def decode(raw: bytes) -> tuple[str, str, bool] | None:
-    r"""Turn bytes into (text, encoding, lossy), or None where they are not text.
+    r"""Turn bytes into (text, encoding, lossy), or None if they are not text.
 
     A byte order mark decides between UTF-8, UTF-16 and UTF-32; without one it is UTF-8. A NUL anywhere makes it
-    binary. `\r\n` and a lone `\r` become `\n`, one line end for one line end, so line numbers stay those that
-    an editor shows.
+    binary. `\r\n` and a lone `\r` become `\n`, one for one, so line numbers stay those of an editor.
     """
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if raw.startswith(mark)), "utf-8")
     if b"\0" in raw and encoding in ("utf-8", "utf-8-sig"):
@@ -173,7 +172,7 @@ def decode(raw: bytes) -> tuple[str, str, bool] | None:
 
 
 def content_hash(raw: bytes, key: bytes) -> str:
-    """Keyed hash of the bytes of a file, 32 hexadecimal digits."""
+    """Return the keyed hash of the bytes of a file, 32 hexadecimal digits."""
     return blake2b(raw, key=key, digest_size=16).hexdigest()
 
 
@@ -186,7 +185,7 @@ _CAN_WALK = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasa
 
 
 def _parts(relative: str) -> list[str]:
-    """Return the steps of a relative path. Raises Skipped where it could lead anywhere but down."""
+    """Return the steps of a relative path. Raises Skipped if it could lead out of the root."""
     parts = relative.split("/")
     strange = os.name == "nt" and any("\\" in part or ":" in part for part in parts)
     if strange or "\0" in relative or any(part in ("", ".", "..") for part in parts):
@@ -237,9 +236,9 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
     if status.st_size > limit:
         raise Skipped(SkipReason.TOO_LARGE)
     # One byte more than the size: a short answer proves the end of the file without a second call.
-    wanted = status.st_size + 1
-    raw = os.read(descriptor, wanted)
-    if len(raw) == wanted or len(raw) < status.st_size:
+    size = status.st_size + 1
+    raw = os.read(descriptor, size)
+    if len(raw) == size or len(raw) < status.st_size:
         pieces, total = [raw], len(raw)
         while total <= limit and (piece := os.read(descriptor, min(1 << 20, limit + 1 - total))):
             pieces.append(piece)
@@ -251,7 +250,7 @@ def _read_regular(descriptor: int, limit: int) -> FileBytes:
 
 
 def _skipped(error: OSError, root: Path, parts: list[str]) -> Skipped:
-    """Return what a failed open means. Linux says ENOTDIR of a link where a folder was wanted, so look once more."""
+    """Return the reason of a failed open. Linux reports ENOTDIR for a link in place of a folder, so check for links."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         steps = (Path(root, *parts[:end]) for end in range(1, len(parts) + 1))
         is_link = error.errno == errno.ELOOP or any(step.is_symlink() for step in steps)
@@ -286,9 +285,9 @@ _SAMPLE = re.compile(r"(?:^|[._-])(?:example|sample|template|tmpl|dist|defaults?
 
 
 def is_secret_file(path: str) -> bool:
-    """Tell from its path alone whether a file exists to hold secrets; such a file is never read.
+    """Return whether a file is by its path a file for secrets; such a file is never read.
 
-    Samples (`.env.example`) are no secrets, and neither are public keys (`id_rsa.pub`).
+    Samples (`.env.example`) and public keys (`id_rsa.pub`) are not.
     """
     steps = path.lower().rsplit("/", 2)[-2:]
     name = steps[-1]
@@ -309,16 +308,16 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
 def is_odd_name(name: str) -> bool:
-    """Tell whether a name is not valid UTF-8 or holds control characters or line separators."""
+    """Return whether a name is not valid UTF-8 or contains control characters or line separators."""
     return not (name.isascii() and name.isprintable()) and _UNPRINTABLE.search(name) is not None
 
 
 def escape_name(name: str) -> str:
-    r"""Show a name of the file system as text that every terminal, database and JSON writer takes: `bad\xff.py`."""
+    r"""Return a file name as text that is valid in every terminal, database and JSON writer: `bad\xff.py`."""
     return _UNPRINTABLE.sub(_escape_character, name)
 
 
-def _escape_character(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape_character(match: re.Match[str]) -> str:
+    code = ord(match[0])
     # Python keeps a byte that is not UTF-8 as a surrogate from U+DC80 up.
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(found[0])[1:-1]
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else ascii(match[0])[1:-1]

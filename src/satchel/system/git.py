@@ -2,15 +2,14 @@
 
 A repository carries its own configuration, and many keys of it name programs: file system monitors, hooks, filters,
 text converters, signature checkers, transports. So satchel finds repositories by reading files itself, runs only the
-few commands of `_GUARDS`, none of which looks at the work tree, and switches off by argument and environment
-whatever those commands could still start. The work tree is never given to git: files are read by `satchel.files`.
+few commands of `_GUARDS`, none of which reads the work tree, and disables by argument and environment every program
+that those commands could start. The work tree is never given to git: files are read by `satchel.system.files`.
 
 git refuses to *discover* repositories of other users (`safe.directory`), because then even these keys are theirs.
-We name the repository instead of letting git discover it, which git takes as consent: with every key defused, reading
-somebody else's history is harmless.
+We name the repository instead of letting git discover it, which git accepts as consent: with every key disabled,
+reading the history of another user is harmless.
 
-This is a leaf; the errors come from `satchel.errors`. `subprocess` is imported where it is used, since a question to
-an index that is up to date starts no process.
+`subprocess` is imported where it is used, because a question to an index that is up to date starts no process.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ if TYPE_CHECKING:
     import subprocess
 
 SILENCE_LIMIT = 30.0
-"""Seconds that git may stay silent before it is killed. The first commit of a million arrives in under 2 s."""
+"""Maximum seconds without output before git is killed. The first commit of a million arrives in under 2 s."""
 
-_LOOK_SECONDS = 0.1  # how long git may keep somebody waiting who wants to stop
-_CHUNK = 1 << 16  # bytes; what a pipe holds, so one read empties it
+_LOOK_SECONDS = 0.1  # between two checks of `should_stop` while git is silent
+_CHUNK = 1 << 16  # bytes; the size of a pipe, so one read empties it
 _SMALL = 1 << 20  # bytes; HEAD, gitdir and commondir hold one path or id, and 1 MB of config is 20,000 lines
 _PACKED_REFS_LIMIT = 1 << 28  # bytes; 250 MB are over three million refs
 _SHALLOW_LIMIT = 1 << 26  # bytes; 41 for each cut-off commit
 _SYMBOLIC_DEPTH = 5  # the limit of git itself for refs that point to refs
-_STDERR_LIMIT = 2_000  # bytes of the complaint of git that an error message is made from
+_STDERR_LIMIT = 2_000  # bytes of the standard error of git that are read for a message
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
-# The only commands that satchel runs, each with the arguments that take power from the configuration:
+# The only commands that satchel runs, each with arguments that override the configuration:
 # signatures, external programs and text converters off; mailmap, notes and order files not opened; one format.
 _LOG_GUARDS = (
     *("--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-mailmap", "--no-notes", "--no-color"),
@@ -79,7 +78,7 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Where a repository is, and whether its history is complete.
+    """The folders of a repository, and the completeness of its history.
 
     `git_dir` belongs to one work tree, `common_dir` is shared by all of them (the same folder where there is only
     one). `shallow`: older commits are missing. `partial`: file contents (or folders) of old commits may be missing.
@@ -93,19 +92,18 @@ class Repository:
 
 
 def find_repository(path: Path) -> Repository | None:
-    """Return the repository whose work tree holds `path`, or None. Starts no process.
+    """Return the repository whose work tree contains `path`, or None. Starts no process.
 
-    Only `.git` entries count: a bare repository lying around in a tree, or a folder made to look like one, is not a
-    repository here.
+    Only `.git` entries count: a bare repository inside a tree, or a folder that imitates one, is ignored.
     """
     try:
         start = path.resolve()
     except (OSError, RuntimeError):  # a loop of links, or a current folder that was deleted
         return None
     for folder in (start, *start.parents):
-        found = repository_at(folder)
-        if found is not None:
-            return found
+        repository = repository_at(folder)
+        if repository is not None:
+            return repository
     return None
 
 
@@ -131,19 +129,18 @@ def repository_at(folder: Path) -> Repository | None:
 
 
 def shallow_boundary(repository: Repository) -> frozenset[str]:
-    """The commits at which a shallow history was cut: their parents are missing, so their changes are unknown."""
+    """Return the commits at which a shallow history was cut: without parents, their changes are unknown."""
     try:
-        found = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
+        file = read_bytes(repository.common_dir, "shallow", limit=_SHALLOW_LIMIT)
     except Skipped:
         return frozenset()
-    return frozenset(found.raw.decode("ascii", "replace").split())
+    return frozenset(file.raw.decode("ascii", "replace").split())
 
 
 def head(repository: Repository) -> str | None:
-    """Return the id of the commit that HEAD names, or None where there is no commit yet.
+    """Return the id of the commit of HEAD, or None if there is no commit yet.
 
-    Reads the files of the repository; asks git only where refs are kept in another form. Raises GitError when git
-    has to be asked and fails.
+    Reads the files of the repository; runs git only if refs are stored in another form. Raises GitError if that fails.
     """
     name = "HEAD"
     for _ in range(_SYMBOLIC_DEPTH):
@@ -169,9 +166,9 @@ def run(
     timeout: float = SILENCE_LIMIT,
     should_stop: Callable[[], bool] | None = None,
 ) -> bytes:
-    """Run one of the allowed git commands and return its output, all of it unless stopped. Raises GitError."""
-    with stream(repository, *arguments, timeout=timeout, should_stop=should_stop) as chunks:
-        return b"".join(chunks)
+    """Run one of the allowed git commands and return its output, complete unless stopped. Raises GitError."""
+    with stream(repository, *arguments, timeout=timeout, should_stop=should_stop) as output:
+        return b"".join(output)
 
 
 @contextmanager
@@ -182,23 +179,23 @@ def stream(
     should_stop: Callable[[], bool] | None = None,
     feed: bytes = b"",
 ) -> Iterator[Iterator[bytes]]:
-    """Run one of the allowed git commands and give its output in chunks while it runs. It reads `feed`.
+    """Run one of the allowed git commands and yield its output in pieces while it runs. Its input is `feed`.
 
-    Leaving early kills git, and so does `should_stop`, which is asked while git is silent, too. Raises GitError when
-    git cannot be started, stays silent for `timeout` seconds, or ends with an error; the last is known only at the
-    end, so output before it may be incomplete, and after a stop it always is.
+    Leaving early kills git, and so does `should_stop`, which is also called while git is silent. Raises GitError if
+    git cannot be started, is silent for `timeout` seconds, or ends with an error; an error comes only at the end, so
+    the output before it may be incomplete, and after a stop it always is.
     """
     import subprocess
     from tempfile import TemporaryFile
 
     command = _command(repository, arguments)
-    with TemporaryFile() as complaints, TemporaryFile() as given:
-        given.write(feed)
-        given.seek(0)
+    with TemporaryFile() as complaints, TemporaryFile() as standard_input:
+        standard_input.write(feed)
+        standard_input.seek(0)
         try:
             process = subprocess.Popen(
                 command,
-                stdin=given if feed else subprocess.DEVNULL,
+                stdin=standard_input if feed else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
                 # Not a folder of the repository: a PATH with an empty step would find its programs there.
@@ -259,9 +256,9 @@ def _environment() -> dict[str, str]:
 
 
 def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[], bool] | None) -> bytes | None:
-    """Return the next chunk, empty at the end, None where somebody wants to stop.
+    """Return the next piece of output, empty at the end, None after a stop.
 
-    Raises GitError after `timeout` seconds of silence (not on Spans, where a silent git is not stopped either).
+    Raises GitError after `timeout` seconds of silence (not on Windows, where a silent git is not stopped either).
     """
     if os.name == "posix":
         import select
@@ -278,7 +275,7 @@ def _read(output: IO[bytes], timeout: float, name: str, should_stop: Callable[[]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave no process behind: kill the whole group of a git that is still running, and collect it."""
+    """Kill the process group of a git that is still running, and wait for it."""
     import signal
 
     if process.poll() is not None:
@@ -299,12 +296,12 @@ def _complaint(name: str, code: int, complaints: IO[bytes]) -> str:
     complaints.seek(0)
     lines = complaints.read(_STDERR_LIMIT).decode("utf-8", "replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
-    said = escape_name((fatal or lines or ["no message"])[0].strip())
-    return f"git {name} ended with exit code {code}: {said}"
+    message = escape_name((fatal or lines or ["no message"])[0].strip())
+    return f"git {name} ended with exit code {code}: {message}"
 
 
 def _git_dir(folder: Path) -> Path | None:
-    """Return where the `.git` of a folder is or points to, without checking that a repository is there."""
+    """Return the path of the `.git` of a folder, or its target, without checking that a repository is there."""
     entry = folder / ".git"
     if stat.S_ISREG(_mode(entry)):
         text = _small_text(folder, ".git")
@@ -315,7 +312,7 @@ def _git_dir(folder: Path) -> Path | None:
 
 
 def _mode(path: Path) -> int:
-    """Return the type bits of a path, not following links; 0 (no type at all) where there is nothing."""
+    """Return the type bits of a path, not following links; 0 (no type) if it does not exist."""
     try:
         return path.lstat().st_mode
     except (OSError, ValueError):
@@ -328,7 +325,7 @@ _PROMISE = re.compile(
 
 
 def _is_partial(common_dir: Path) -> bool:
-    """Tell whether contents may be missing: packs of a filtered clone have a `.promisor` file, its config a promise."""
+    """Return whether contents may be missing: a filtered clone has `.promisor` packs or a promise in its config."""
     if _PROMISE.search(_small_text(common_dir, "config") or ""):
         return True
     try:
@@ -347,7 +344,7 @@ def _small_text(folder: Path, name: str) -> str | None:
 
 
 def _loose_ref(repository: Repository, name: str) -> str | None:
-    """Return the text of a ref that is kept in its own file: of this work tree, or shared by all."""
+    """Return the text of a ref in its own file, of this work tree or shared by all."""
     for folder in (repository.git_dir, repository.common_dir):
         text = _small_text(folder, name)
         if text is not None:
@@ -357,8 +354,8 @@ def _loose_ref(repository: Repository, name: str) -> str | None:
 
 def _packed_ref(repository: Repository, name: str) -> str | None:
     try:
-        found = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
+        file = read_bytes(repository.common_dir, "packed-refs", limit=_PACKED_REFS_LIMIT)
     except Skipped:
         return None
-    line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", found.raw, re.M)
+    line = re.search(rb"^([0-9a-f]{40}(?:[0-9a-f]{24})?) " + re.escape(os.fsencode(name)) + rb"$", file.raw, re.M)
     return line[1].decode() if line else None

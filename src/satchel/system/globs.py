@@ -1,10 +1,10 @@
 """Globs with the meaning that git gives them, as regular expressions that take linear time.
 
-`*` and `?` stop at a slash; `**` between slashes stands for any number of folders; brackets know ranges, negation
-and the POSIX classes. Two things differ from git on purpose: `?` and brackets match one character, not one byte of
+`*` and `?` stop at a slash; `**` between slashes means any number of folders; brackets allow ranges, negation and
+the POSIX classes. Two things differ from git on purpose: `?` and brackets match one character, not one byte of
 it, and matching is always case-sensitive.
 
-This is a leaf: it imports nothing of satchel.
+This module imports nothing of satchel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 WILD = re.compile(r"[*?\[\\]")
-"""What makes a glob more than a plain name."""
+"""The characters with a special meaning in a glob."""
 
 _NEVER = "(?!)"  # a pattern that git calls malformed matches nothing
 _STAR, _FOLDERS, _EVERYTHING = "*", "**/", "**"
@@ -35,9 +35,9 @@ _CLASSES = {
 def translate(glob: str) -> str:
     """Turn a glob into an expression for `fullmatch`.
 
-    A star that is not the last of its folder takes the shortest stretch that lets the text up to the next star match,
-    and keeps it: that text has a fixed length, so a longer stretch could never help. `**/` does the same with whole
-    folders. So nothing is tried twice: `a*b*c` becomes `a(?>[^/]*?b)[^/]*c`.
+    A star that is not the last of its folder matches the shortest text before a match of the tokens up to the next
+    star, without backtracking: these have a fixed length, so a longer match could not help. `**/` does the same with
+    complete folders. So nothing is tried twice: `a*b*c` becomes `a(?>[^/]*?b)[^/]*c`.
     """
     tokens = _tokens(glob)
     if _NEVER in tokens:
@@ -70,7 +70,7 @@ def _tokens(glob: str) -> list[str]:
 
 
 def _star(glob: str, position: int) -> tuple[str, int]:
-    """Return the token for the stars at `position`, and where the glob goes on."""
+    """Return the token for the stars at `position`, and the position after them."""
     end = position
     while glob.startswith("*", end):
         end += 1
@@ -92,28 +92,28 @@ _MEMBER = re.compile(r"\\(.)|([^\\])", re.DOTALL)
 
 
 def _bracket(glob: str, position: int) -> tuple[str, int]:
-    """Return the token for the bracket whose inside begins at `position`, and where the glob goes on."""
+    """Return the token for the bracket whose inside begins at `position`, and the position after it."""
     negated = glob.startswith(("!", "^"), position)
     start = position = position + negated
     members: list[str] = []
     previous = ""  # what a following `-` makes a range of
     while position == start or not glob.startswith("]", position):
-        if found := _CLASS.match(glob, position):
-            if found[1] not in _CLASSES:
+        if match := _CLASS.match(glob, position):
+            if match[1] not in _CLASSES:
                 return _NEVER, len(glob)
-            members.append(_CLASSES[found[1]])
+            members.append(_CLASSES[match[1]])
             previous = ""
-        elif previous and (found := _RANGE_END.match(glob, position)):
-            last = found[1] or found[2]
+        elif previous and (match := _RANGE_END.match(glob, position)):
+            last = match[1] or match[2]
             if previous <= last:
                 members.append(f"{re.escape(previous)}-{re.escape(last)}")
             previous = ""
-        elif found := _MEMBER.match(glob, position):
-            previous = found[1] or found[2]
+        elif match := _MEMBER.match(glob, position):
+            previous = match[1] or match[2]
             members.append(re.escape(previous))
         else:
             return _NEVER, len(glob)
-        position = found.end()
+        position = match.end()
     inside = "".join(members)
     return f"[^/{inside}]" if negated else f"(?!/)[{inside}]", position + 1
 

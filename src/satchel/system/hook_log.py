@@ -1,7 +1,7 @@
-"""What the editor hooks did: one line of JSON an event, in a file of the state folder that stays small.
+"""The log of the editor hooks: one line of JSON per event, in a file of the state folder that stays small.
 
-An entry says when, which event of which host, what came of it and why, what it cost, and the ids and titles of what
-was injected; no text of it. The command line, the page and the doctor read it.
+An entry has the time, event, host, outcome, reason and cost, and the ids and titles of injected items, not their text.
+The command line, the page and the doctor read it.
 """
 
 from __future__ import annotations
@@ -19,29 +19,25 @@ from satchel.safety import sanitize
 from satchel.system import state_files
 
 MOST_BYTES = 1_000_000
-"""Beyond this size the older half is forgotten: about two thousand events, some weeks of work."""
+"""Beyond this size the older half is deleted: about two thousand events, some weeks of work."""
 
 KEPT_BYTES = MOST_BYTES // 2
 
 REASON_CHARACTERS = 300
 
 LOCK_SECONDS = 0.1
-"""A hook waits no longer for another one that writes: an entry takes less than a millisecond."""
+"""Maximum wait for another hook that writes: an entry needs less than a millisecond."""
 
 INJECTED, NOTHING, SAVED, FAILED = "injected", "nothing", "saved", "failed"
-"""What came of an event: text went to the model, none did, something was kept, or it broke."""
-
-OUTCOMES = (INJECTED, NOTHING, SAVED, FAILED)
-
-Entry = Mapping[str, Any]
+"""Outcomes of an event: text for the model, no text, something saved, or an error."""
 
 
 def log_file(state: Path) -> Path:
-    """Return where the log lies below the state folder."""
+    """Return the path of the log below the state folder."""
     return state / "hooks" / "log.jsonl"
 
 
-def record(state: Path, entry: Entry) -> None:
+def record(state: Path, entry: Mapping[str, Any]) -> None:
     """Add one entry. Raises OSError where the state folder cannot be written."""
     line = json.dumps(entry, ensure_ascii=True, separators=(",", ":")) + "\n"
     raw = line.encode("ascii")
@@ -61,7 +57,7 @@ def record_event(
     characters: int = 0,
     items: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Add the entry of an event to the log of the user; returns a message where that is not possible."""
+    """Add the entry of an event to the log of the user, and return an error message if that fails, else empty."""
     entry = {
         "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "event": sanitize.line(event),
@@ -83,7 +79,7 @@ def record_event(
 
 
 def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
-    """The newest `most` entries (all by default), the oldest of them first. A line that was cut in two is left out."""
+    """Return the newest `most` entries (all by default), oldest first. Broken lines are left out."""
     try:
         raw = log_file(state).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -100,5 +96,5 @@ def entries(state: Path, most: int | None = None) -> list[dict[str, Any]]:
 
 
 def failures(state: Path, most: int) -> list[dict[str, Any]]:
-    """Return the newest `most` entries of events that broke, the oldest of them first."""
+    """Return the newest `most` entries of failed events, oldest first."""
     return [entry for entry in entries(state) if entry.get("outcome") == FAILED][-most:]

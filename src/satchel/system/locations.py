@@ -1,4 +1,4 @@
-"""Where things are: the root of a question, its index, memory and state, and named workspaces."""
+"""The root of a question, the paths of its index, memory and state, and named workspaces."""
 
 from __future__ import annotations
 
@@ -20,20 +20,22 @@ from satchel.system.files import Skipped, SkipReason, escape_name, read_bytes
 from satchel.system.git import find_repository
 
 NAME_LENGTH = 40
-"""Characters of a root's name in the name of its folder: enough to know it by, and far from any limit of 255 bytes."""
+"""Maximum characters of a root's name in the name of its folder: recognisable, and far below the limit of 255 bytes."""
 
 EXPORT_SUFFIX = ".json"
-"""A file of this kind, named on purpose, is a root of its own: an export of notes."""
+"""The suffix of an export of notes, which is a root of its own if it is named explicitly."""
 
 
 def find_root(start: Path, explicit: Path | None = None) -> Path:
     """Return the root for a command that runs in `start`, absolute and without links.
 
-    `explicit` if given (a folder, or the file of an export), else the git work tree around `start`, else the nearest
-    folder upwards with a `.satchel.toml`, else `start` itself. git is not asked: a folder with a usable `.git` is a
-    work tree, whatever `GIT_DIR` says.
+    `explicit` if it is set (a folder, or the file of an export), else the git work tree around `start`, else the
+    nearest folder upwards with a `.satchel.toml`, else `start` itself. git does not run: a
+    folder with a usable `.git` is a
+    work tree, whatever the value of `GIT_DIR`.
     Raises NoIndexError, with the next step, if there is no such folder, or it is `/`, the home folder or a bare
-    repository. Looking upwards ends below the home folder: a repository of dotfiles is not the root of everything.
+    repository. The search upwards ends below the home folder, so that a repository of dotfiles is not
+    the root of everything.
     """
     if explicit is not None:
         return _checked(_resolved(explicit))
@@ -50,7 +52,7 @@ def _roots(candidates: list[Path]) -> Iterator[Path]:
 
 
 def _is_work_tree(folder: Path) -> bool:
-    """Return a repository keeps HEAD in `.git`; a worktree or submodule has a file of that name that leads there."""
+    """Return whether `.git` contains HEAD (a repository) or is a file (a worktree or submodule)."""
     git = folder / ".git"
     try:
         return git.is_file() or os.path.lexists(git / "HEAD")
@@ -79,7 +81,7 @@ def _checked(root: Path) -> Path:
 
 
 def _is_everything(folder: Path) -> bool:
-    """`/` (or a drive) and the home folder, by whatever path it was reached."""
+    """Return whether a folder is `/` (or a drive) or the home folder, by any path."""
     if folder == folder.parent:
         return True
     try:
@@ -89,12 +91,12 @@ def _is_everything(folder: Path) -> bool:
 
 
 def index_path(root: Path, folders: Folders) -> Path:
-    """Return the folder for the index of a root, derived data only; it may not exist yet."""
+    """Return the folder for the index of a root (derived data only); it may not exist yet."""
     return folders.cache / "index" / _own_name(root.name, root)
 
 
 def extraction_cache_path(common_directory: Path, folders: Folders) -> Path:
-    """Return the file in which all worktrees of a repository share what was extracted from their files."""
+    """Return the cache of extracted data that all worktrees of a repository share."""
     owner = common_directory.parent if common_directory.name == ".git" else common_directory
     return folders.cache / "extraction" / f"{_own_name(owner.name, common_directory)}.db"
 
@@ -105,7 +107,7 @@ def memory_path(folders: Folders) -> Path:
 
 
 def _own_name(name: str, path: Path) -> str:
-    """Return a readable name that no other path has: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
+    """Return a readable, unique name for a path: `requests-3f0c9a...` with 16 hexadecimal digits of its path."""
     digest = blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:NAME_LENGTH]
     return f"{readable}-{digest}" if readable else digest
@@ -113,7 +115,7 @@ def _own_name(name: str, path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where everything of one root lies."""
+    """The paths of one root."""
 
     root: Path
     index: Path
@@ -123,20 +125,20 @@ class Places:
 
 
 def locate(path: str | os.PathLike[str], root: str | os.PathLike[str] | None, folders: Folders) -> Places:
-    """Where the root that holds `path` lies, or exactly `root`, and its files; nothing is made. Raises NoIndexError."""
-    found = find_root(Path(path), Path(root) if root is not None else None)
-    repository = find_repository(found)
+    """Return the paths of the root that contains `path`, or of `root`; creates nothing. Raises NoIndexError."""
+    top = find_root(Path(path), Path(root) if root is not None else None)
+    repository = find_repository(top)
     cache = extraction_cache_path(repository.common_dir, folders) if repository is not None else None
-    return Places(found, index_path(found, folders), memory_path(folders), folders.state, cache)
+    return Places(top, index_path(top, folders), memory_path(folders), folders.state, cache)
 
 
 REGISTRY_NAME = "workspaces.json"
 
 REGISTRY_BYTES = 4_000_000
-"""The size of a thousand workspaces with paths of the greatest length."""
+"""Maximum size of the registry: a thousand workspaces with paths of the greatest length."""
 
 HEAD_BYTES = 4_096
-"""Bytes of a JSON file that are searched for the keys of an export, which come before its nodes."""
+"""Bytes of a JSON file that are searched for the keys of an export, which are before its nodes."""
 
 _ALIAS = re.compile(r"[^\W_][\w.-]{0,63}")
 _VAULT_MARK = ".obsidian"
@@ -161,7 +163,7 @@ class Workspace:
 
 
 class Registry:
-    """The workspaces of a user. Every call reads the file anew, so that several processes agree."""
+    """The workspaces of a user. Every call reads the file again, so that several processes agree."""
 
     def __init__(self, folders: Folders) -> None:
         self._folder = folders.data
@@ -187,10 +189,10 @@ class Registry:
         return next(types, WorkspaceType.REPOSITORY)
 
     def add(self, name: str, path: Path, kind: WorkspaceType | None = None) -> Workspace:
-        """Give the root at `path` a name; without `kind` its type is guessed. The same once more changes nothing.
+        """Name the root at `path`; without `kind` its type is guessed. A repeated call changes nothing.
 
-        Raises UsageError for an impossible or taken name, a type that the path cannot be, or a path that has another
-        type already, and NoIndexError for a path that can be no root.
+        Raises UsageError for an impossible or taken name, a type that the path cannot have, or a path that has another
+        type already, and NoIndexError for a path that cannot be a root.
         """
         if _ALIAS.fullmatch(name) is None:
             raise UsageError(
@@ -212,7 +214,7 @@ class Registry:
         return added
 
     def remove(self, name: str) -> Workspace:
-        """Forget a name. Nothing else is removed. Raises UsageError that lists the names that exist."""
+        """Remove a name, and nothing else. Raises UsageError that lists the names that exist."""
         with self._locked():
             gone = self.get(name)
             self._write({other: workspace for other, workspace in self._read().items() if other != name})
@@ -246,7 +248,7 @@ class Registry:
 
 
 def guess_type(root: Path) -> WorkspaceType:
-    """Return the type that a root seems to have: a vault has a folder `.obsidian`, a file is an export."""
+    """Return the probable type of a root: a vault has a folder `.obsidian`, a file is an export."""
     if root.is_file():
         return WorkspaceType.TANA
     return WorkspaceType.VAULT if (root / _VAULT_MARK).is_dir() else WorkspaceType.REPOSITORY
@@ -255,8 +257,8 @@ def guess_type(root: Path) -> WorkspaceType:
 def _checked_type(root: Path, kind: WorkspaceType | None) -> WorkspaceType:
     type_ = kind or guess_type(root)
     if (type_ is WorkspaceType.TANA) != root.is_file():
-        wanted = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
-        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {wanted}")
+        expected = "the file of an export (.json)" if type_ is WorkspaceType.TANA else "a folder"
+        raise UsageError(f"{escape_name(str(root))} cannot be a {type_}: that is {expected}")
     if type_ is WorkspaceType.TANA and not _looks_like_export(root):
         raise UsageError(f"{escape_name(str(root))} is no Tana export: it has neither 'docs' nor 'storeData'")
     return type_

@@ -1,7 +1,7 @@
 """Files in the user's folders that several processes share: locked, read with a limit, appended to, replaced, pruned.
 
-Every function raises OSError where the disk refuses. Locks are advisory; the kernel releases them when their holder
-ends, however it ends.
+Every function raises OSError for an error of the disk. Locks are advisory; the kernel releases them when the process
+ends.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ HAS_LOCKS = fcntl is not None
 POLL_SECONDS = 0.005
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-"""Flags for opening a file so that neither a link is followed nor a child process inherits it."""
+"""Flags for opening a file so that no link is followed and no child process inherits it."""
 
 
 class UnusableFileError(OSError):
-    """The path leads to something other than a regular file, or the file exceeds the limit."""
+    """The path is not a regular file, or the file exceeds the limit."""
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder and those above it for the user alone, as far as they are missing."""
+    """Create a folder and its missing parents, accessible only to the user."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def read(path: Path, limit: int | None = None) -> bytes | None:
-    """Return the contents of a file, or None if there is none. Never follows a link or waits for a pipe.
+    """Return the contents of a file, or None if it does not exist. Never follows a link or waits for a pipe.
 
-    Raises UnusableFileError for a file of more than `limit` bytes, and for anything that is not a file.
+    Raises UnusableFileError for a file of more than `limit` bytes, and for anything but a regular file.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
@@ -63,10 +63,10 @@ def read(path: Path, limit: int | None = None) -> bytes | None:
 def append(
     path: Path, raw: bytes, *, most: int | None = None, kept: int = 0, wait_seconds: float | None = None
 ) -> None:
-    """Add whole lines to a file; all of them or, on a full disk, none.
+    """Add complete lines to a file; all of them or, on a full disk, none.
 
-    If the file then has more than `most` bytes, only the newest `kept` bytes of whole lines remain. A process that has
-    waited `wait_seconds` for the lock of the folder writes without it.
+    If the file then has more than `most` bytes, only the newest `kept` bytes of complete lines remain. A process that
+    has waited `wait_seconds` for the lock of the folder writes without it.
     """
     make_folder(path.parent)
     with locked(path.parent, wait_seconds):
@@ -85,9 +85,9 @@ def append(
 
 
 def replace(path: Path, raw: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
-    """Put a file in place as a whole: readers see the old contents or the new ones, also after a crash.
+    """Replace a file atomically: readers see the old contents or the new ones, also after a crash.
 
-    With `durable` the contents are on the disk before they take the place of the old ones.
+    With `durable` the new contents are on the disk before they replace the old ones.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")
     unfinished.unlink(missing_ok=True)
@@ -114,7 +114,7 @@ def _write(descriptor: int, raw: bytes) -> None:
 def locked(path: Path, wait_seconds: float | None = None) -> Iterator[bool]:
     """Lock a folder, or a lock file that is created where it is missing; yields whether the lock was obtained.
 
-    Without `wait_seconds` it waits for as long as another process keeps the lock.
+    Without `wait_seconds` it waits as long as another process has the lock.
     """
     if fcntl is None:
         yield True
@@ -137,7 +137,7 @@ def _wait_for_lock(descriptor: int, wait_seconds: float | None) -> bool:
 
 
 def try_lock(descriptor: int, *, is_shared: bool = False) -> bool:
-    """Lock an open file if no other process keeps it locked. True where the system or file system has no locks."""
+    """Lock an open file if no other process has locked it. True if the system or file system has no locks."""
     if fcntl is None:
         return True
     try:
@@ -150,7 +150,7 @@ def try_lock(descriptor: int, *, is_shared: bool = False) -> bool:
 
 
 def prune_older(folder: Path, seconds: float) -> None:
-    """Delete the files in a folder that were last changed more than so many seconds ago."""
+    """Delete the files in a folder that were last changed more than `seconds` ago."""
     oldest = time.time() - seconds
     with contextlib.suppress(FileNotFoundError):
         for path in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Logs, and spans for OpenTelemetry where it is installed."""
+"""Logs, and spans for OpenTelemetry if it is installed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from satchel.types import Context
 
 
 def warning(event: str, **fields: Any) -> None:
-    """Write one line that somebody should see. `exc_info=True` adds the exception that is being handled."""
+    """Write one line to the log. `exc_info=True` adds the exception that is being handled."""
     import structlog
 
-    # Unconfigured, structlog writes to standard output, which belongs to the answer, and shows the values of all
-    # variables with an exception: pages that may hold anything.
+    # Unconfigured, structlog writes to standard output, which is for the answer, and shows the values of all variables
+    # with an exception, which may be private.
     logger = (
         structlog.get_logger()
         if structlog.is_configured()
@@ -54,8 +54,8 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-class ScoredSpan(Protocol):
-    """A span of OpenTelemetry, as far as satchel uses it."""
+class TraceSpan(Protocol):
+    """The methods of an OpenTelemetry span that satchel uses."""
 
     def set_attribute(self, key: str, value: Any) -> None:
         """Add one attribute."""
@@ -72,15 +72,15 @@ _NO_SPAN = _NoSpan()
 
 
 @contextmanager
-def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[ScoredSpan]:
-    """A span around an operation, named `operation target`; an error adds its type and never its message."""
+def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None = None) -> Iterator[TraceSpan]:
+    """Open a span around an operation, named `operation target`; an error adds its type and never its message."""
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
         yield _NO_SPAN
         return
     tracer = trace.get_tracer("satchel", __version__)
     every = {OPERATION: operation, **(attributes or {})}
-    # Messages of errors quote the question, so a span has nothing but the type of an error.
+    # Messages of errors quote the question, so a span has only the type of an error.
     with tracer.start_as_current_span(
         f"{operation} {target}".rstrip(), attributes=every, record_exception=False, set_status_on_exception=False
     ) as current:
@@ -93,7 +93,7 @@ def span(operation: str, target: str = "", attributes: Mapping[str, Any] | None 
 
 
 def traced(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Put a span around a function."""
+    """Return a decorator that opens a span around each call of a function."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         @functools.wraps(function)
@@ -108,17 +108,17 @@ def traced(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[A
 
 @contextmanager
 def retrieval(source: str, *, content: bool, limit: int | None = None) -> Iterator[Callable[[Context], None]]:
-    """A span around one answer from `source`; it yields the function that adds the answer to the span.
+    """Open a span around one answer from `source`, and yield the function that adds the answer to the span.
 
-    With `content` the span also gets the question and what was found.
+    With `content` the span also gets the question and the ids and scores of the items.
     """
     attributes = {DATA_SOURCE: source} if limit is None else {DATA_SOURCE: source, TOP_K: limit}
     with span(RETRIEVAL, source, attributes) as current:
         yield lambda context: _describe(current, context, content=content)
 
 
-def _describe(current: ScoredSpan, context: Context, *, content: bool) -> None:
-    """Add tokens and items of an answer, and with `content` also the question and what was found."""
+def _describe(current: TraceSpan, context: Context, *, content: bool) -> None:
+    """Add tokens and items of an answer, and with `content` also the question and the scores."""
     if isinstance(current, _NoSpan):
         return
     current.set_attribute("satchel.tokens.limit", context.usage.limit)

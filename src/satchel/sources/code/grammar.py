@@ -11,7 +11,7 @@ A query file marks what it finds with these captures, one of the first group to 
     @call @inherit  the last identifier of what is called, of what is inherited from
     @possible_call  a call if a parenthesis or an exclamation mark follows
     @import         an import statement, read by `imports`
-    @comment @doc   comments; strings that chunk
+    @comment @doc   comments; strings that document
     @prefix         decorators and attributes: they belong to the declaration below or behind them
     @embedded       unparsed text that holds declarations of the same language
     @outer          starts where the declaration marked @inner should
@@ -54,7 +54,7 @@ GRAMMARS = frozenset(_WHEELS)
 
 
 class Mark(IntEnum):
-    """What a pattern finds. The order is that of preference when two patterns name the same thing."""
+    """The meaning of a pattern, in order of preference when two patterns match the same name."""
 
     FUNCTION = 0
     CLASS = 1

@@ -23,12 +23,12 @@ def read_imports(findings: Findings) -> list[Import]:
     """Return the imports of a file in line order; a statement that names several modules gives one for each."""
     reader = _READERS[findings.language]
     source = Source(findings.source)
-    found = []
+    imports = []
     for _, node in sorted(findings.imports.items()):
         start, end = node.start_point[0] + 1, node.end_point[0] + (1 if node.end_point[1] else 0)
         for target, names in reader(node, source):
-            found.append(Import(target, names[:MAX_NAMES], start, end))
-    return found
+            imports.append(Import(target, names[:MAX_NAMES], start, end))
+    return imports
 
 
 class Source:
@@ -213,15 +213,15 @@ def _php(node: Node, source: Source) -> Iterator[Binding]:
 
 
 def _descendants(node: Node, *types: str) -> list[Node]:
-    """Return the descendants of some types in chunk order, without what is inside them."""
-    found, pending = [], [node]
+    """Return the descendants of some types in document order, without nested ones."""
+    nodes, pending = [], [node]
     while pending:
         current = pending.pop()
         if current.type in types:
-            found.append(current)
+            nodes.append(current)
         else:
             pending.extend(reversed(current.named_children))
-    return found
+    return nodes
 
 
 def _bash(node: Node, source: Source) -> Iterator[Binding]:

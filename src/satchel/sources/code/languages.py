@@ -1,4 +1,4 @@
-"""Which language a file is in, by its name and, where that is not enough, by its first lines."""
+"""The language of a file, by its name and, if necessary, by its first lines."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def language_of(path: str, head: str = "") -> str | None:
 
 
 def _settle(extension: str, language: str | None, head: str) -> str | None:
-    """Look inside where the extension does not tell."""
+    """Decide by the text if the extension is ambiguous."""
     if extension == "h":
         if _OBJECTIVE_C.search(head):
             return "objective-c"
@@ -210,9 +210,9 @@ def _by_interpreter(head: str) -> str | None:
 
 
 def kind_of(path: str, language: str | None) -> Kind:
-    """Code for programming languages; doc for prose, configuration, data and what is unknown.
+    """Return code for programming languages, doc for prose, configuration, data and unknown languages.
 
-    Where `language` is None, `path` is asked once more.
+    If `language` is None, it is derived from `path`.
     """
-    known = language or language_of(path)
-    return Kind.DOC if known is None or known in _TEXT_LANGUAGES else Kind.CODE
+    language = language or language_of(path)
+    return Kind.DOC if language is None or language in _TEXT_LANGUAGES else Kind.CODE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -65,7 +65,7 @@ class Stretch:
 
 
 def nesting(findings: Findings) -> list[Declaration]:
-    """Return the declarations in order, each told its owner; constants inside functions are left out."""
+    """Return the declarations in order, each with its owner; constants inside functions are left out."""
     ordered = sorted(findings.declarations.values(), key=lambda one: (one.start, -one.end, one.mark))
     stack: list[Declaration] = []
     kept = []
@@ -105,9 +105,9 @@ def _cuts(declaration: Declaration) -> bool:
 def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
     """Return the parts of the file, in order and without holes.
 
-    A function takes the comments and decorators directly above it; a class becomes a header that ends before its
-    first method; what is left are gaps, cut where a class ends. Blank lines and lone closing brackets go to the part
-    before them.
+    A function includes the comments and decorators directly above it; a class becomes a header that ends before its
+    first method; the other rows are gaps, cut at the end of a class. Blank lines and lone closing brackets belong to
+    the part before them.
     """
     tiling = _Tiling(findings)
     overloads = {
@@ -127,11 +127,10 @@ def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
         if declaration.last_row < first:
             continue
         tiling.flush(first)
+        tiling.declaration = declaration
         if declaration.mark is Mark.FUNCTION:
-            tiling.declaration = declaration
             tiling.flush(declaration.last_row + 1)
         else:
-            tiling.declaration = declaration
             open_classes.append(declaration)
     for declaration in reversed(open_classes):
         tiling.flush(declaration.last_row + 1)
@@ -147,7 +146,7 @@ def _attached(findings: Findings, overloads: dict[int, str], declaration: Declar
 
 
 class _Tiling:
-    """Rows handed out so far. `declaration` owns the rows from `position` on, until the next flush."""
+    """The stretches so far. `declaration` owns the rows from `position` on, until the next flush."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
@@ -163,7 +162,7 @@ class _Tiling:
         return max(self.position, self.declaration.name_row + 1)
 
     def flush(self, until: int) -> None:
-        """Hand out the rows before `until` to the current owner; what follows is a gap until told otherwise."""
+        """Assign the rows before `until` to the current owner; the next rows are a gap by default."""
         first, declaration = self.position, self.declaration
         self.declaration = None
         if until <= first:
@@ -175,20 +174,17 @@ class _Tiling:
             self._stretches.append(Stretch(first if self._stretches else 0, until - 1, declaration))
 
     def _give_back(self, first: int, until: int) -> int:
-        """Leave the blank rows at the start of a gap to the part before; all of it if only brackets are closed."""
-        rows = self._lines(first, until)
+        """Assign the blank rows at the start of a gap to the part before; all rows if they only close brackets."""
+        rows = [self._findings.line(row) for row in range(first, until)]
         if all(_CLOSER.fullmatch(line) for line in rows):
             kept = until
         else:
-            kept = first + next(index for index, line in enumerate(self._lines(first, until)) if line.strip())
+            kept = first + next(index for index, line in enumerate(rows) if line.strip())
         if self._stretches:
             self._stretches[-1].last = kept - 1
         elif kept < until:
             kept = 0
         return kept
-
-    def _lines(self, first: int, until: int) -> Iterator[bytes]:
-        return (self._findings.line(row) for row in range(first, until))
 
     def finish(self) -> list[Stretch]:
         """Return the stretches; a file of blank lines is one gap."""
@@ -209,18 +205,18 @@ _PRAGMA = re.compile(
     r"(?:eslint|prettier|tslint|jshint|istanbul|c8|v8|noqa|nosec|type:|mypy:|pylint|ruff|nolint|NOLINT|clang-format|rubocop"
     r"|phpcs|shellcheck|go:|\+build|pragma|region|endregion|#?!)"
 )
-"""Comments for tools: they say nothing about the code."""
+"""Comments for tools, which do not describe the code."""
 
 _PARAGRAPH_END = re.compile(r"[@:\\][A-Za-z]+\b|(?:Args|Parameters|Returns|Raises|Example)s?:\s*\Z|[-=~*]{3,}\s*\Z")
 
 
 def of_comment(lines: Iterable[str]) -> str:
-    """First sentence of comment lines, their marks and tags removed; empty if they say nothing."""
+    """Return the first sentence of comment lines, without marks and tags; empty if there is none."""
     return _first_sentence(_TAG.sub("", _CLOSING.sub("", _MARKER.sub("", line, count=1))) for line in lines)
 
 
 def of_docstring(literal: str) -> str:
-    """First sentence of a string literal as written in the source, prefix and quotes included."""
+    """Return the first sentence of a string literal as written in the source, prefix and quotes included."""
     match = _QUOTES.match(literal)
     return _first_sentence((match[2] if match else literal).split("\n"))
 
@@ -251,14 +247,14 @@ MAX_REFERENCES = 200
 
 
 _NO_NAMES = frozenset({b"Self", b"self", b"static", b"parent"})
-"""What stands in the place of a called name but means the class around it."""
+"""Words in the place of a called name that mean the enclosing class."""
 
 
 def outline(text: str, language: str) -> Outline:
     """Return the parts, imports and comment lines of a file; `language` is one of `GRAMMARS`.
 
-    The text has plain line feeds. Syntax errors cost at most the definitions around them. A file that cannot be read
-    at all (nesting without end, another language under this name) is cut by lines and says `parsed=False`.
+    The text has plain line feeds. Syntax errors lose at most the definitions around them. A file that cannot be parsed
+    (endless nesting, another language) is cut by lines and has `parsed=False`.
     """
     source = text.encode("utf-8", "replace")
     findings = find(source, language, grammar(language))
@@ -281,7 +277,6 @@ def outline(text: str, language: str) -> Outline:
 
 
 def _is_foreign(findings: Findings) -> bool:
-    """Return whether nothing in the file made sense."""
     return findings.has_error and not (findings.declarations or findings.references or findings.imports)
 
 
@@ -312,7 +307,7 @@ def _role(declaration: Declaration) -> Role:
 
 
 def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> str:
-    """First sentence of the doc string, or of the comment above."""
+    """Return the first sentence of the doc string, or of the comment above."""
     end = findings.doc_ends.get(declaration.body)
     if end is not None:
         return of_docstring(findings.text(declaration.body, end))
@@ -322,38 +317,38 @@ def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> 
 
 def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tuple[Definition, ...]]:
     """Return the definitions of each part, by line."""
-    found: list[list[Definition]] = [[] for _ in starts]
+    by_part: list[list[Definition]] = [[] for _ in starts]
     for one in declarations:
         if one.mark is not Mark.SCOPE:
             index = bisect_right(starts, one.name_row) - 1
-            found[index].append(Definition(one.name, one.owner, one.name_row + 1))
-    return [tuple(sorted(some, key=lambda one: one.line)) for some in found]
+            by_part[index].append(Definition(one.name, one.owner, one.name_row + 1))
+    return [tuple(sorted(some, key=lambda one: one.line)) for some in by_part]
 
 
 def _references(findings: Findings, starts: list[int]) -> list[tuple[Reference, ...]]:
     """Return the references of each part, each once, in the order of the text."""
-    found: list[tuple[Reference, ...]] = []
+    by_part: list[tuple[Reference, ...]] = []
     references = sorted(findings.references)
     offsets = [findings.line_starts[row] for row in starts[1:]]
     index, count = 0, len(references)
     for end in [*offsets, len(findings.source) + 1]:
-        known: dict[tuple[EdgeType, bytes], None] = {}
+        names: dict[tuple[EdgeType, bytes], None] = {}
         while index < count and references[index][0] < end:
             _, kind, name = references[index]
-            known[kind, name] = None
+            names[kind, name] = None
             index += 1
-        found.append(
+        by_part.append(
             tuple(
                 Reference(kind, name.decode("utf-8", "replace"))
-                for kind, name in islice(known, MAX_REFERENCES)
+                for kind, name in islice(names, MAX_REFERENCES)
                 if name not in _NO_NAMES
             )
         )
-    return found
+    return by_part
 
 
 def _ranges(rows: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Runs of rows (from 0) as line ranges (from 1)."""
+    """Return runs of rows (from 0) as line ranges (from 1)."""
     ranges: list[list[int]] = []
     for row in sorted(rows):
         if ranges and ranges[-1][1] == row:

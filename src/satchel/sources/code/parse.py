@@ -21,7 +21,7 @@ _INCLUDE = re.compile(rb"[ \t]*#[ \t]*include\b")
 
 
 def first_branches(source: bytes) -> bytes:
-    """Return the same text with the directives and all branches but the first of each turned into blanks.
+    """Return the same text with blanks for the directives and all branches but the first of each.
 
     Offsets and lines stay, and so do all `#include`; `#if 0` counts as false.
     """
@@ -77,9 +77,10 @@ class _Block:
 def recover(findings: Findings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
     bad = list(_bad_blocks(findings))[:MAX_BLOCKS]
-    known = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
+    declared = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
     for block in bad:
-        for _, offset in known[bisect_left(known, (block.first, -1)) : bisect_left(known, (block.last + 1, -1))]:
+        start, end = (bisect_left(declared, (row, -1)) for row in (block.first, block.last + 1))
+        for _, offset in declared[start:end]:
             findings.declarations.pop(offset, None)
         is_clean = read(block.first, block.last + 1)
         if block.closed and not is_clean:
@@ -130,7 +131,7 @@ def _is_end(line: bytes) -> bool:
 
 
 def _stretch(findings: Findings, block: _Block) -> None:
-    """Let the declaration that begins a block have all of it: its error may have cut it short."""
+    """Extend the declaration at the start of a block to its end: an error may have cut it short."""
     owner: Declaration | None = None
     for one in reversed(findings.declarations.values()):
         if not block.first <= one.name_row <= block.last:
@@ -148,7 +149,7 @@ MAX_SIBLINGS = 10_000
 them: 100,000 stray brackets took 10 s, 10,000 take 0.1 s."""
 
 MAX_PUNCTUATION = 10_000
-"""Longest run of bytes that are no word: for the same reason, as some languages accept `[,,,,` without an error."""
+"""Longest run of bytes without a word character, limited like `MAX_SIBLINGS`: some languages accept `[,,,,`."""
 
 TICKS = 1_000
 TICKS_PER_KILOBYTE = 40
@@ -163,7 +164,7 @@ _TICKS_PER_LOOK = 64
 """Progress reports between two looks at the clock: 2 ms apart in usual code."""
 
 _EMBEDDED_ROUNDS = 3
-"""How deep macros that hold items may nest: `cfg_net! { cfg_unix! { fn a() {} } }` needs 2."""
+"""Maximum depth of nested macros with items: `cfg_net! { cfg_unix! { fn a() {} } }` needs 2."""
 
 _PREPROCESSED = frozenset({"c", "cpp"})
 
@@ -171,9 +172,9 @@ _WORD = re.compile(rb"\w")
 
 
 class _Budget:
-    """How long the parser may go on, over several readings.
+    """The limit of the parser, over several readings.
 
-    Counts steps, so that every machine gives up on the same files; looks at the clock only now and then.
+    It counts steps, so that every machine gives up on the same files, and checks the clock only now and then.
     """
 
     def __init__(self, size: int) -> None:
@@ -187,7 +188,7 @@ class _Budget:
 
 
 def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
-    """Parse and query one file. None where its shape would make that take for ever."""
+    """Parse and query one file. None if its shape would make that endless."""
     from tree_sitter import Parser
 
     if _is_hostile_text(source):
@@ -217,10 +218,10 @@ def syntax_tree(source: bytes, grammar: Grammar) -> Tree | None:
 
 
 def _parse(parser: Parser, source: bytes, budget: _Budget) -> Tree | None:
-    """Return the tree, or None where it takes too long or holds an error that no query can get past.
+    """Return the tree, or None if parsing is too slow or an error is too large for the query.
 
-    Only a read function comes with progress reports. The binding never lets go of what it returns, so it gets views
-    that are emptied afterwards.
+    Only a read function has progress reports. The binding never frees the returned objects, so they are views that are
+    released afterwards.
     """
     views: list[memoryview] = []
 
@@ -303,7 +304,7 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings, budget:
 
 
 def _forget_references(findings: Findings, ranges: Sequence[Range]) -> None:
-    """Drop what was taken for calls in text that is now read properly; the ranges are in order."""
+    """Drop the references in text that is now parsed properly; the ranges are in order."""
     starts = [one.start_byte for one in ranges]
 
     def is_inside(offset: int) -> bool:

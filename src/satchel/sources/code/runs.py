@@ -1,7 +1,7 @@
-"""Runs of statements and members: what can be left out of a text so that the rest is still its language.
+"""Runs of statements and members: units that can be left out of a text without breaking its syntax.
 
 A *run* is the list of units (statements, methods, entries) inside one node of the syntax tree, each on lines of its
-own. Leaving whole units out keeps the syntax almost everywhere; where it does not, `faults` tells.
+own. Leaving out complete units keeps the syntax almost always; `faults` detects the exceptions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 _DEEPEST = 60
-"""Levels that are looked into below a definition; code written by people nests less deep."""
+"""Maximum levels searched below a definition; written code nests less deep."""
 
 _SEPARATORS = frozenset({",", ";", "\n", ""})
 _COMMENT = re.compile(r"comment")
@@ -27,7 +27,7 @@ _INTRODUCES = re.compile(r"comment|decorator|attribute|annotation|php_tag")
 _LIST = re.compile(
     r"block|body|list|program|module|source_file|unit|compound|object|array|dict|hash|group|then|literal_value|subshell"
 )
-"""What the grammars call the nodes whose children are statements, members or entries."""
+"""Types of the nodes whose children are statements, members or entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +61,38 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Units in order; `documented` says that the first is the doc string of what is around them."""
+    """Units in order; `documented` if the first is the doc string of the enclosing node."""
 
     units: tuple[Unit, ...]
     documented: bool = False
 
 
 def tree_of(text: str, language: str) -> Tree | None:
-    """Return the syntax tree of a text in one of `GRAMMARS`; None for a text that nobody wrote by hand."""
+    """Return the syntax tree of a text in one of `GRAMMARS`; None for a hostile text."""
     return syntax_tree(text.encode("utf-8", "replace"), grammar(language))
 
 
 def faults(tree: Tree) -> int:
-    """Return how many errors and missing tokens the tree holds."""
-    found, pending = 0, [tree.root_node]
+    """Return the number of errors and missing tokens in the tree."""
+    count, pending = 0, [tree.root_node]
     while pending:
         node = pending.pop()
-        found += node.is_error or node.is_missing
+        count += node.is_error or node.is_missing
         pending += [child for child in node.children if child.has_error or child.is_missing]
-    return found
+    return count
 
 
 def run_within(tree: Tree, text: str, start: int, end: int) -> Run | None:
-    """The run that makes up most of these lines (from 1) of the text: the body of a function, the members of a class.
+    """Return the run with most of these lines (from 1): the body of a function, the members of a class.
 
-    None where the lines are one unbroken whole.
+    None if the lines cannot be divided.
     """
     lines = text.encode("utf-8", "replace").split(b"\n")  # the binding must not be asked for the text of a node
     return _main_run(_around(tree.root_node, start - 1, end - 1), start, end, lines)
 
 
 def _around(node: Node, first: int, last: int) -> Node:
-    """Return the smallest node that holds all of these rows."""
+    """Return the smallest node with all of these rows."""
     for _ in range(_DEEPEST):
         inner = next((child for child in node.children if child.start_point[0] <= first and _last(child) >= last), None)
         if inner is None or (inner.start_point[0], _last(inner)) == (first, last):
@@ -102,7 +102,7 @@ def _around(node: Node, first: int, last: int) -> Node:
 
 
 def _main_run(node: Node, start: int, end: int, lines: Sequence[bytes]) -> Run | None:
-    """Return the run of a node, or of the one thing that makes up the node, as deep as that goes."""
+    """Return the run of a node, or of its largest child, as deep as possible."""
     best: Run | None = None
     is_inside = False
     for _ in range(_DEEPEST):
@@ -145,7 +145,7 @@ def _unit(group: _Group, lines: Sequence[bytes]) -> Unit:
 def _groups(node: Node, lines: Sequence[bytes]) -> Iterator[_Group]:
     """Yield the children that can be left out line by line.
 
-    What shares a line with a keyword or bracket of the node, or with anything around it, cannot.
+    A child on a line with a keyword or bracket of the node, or with other text, cannot.
     """
     pending: _Group | None = None
     for child in node.children:
@@ -172,6 +172,6 @@ def _is_free(group: _Group, lines: Sequence[bytes]) -> bool:
 
 
 def _last(node: Node) -> int:
-    """Return the last row (from 0) that holds something of the node."""
+    """Return the last row (from 0) of the node."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 MAX_NAME = 120
-"""Longest name in characters; a longer one is generated or no name at all."""
+"""Longest name in characters; a longer one is generated or not a name."""
 
 _GENERIC = re.compile(r"<[^<>]*>")
 _GENERIC_ROUNDS = 10
@@ -64,14 +64,14 @@ MAX_DEPTH = 1_000
 100,000 open brackets took 12 s, 1,000 take a few milliseconds. Code written by people stays below 300."""
 
 _DECLARATOR_STEPS = 50
-"""How deep a C declarator may hide its name: `int (*(*f)(void))[3]` needs 6."""
+"""Maximum depth of the name in a C declarator: `int (*(*f)(void))[3]` needs 6."""
 
 
 @dataclass(slots=True)
 class Declaration:
-    """Something that gets a name. Offsets are in bytes, rows count from 0, `body` is -1 where there is none.
+    """A named declaration. Offsets are in bytes, rows count from 0, `body` is -1 without a body.
 
-    `owner` is what the text itself names (a Go receiver, the `A` of `A::b`; `attached` says so) until `nesting`
+    `owner` is the owner in the text itself (a Go receiver, the `A` of `A::b`; then `attached` is true) until `nesting`
     completes it; `broken` if a syntax error is inside.
     """
 
@@ -92,13 +92,13 @@ class Declaration:
 
     @property
     def qualified(self) -> str:
-        """The name with that of its owner before it."""
+        """The name after that of its owner."""
         return f"{self.owner}.{self.name}" if self.owner else self.name
 
 
 @dataclass(slots=True)
 class Findings:
-    """All that the query found in one file; declarations by the offset of their name."""
+    """All matches of the query in one file; declarations by the offset of their name."""
 
     source: bytes
     language: str
@@ -121,7 +121,7 @@ class Findings:
         return len(self.line_starts) - (1 if self.line_starts[-1] == len(self.source) else 0)
 
     def row_of(self, offset: int) -> int:
-        """Return the row that holds a byte."""
+        """Return the row of a byte."""
         return bisect_right(self.line_starts, offset) - 1
 
     def line(self, row: int) -> bytes:
@@ -138,12 +138,12 @@ class Findings:
         return self.line_starts[row] if row < len(self.line_starts) else len(self.source)
 
     def text(self, start: int, end: int) -> str:
-        """Decoded bytes."""
+        """Return decoded bytes."""
         return self.source[start:end].decode("utf-8", "replace")
 
 
 def collect(tree: Tree, grammar: Grammar, findings: Findings) -> None:
-    """Run the query over a tree and file each match under its mark."""
+    """Run the query over a tree and add each match under its mark."""
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(grammar.query)
@@ -163,11 +163,11 @@ def collect(tree: Tree, grammar: Grammar, findings: Findings) -> None:
         elif mark <= Mark.CONSTANT:
             _declare(findings, mark, captures)
         else:
-            _FILERS[mark](findings, captures)
+            _file(findings, mark, captures)
 
 
 def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
-    """Note a declaration, or several constants; the better of two patterns that name the same thing wins."""
+    """Add a declaration, or several constants; of two patterns for the same name the preferred one wins."""
     if mark is Mark.CONSTANT:
         nodes = [*captures.get("constant", ()), *map(_innermost, captures.get("declarator", ()))]
         pairs = [(name, name) for name in nodes]
@@ -177,8 +177,8 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
     bodies = captures.get("body")
     body = bodies[0].start_byte if bodies else -1
     for name, node in pairs:
-        known = findings.declarations.get(name.start_byte)
-        if known is not None and (known.mark, known.body < 0) <= (mark, body < 0):
+        earlier = findings.declarations.get(name.start_byte)
+        if earlier is not None and (earlier.mark, earlier.body < 0) <= (mark, body < 0):
             continue
         owner, _, last = dotted(findings.text(name.start_byte, name.end_byte), findings.language).rpartition(".")
         if "owner" in captures:
@@ -186,7 +186,7 @@ def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
             owner = findings.text(receiver.start_byte, receiver.end_byte)
         start, first = findings.outer_starts.get(node.start_byte, (node.start_byte, node.start_point[0]))
         if node.is_error:
-            # A class that is never closed: it begins at its name, and all that went wrong is inside.
+            # A class that is never closed: it begins at its name, and the error is inside.
             start, first = name.start_byte, name.start_point[0]
             body = findings.offset(first + 1)
         end_row, end_column = node.end_point
@@ -218,7 +218,7 @@ def _innermost(node: Node) -> Node:
 
 
 def _own_rows(findings: Findings, node: Node) -> range:
-    """Return the rows that hold nothing but this node."""
+    """Return the rows that contain only this node."""
     (first, _), (last, end_column) = node.start_point, node.end_point
     starts, source = findings.line_starts, findings.source
     end = node.end_byte
@@ -230,57 +230,28 @@ def _own_rows(findings: Findings, node: Node) -> range:
     return range(first, last + 1)
 
 
-def _file_inherit(findings: Findings, captures: Captures) -> None:
-    for node in captures["inherit"]:
-        text = findings.source[node.start_byte : node.end_byte]
-        findings.references.append((node.start_byte, EdgeType.INHERITS, text))
-
-
-def _file_possible_call(findings: Findings, captures: Captures) -> None:
-    for node in captures["possible_call"]:
-        if findings.source[node.end_byte : node.end_byte + 1] in {b"(", b"!"}:
-            text = findings.source[node.start_byte : node.end_byte]
-            findings.references.append((node.start_byte, EdgeType.CALLS, text))
-
-
-def _file_import(findings: Findings, captures: Captures) -> None:
-    for node in captures["import"]:
-        findings.imports[node.start_byte] = node
-
-
-def _file_comment(findings: Findings, captures: Captures) -> None:
-    for node in captures["comment"]:
-        findings.comment_rows.update(_own_rows(findings, node))
-
-
-def _file_doc(findings: Findings, captures: Captures) -> None:
-    for node in captures["doc"]:
-        findings.doc_rows.update(_own_rows(findings, node))
-        findings.doc_ends[node.start_byte] = node.end_byte
-
-
-def _file_prefix(findings: Findings, captures: Captures) -> None:
-    for node in captures["prefix"]:
-        findings.prefix_rows.update(_own_rows(findings, node))
-        findings.prefix_ends[node.start_byte] = node.end_byte
-
-
-def _file_embedded(findings: Findings, captures: Captures) -> None:
-    findings.embedded.extend(captures["embedded"])
-
-
-def _file_outer(findings: Findings, captures: Captures) -> None:
-    outer, inner = captures["outer"][0], captures["inner"][0]
-    findings.outer_starts[inner.start_byte] = (outer.start_byte, outer.start_point[0])
-
-
-_FILERS: dict[Mark, Callable[[Findings, Captures], None]] = {
-    Mark.INHERIT: _file_inherit,
-    Mark.POSSIBLE_CALL: _file_possible_call,
-    Mark.IMPORT: _file_import,
-    Mark.COMMENT: _file_comment,
-    Mark.DOC: _file_doc,
-    Mark.PREFIX: _file_prefix,
-    Mark.EMBEDDED: _file_embedded,
-    Mark.OUTER: _file_outer,
-}
+def _file(findings: Findings, mark: Mark, captures: Captures) -> None:
+    """Add a match of any mark but a declaration or a plain call."""
+    if mark is Mark.OUTER:
+        outer, inner = captures["outer"][0], captures["inner"][0]
+        findings.outer_starts[inner.start_byte] = (outer.start_byte, outer.start_point[0])
+        return
+    for node in captures[mark.name.lower()]:
+        start, end = node.start_byte, node.end_byte
+        if mark is Mark.INHERIT:
+            findings.references.append((start, EdgeType.INHERITS, findings.source[start:end]))
+        elif mark is Mark.POSSIBLE_CALL:
+            if findings.source[end : end + 1] in {b"(", b"!"}:
+                findings.references.append((start, EdgeType.CALLS, findings.source[start:end]))
+        elif mark is Mark.IMPORT:
+            findings.imports[start] = node
+        elif mark is Mark.COMMENT:
+            findings.comment_rows.update(_own_rows(findings, node))
+        elif mark is Mark.DOC:
+            findings.doc_rows.update(_own_rows(findings, node))
+            findings.doc_ends[start] = end
+        elif mark is Mark.PREFIX:
+            findings.prefix_rows.update(_own_rows(findings, node))
+            findings.prefix_ends[start] = end
+        else:
+            findings.embedded.append(node)

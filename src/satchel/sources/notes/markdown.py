@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MOST_CHARACTERS = 64_000
-"""Of front matter; what a person writes has a thousand."""
+"""Maximum characters of front matter; a written one has a thousand."""
 
 MOST_DEPTH = 8
 
@@ -25,7 +25,7 @@ _ENDS = frozenset({"---", "..."})
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """What stands above a note: its values by key, the lines it takes, and what is wrong with it, if anything is."""
+    """The front matter of a note: its values by key, its number of lines, and an error message, empty if valid."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     lines: int = 0
@@ -48,8 +48,8 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
     except _problems() as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 2}" if mark is not None else ""
-        said = getattr(error, "problem", None) or str(error) or type(error).__name__
-        return FrontMatter(lines=end + 1, problem=f"front matter{where}: {said}")
+        reason = getattr(error, "problem", None) or str(error) or type(error).__name__
+        return FrontMatter(lines=end + 1, problem=f"front matter{where}: {reason}")
     if values is not None and not isinstance(values, dict):
         return FrontMatter(lines=end + 1, problem="front matter is no list of keys with values")
     plain = {str(key): _plain(value) for key, value in (values or {}).items()}
@@ -57,7 +57,7 @@ def front_matter(lines: Sequence[str]) -> FrontMatter:
 
 
 def _problems() -> tuple[type[Exception], ...]:
-    """Return what reading YAML raises: its own errors, and those of values that only look like a date or a number."""
+    """Return the errors of YAML, and of values that only look like a date or a number."""
     import yaml
 
     return yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError
@@ -81,7 +81,7 @@ def _load(text: str) -> Any:
 
 
 def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
-    """Return a value of YAML as one of JSON: a date is `2026-05-01`; what is nested too deep is text."""
+    """Return a value of YAML as one of JSON: a date is `2026-05-01`; a value nested too deep is text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping) and depth:
@@ -92,12 +92,12 @@ def _plain(value: Any, depth: int = MOST_DEPTH) -> Any:
 
 
 LONGEST_LINK = 500
-"""Characters between the brackets of a link; what is longer was never meant to be one."""
+"""Maximum characters between the brackets of a link."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _TAG = re.compile(r"(?:(?<=[\s(,;])|^)#([\w/-]*[^\W\d][\w/-]*)")
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*\Z")
-_HOLE = "\ue000{}\ue001"  # stands for a link while a line is searched; private, and removed from nothing real
+_HOLE = "\ue000{}\ue001"  # replaces a link while a line is searched; private characters
 _HOLES = re.compile("\ue000([0-9]+)\ue001")
 _NAME = r"[^\s:\[\](){}\ue000#`][^:\[\](){}\ue000\ue001\n]{0,59}?"
 _FIELD_LINE = re.compile(rf"\s*({_NAME})::(?:\s+(.*))?\Z")
@@ -126,7 +126,7 @@ class FoundLink:
 
 @dataclass(frozen=True, slots=True)
 class FoundField:
-    """`name:: value`; a value that is only links is given by them."""
+    """`name:: value`; a value of only links has no text."""
 
     row: int
     name: str
@@ -135,8 +135,8 @@ class FoundField:
 
 
 @dataclass(slots=True)
-class Found:
-    """What a text holds, in order of rows."""
+class Contents:
+    """The contents of a text, in order of rows."""
 
     headings: list[FoundHeading] = field(default_factory=list)
     links: list[FoundLink] = field(default_factory=list)
@@ -155,7 +155,7 @@ def _parser() -> MarkdownIt:
 
 
 def _wikilink(state: StateInline, silent: bool) -> bool:
-    """`[[target]]` and `![[target]]`, before the brackets become something else."""
+    """Parse `[[target]]` and `![[target]]`, before other rules use the brackets."""
     opening = next((mark for mark in ("[[", "![[") if state.src.startswith(mark, state.pos)), "")
     start = state.pos + len(opening)
     end = state.src.find("]]", start, start + LONGEST_LINK) if opening else -1
@@ -170,7 +170,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 
 
 def wikilink(row: int, inner: str, *, in_field: bool = False) -> FoundLink:
-    r"""Return the link that stands between double brackets; inside of a table its `|` is written `\|`."""
+    r"""Return the link between double brackets; inside of a table its `|` is written `\|`."""
     target, _, shown = inner.replace("\\|", "|").partition("|")
     return FoundLink(row, target.strip(), shown.strip() or target.strip(), in_field=in_field)
 
@@ -180,33 +180,33 @@ def wikilinks(text: str) -> list[FoundLink]:
     return [wikilink(0, inner, in_field=True) for inner in re.findall(r"\[\[([^\[\]\n]{1,500})\]\]", text)]
 
 
-def look_through(lines: Sequence[str], first_row: int) -> Found:
-    """Return everything from `first_row` on; rows count from 0 at the first of `lines`."""
-    found = Found()
+def look_through(lines: Sequence[str], first_row: int) -> Contents:
+    """Return the contents from `first_row` on; rows count from 0 at the first of `lines`."""
+    contents = Contents()
     tokens = _parser().parse("\n".join([*[""] * first_row, *lines[first_row:]]))
     for number, token in enumerate(tokens):
         if token.type == "inline" and token.map is not None:
             opening = tokens[number - 1]
             if opening.type == "heading_open" and opening.level == 0:
-                title = " ".join(_said(token.children or ()).split())
-                found.headings.append(FoundHeading(token.map[0], int(opening.tag[1]), title))
-            _look_at(token, found)
-    return found
+                title = " ".join(_title_text(token.children or ()).split())
+                contents.headings.append(FoundHeading(token.map[0], int(opening.tag[1]), title))
+            _look_at(token, contents)
+    return contents
 
 
-def _said(children: Sequence[Token]) -> str:
+def _title_text(children: Sequence[Token]) -> str:
     parts = (wikilink(0, one.content).shown if one.type == "wikilink" else one.content for one in children)
     return "".join(parts)
 
 
-def _look_at(token: Token, found: Found) -> None:
-    """One block of text: its lines one after the other."""
+def _look_at(token: Token, contents: Contents) -> None:
+    """Add the contents of one block of text, line by line."""
     assert token.map is not None
     row = token.map[0]
     for children in _lines(token.children or ()):
         links: list[FoundLink] = []
         line = "".join(_piece(child, row, links) for child in children)
-        _look_at_line(line, row, links, found)
+        _look_at_line(line, row, links, contents)
         row += 1
 
 
@@ -222,7 +222,7 @@ def _lines(children: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _piece(child: Token, row: int, links: list[FoundLink]) -> str:
-    """Return what a piece of a line says; a link leaves a hole with its number."""
+    """Return the text of a piece of a line; a link becomes a hole with its number."""
     if child.type == "wikilink":
         links.append(wikilink(row, child.content))
         return _HOLE.format(len(links) - 1)
@@ -234,7 +234,7 @@ def _piece(child: Token, row: int, links: list[FoundLink]) -> str:
     return child.content if child.type == "text" else " " if child.type == "code_inline" else ""
 
 
-def _look_at_line(line: str, row: int, links: list[FoundLink], found: Found) -> None:
+def _look_at_line(line: str, row: int, links: list[FoundLink], contents: Contents) -> None:
     rows = [(match[1], match[2]) for match in _FIELD_BRACKETS.finditer(line)]
     if whole := _FIELD_LINE.match(line):
         rows = [(whole[1], whole[2] or "")]
@@ -245,10 +245,10 @@ def _look_at_line(line: str, row: int, links: list[FoundLink], found: Found) -> 
         text = (
             "" if not _HOLES.sub("", value).strip(" ,;") else _HOLES.sub(lambda hole: links[int(hole[1])].shown, value)
         )
-        found.fields.append(FoundField(row, name.strip(), text.strip(), tuple(links[number] for number in inside)))
+        contents.fields.append(FoundField(row, name.strip(), text.strip(), tuple(links[number] for number in inside)))
     for number, link in enumerate(links):
         is_field = number in taken
-        found.links.append(FoundLink(link.row, link.target, link.shown, link.is_path, is_field))
-    found.tags += _TAG.findall(line)
+        contents.links.append(FoundLink(link.row, link.target, link.shown, link.is_path, is_field))
+    contents.tags += _TAG.findall(line)
     if block := _BLOCK.search(line):
-        found.blocks.setdefault(block[1], row)
+        contents.blocks.setdefault(block[1], row)

@@ -45,12 +45,12 @@ class Note:
 
 
 def value_text(value: Any) -> str:
-    """Return a value of a field as text: of a reference its name."""
+    """Return a value of a field as text, a reference as its name."""
     return str(value.get("name") or value.get("id") or "") if isinstance(value, Mapping) else str(value)
 
 
 def field_lines(fields: Mapping[str, Sequence[Any]]) -> list[str]:
-    """`Status: done` and the like, one line a field."""
+    """Return one line per field, such as `Status: done`."""
     return [f"{name}: {', '.join(map(value_text, values))}" for name, values in fields.items()]
 
 
@@ -61,11 +61,11 @@ _ATTACHMENT_SUFFIXES = frozenset(
         ".pptx", ".py", ".svg", ".txt", ".wav", ".webm", ".webp", ".xlsx", ".zip",
     }
 )  # fmt: skip
-"""A link to such a file is no link to a note."""
+"""Suffixes of attachments: a link to one is not a link to a note."""
 
 
 def folded(name: str) -> str:
-    """Return a name as it is compared."""
+    """Return a name in the form for comparison."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
@@ -76,7 +76,7 @@ def without_suffix(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a link means: the path of a file and what is wanted in it (a heading, or a block after `^`), as written."""
+    """The target of a link: the path of a file and a fragment (a heading, or a block after `^`), as written."""
 
     path: str
     fragment: str = ""
@@ -97,9 +97,9 @@ class Names:
                 self._aliases.setdefault(folded(alias), []).append(path)
 
     def resolve(self, written: str, source: str, *, is_path: bool) -> Target | None:
-        """Return what a link in the file `source` means.
+        """Return the target of a link in the file `source`.
 
-        None for what is no link to a note (an attachment, a folder above the vault); a target with an empty path for
+        None for a link to something else (an attachment, a folder above the vault); a target with an empty path for
         a note that does not exist.
         """
         name, _, fragment = written.partition("#")
@@ -113,9 +113,9 @@ class Names:
             relative = posixpath.normpath(posixpath.join(folder, name)) if not name.startswith("/") else name[1:]
             if relative.startswith("../") or name.endswith("/"):
                 return None
-            found = self._best(self._paths.get(folded(without_suffix(relative)), ()), source, relative)
-            if found or name.startswith("."):
-                return Target(found, fragment.strip())
+            path = self._best(self._paths.get(folded(without_suffix(relative)), ()), source, relative)
+            if path or name.startswith("."):
+                return Target(path, fragment.strip())
         return Target(self._named(name.lstrip("/"), source), fragment.strip())
 
     def _named(self, name: str, source: str) -> str:
@@ -123,9 +123,9 @@ class Names:
         end = f"/{bare}"
         ending = [path for path in self._stems.get(bare.rpartition("/")[2], ()) if _ends(path, end)]
         for candidates in (self._paths.get(bare, ()) if "/" in bare else (), ending, self._aliases.get(bare, ())):
-            found = self._best(candidates, source, name)
-            if found:
-                return found
+            path = self._best(candidates, source, name)
+            if path:
+                return path
         return ""
 
     def _best(self, candidates: Iterable[str], source: str, name: str) -> str:

@@ -19,10 +19,10 @@ from satchel.sources.notes.note import Link, Note
 from satchel.types import EdgeType
 
 MOST_NESTED = 3
-"""A name inside a name inside a name; what goes deeper refers to itself in a circle, or is not read by anybody."""
+"""Maximum depth of names inside names; deeper ones are circular or unreadable."""
 
 KEPT_NAMES = 4_000
-"""Names that are remembered with their parts: each is asked for three times and more, mostly soon."""
+"""Size of the cache of parsed names: each is used three times or more, mostly soon."""
 
 NameOf = Callable[[str], str | None]
 """The name of a node as written, None for one that does not exist."""
@@ -34,7 +34,7 @@ class _Reader(HTMLParser):
         self.parts: list[str | tuple[str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag refers to; its look is lost."""
+        """Add the target of a tag; its style is dropped."""
         for name, value in attrs:
             if name == "data-inlineref-node" and value:
                 self.parts.append((value,))
@@ -44,17 +44,17 @@ class _Reader(HTMLParser):
             self.parts.append(" ")
 
     def handle_data(self, data: str) -> None:
-        """Keep the text."""
+        """Add the text."""
         self.parts.append(data)
 
 
 def _date(value: str) -> str:
     """`{"dateTimeString": "2025-12-05", ...}` as `2025-12-05`; a text that is no such object stays as it is."""
     try:
-        found = json.loads(value)
+        data = json.loads(value)
     except ValueError:
         return value
-    return str(found.get("dateTimeString", "")) if isinstance(found, dict) else str(found)
+    return str(data.get("dateTimeString", "")) if isinstance(data, dict) else str(data)
 
 
 @lru_cache(KEPT_NAMES)
@@ -78,21 +78,21 @@ def plain_text(name: str | None, name_of: NameOf, depth: int = MOST_NESTED) -> s
         return ""
     if "<" not in name:
         return (html.unescape(name) if "&" in name else name).strip()
-    said = []
+    pieces = []
     for part in _parts(name):
         if isinstance(part, str):
-            said.append(part)
+            pieces.append(part)
             continue
         (identity,) = part
         inner = name_of(identity)
-        said.append(plain_text(inner, name_of, depth - 1) if inner and depth else identity)
-    return "".join(said).strip()
+        pieces.append(plain_text(inner, name_of, depth - 1) if inner and depth else identity)
+    return "".join(pieces).strip()
 
 
 UNTITLED = "(untitled)"
 
 LARGEST_TUPLE = 50
-"""A tuple with more children is no field: importers of daily briefings write flat lists that way."""
+"""Maximum children of a tuple that is a field: importers of daily briefings write flat lists as tuples."""
 
 MACHINERY = frozenset(
     {
@@ -100,7 +100,7 @@ MACHINERY = frozenset(
         "syscommand", "tuple", "viewDef",
     }
 )  # fmt: skip
-"""Types of nodes that hold how something is shown or done, with all that is below them."""
+"""Types of nodes for display or configuration, with all nodes below them."""
 
 TAG, TAG_DEFINITION, FIELD_DEFINITION, TYPE_CHOICE = "SYS_A13", "SYS_T01", "SYS_T02", "SYS_A02"
 
@@ -130,7 +130,7 @@ FIELD_TYPES: Mapping[str, str] = {
 
 @dataclass(slots=True)
 class Node:
-    """What is kept of one node of the export. Times are in seconds; `done` is a time, True, or None."""
+    """The used properties of one node of the export. Times are in seconds; `done` is a time, True, or None."""
 
     id: str
     name: str | None
@@ -191,22 +191,22 @@ def read_nodes(raw: bytes) -> dict[str, Node]:
 
     What is damaged in a single node is left out: a node needs nothing but an id.
     """
-    known: dict[str, str] = {}
+    ids: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     for data in items_of(raw):
         if isinstance(data, dict) and isinstance(data.get("id"), str) and data["id"]:
-            node = _node(data, known)
+            node = _node(data, ids)
             nodes[node.id] = node
     return nodes
 
 
-def _node(data: Mapping[str, Any], known: dict[str, str]) -> Node:
-    """`known` holds each id once: an export names every node about three times."""
+def _node(data: Mapping[str, Any], ids: dict[str, str]) -> Node:
+    """Return the node of a JSON object. `ids` shares equal ids: an export repeats each about three times."""
     props = data.get("props")
     props = props if isinstance(props, dict) else {}
 
     def identity(value: Any) -> str:
-        return known.setdefault(value, value) if isinstance(value, str) else ""
+        return ids.setdefault(value, value) if isinstance(value, str) else ""
 
     children = data.get("children")
     created = _seconds(props.get("created"))
@@ -252,7 +252,7 @@ def _day(done: float | bool) -> str:
 
 
 class Workspace:
-    """The nodes of one export, and what each of them is. Build it once; `notes` gives the chunks."""
+    """The nodes of one export and their classification; `notes` yields its notes."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
         self._nodes = nodes
@@ -280,14 +280,7 @@ class Workspace:
     def text(self, identity: str) -> str:
         """Return the name of a node as plain text, empty where there is none."""
         node = self._nodes.get(identity)
-        return (
-            plain_text(
-                node.name,
-                self._name,
-            )
-            if node is not None
-            else ""
-        )
+        return plain_text(node.name, self._name) if node is not None else ""
 
     def _name(self, identity: str) -> str | None:
         node = self._nodes.get(identity)
@@ -298,49 +291,49 @@ class Workspace:
         return self._nodes.get(self._owners.get(identity, ""))
 
     def parent(self, identity: str) -> str:
-        """The note that a note is below: its owner, or the note whose field holds it; empty where there is none."""
+        """Return the parent of a note: its owner, or the note with it as a field value; empty if there is none."""
         owner = self.owner(identity)
         if owner is not None and owner.type == "tuple":
             owner = self.owner(owner.id)
         return owner.id if owner is not None and owner.id in self.keys else ""
 
     def is_deleted(self, identity: str) -> bool:
-        """Return whether a node is the trash or lies in it, however deep."""
+        """Return whether a node is the trash or inside it, at any depth."""
         return self._holds(identity, self._deleted, lambda one, _: "TRASH" in one)
 
     def _is_machinery(self, identity: str) -> bool:
-        """Whether a node is, or lies below, what is no content; a tuple alone decides nothing about its values."""
+        """Return whether a node is not content, or below such a node; tuples do not count for their values."""
         return self._holds(
             identity, self._hidden, lambda _, node: node is not None and node.type in MACHINERY - {"tuple"}
         )
 
-    def _holds(self, identity: str, known: dict[str, bool], test: Any) -> bool:
-        """Return whether the test holds for a node or one that it belongs to; circles end."""
+    def _holds(self, identity: str, memo: dict[str, bool], test: Any) -> bool:
+        """Return whether the test is true for a node or one of its owners; circles end."""
         path: list[str] = []
-        found, at = False, identity
+        result, at = False, identity
         seen: set[str] = set()
         while at and at not in seen:
-            if at in known:
-                found = known[at]
+            if at in memo:
+                result = memo[at]
                 break
             path.append(at)
             seen.add(at)
             if test(at, self._nodes.get(at)):
-                found = True
+                result = True
                 break
             at = self._owners.get(at, "")
-        known.update(dict.fromkeys(path, found))
-        return found
+        memo.update(dict.fromkeys(path, result))
+        return result
 
     def _referred_values(self) -> set[str]:
-        """Return nodes that a tuple holds without owning them, and those that a name refers to."""
-        found: set[str] = set()
+        """Return the children of tuples that they do not own, and the targets of references in names."""
+        ids: set[str] = set()
         for node in self._nodes.values():
             if node.type == "tuple":
-                found.update(child for child in node.children[1:] if self._owners.get(child) != node.id)
+                ids.update(child for child in node.children[1:] if self._owners.get(child) != node.id)
             elif node.name and "data-inlineref-node" in node.name:
-                found.update(inline_references(node.name))
-        return found
+                ids.update(inline_references(node.name))
+        return ids
 
     def _is_note(self, node: Node) -> bool:
         if node.id.startswith("SYS") or node.type in MACHINERY:
@@ -379,40 +372,40 @@ class Workspace:
         )
 
     def _tuples(self, owner: str) -> Iterator[Node]:
-        """The tuples below a node, without those that are too large to be one."""
+        """Yield the tuples below a node, without too large ones."""
         node = self._nodes.get(owner)
         for child in node.children if node is not None else ():
-            found = self._nodes.get(child)
-            if found is not None and found.type == "tuple" and len(found.children) <= LARGEST_TUPLE:
-                yield found
+            row = self._nodes.get(child)
+            if row is not None and row.type == "tuple" and len(row.children) <= LARGEST_TUPLE:
+                yield row
 
     def _tags(self, node: Node) -> list[str]:
         """Return ids of the tags that were put on a node."""
-        found = []
+        tags = []
         for row in self._tuples(node.meta):
             if TAG in row.children and not {TAG_DEFINITION, FIELD_DEFINITION} & set(row.children):
-                found += [child for child in row.children if not child.startswith("SYS")]
-        return list(dict.fromkeys(tag for tag in found if not self.is_deleted(tag)))
+                tags += [child for child in row.children if not child.startswith("SYS")]
+        return list(dict.fromkeys(tag for tag in tags if not self.is_deleted(tag)))
 
     def _extended(self, tag: str) -> list[str]:
         """Return ids of the tags that a tag extends."""
         node = self._nodes.get(tag)
-        found = []
+        tags = []
         for row in self._tuples(node.meta) if node is not None else ():
             if TAG in row.children and TAG_DEFINITION in row.children:
-                found += [child for child in row.children if not child.startswith("SYS") and child != tag]
-        return found
+                tags += [child for child in row.children if not child.startswith("SYS") and child != tag]
+        return tags
 
     def _inherited(self, tags: Sequence[str]) -> list[str]:
         """Return ids of all that these tags extend, nearest first; circles end."""
-        found: dict[str, None] = {}
+        inherited: dict[str, None] = {}
         pending = list(tags)
         for tag in pending:
             for above in self._extended(tag):
-                if above not in found and not self.is_deleted(above):
-                    found[above] = None
+                if above not in inherited and not self.is_deleted(above):
+                    inherited[above] = None
                     pending.append(above)
-        return list(found)
+        return list(inherited)
 
     def _fields(self, node: Node) -> tuple[dict[str, list[Any]], list[Link]]:
         """Return the fields of a node, and the links of those values that are notes."""
@@ -446,15 +439,15 @@ class Workspace:
         if self.is_deleted(child) or node.type in MACHINERY:
             return None, []
         text = self.text(child)
-        referred = self._known(inline_references(node.name))
+        referred = self._linkable(inline_references(node.name))
         if child in self.keys:
             return {"name": text or UNTITLED, "id": child}, [child]
         if len(referred) == 1 and text == self.text(referred[0]):
             return {"name": text, "id": referred[0]}, referred
         return text, referred
 
-    def _known(self, identities: Sequence[str]) -> list[str]:
-        """Return those that are notes, or that the export does not hold: what is gone is still a link."""
+    def _linkable(self, identities: Sequence[str]) -> list[str]:
+        """Return the ids of notes, and of nodes that are missing in the export: they are still links."""
         return [one for one in identities if one in self.keys or self._is_missing(one)]
 
     def _is_missing(self, identity: str) -> bool:
@@ -479,11 +472,11 @@ class Workspace:
 
     def _references(self, node: Node) -> Iterator[Link]:
         """Yield what the text refers to, the notes shown below it that belong elsewhere, and the tags a tag extends."""
-        for target in self._known([*inline_references(node.name), *inline_references(node.description)]):
+        for target in self._linkable([*inline_references(node.name), *inline_references(node.description)]):
             yield EdgeType.REFERENCE, target
         for child in node.children:
             if self._owners.get(child) != node.id or child not in self._nodes:
-                for target in self._known([child]):
+                for target in self._linkable([child]):
                     yield EdgeType.REFERENCE, target
         for above in self._extended(node.id):
             if above in self.keys:

@@ -1,8 +1,8 @@
 """A file of a vault as notes: one for the file, and one below it for each heading.
 
-The note of the file holds what stands before the first heading, and with it a title at the very top. A section goes
-from its heading to the next one. A field that stands anywhere in a file belongs to the file, and so do tags, as in the
-programs that write such files. Links belong to the section that they stand in.
+The note of the file is the text before the first heading, with a title at the very top. A section ends before the next
+heading. A field or tag anywhere in a file belongs to the file, as in the programs that write such files. A link belongs
+to its section.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from satchel.sources.chunks import line_count
 from satchel.sources.docs import PATH_SEPARATOR
 from satchel.sources.notes.markdown import (
-    Found,
+    Contents,
     FoundHeading,
     FoundLink,
     FrontMatter,
@@ -44,10 +44,10 @@ class RawLink:
 
 @dataclass(slots=True)
 class Facts:
-    """What is known of a file beside its text, as it is kept in the fields of its document.
+    """The properties of a file besides its text, as stored in the fields of its document.
 
     `fields` are those of the user: lists of values by name, a link as `{"name": ..., "target": ...}`. `blocks` are the
-    parts that named blocks stand in.
+    parts of named blocks.
     """
 
     title: str
@@ -68,13 +68,13 @@ class Facts:
 
 
 def stored_fields(data: str) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    """Title, tags and the fields of a document from dumped facts."""
+    """Return title, tags and fields of a document from dumped facts."""
     title, tags, inherited, aliases, fields, links, blocks, problem = json.loads(data)
-    found = {
+    stored = {
         "fields": fields, "inherited_tags": inherited, "aliases": aliases, "links": links, "blocks": blocks,
         "problem": problem,
     }  # fmt: skip
-    return title, tuple(tags), {name: value for name, value in found.items() if value}
+    return title, tuple(tags), {name: value for name, value in stored.items() if value}
 
 
 def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
@@ -83,13 +83,13 @@ def stored_links(fields: Mapping[str, Any]) -> list[RawLink]:
 
 
 def read_note(path: str, text: str) -> tuple[Outline, Facts]:
-    """Return the parts of a file and what is known of it. `text` is clean and has plain line feeds."""
+    """Return the parts and the facts of a file. `text` is clean and has plain line feeds."""
     lines = text.split("\n")
     matter = front_matter(lines)
-    found = look_through(lines, matter.lines)
-    title, sections = _title(path, lines, matter, found.headings)
+    contents = look_through(lines, matter.lines)
+    title, sections = _title(path, lines, matter, contents.headings)
     parts = _parts(lines, sections)
-    return Outline("markdown", parts), _facts(title, matter, found, parts)
+    return Outline("markdown", parts), _facts(title, matter, contents, parts)
 
 
 def _title(
@@ -97,8 +97,8 @@ def _title(
 ) -> tuple[str, Sequence[FoundHeading]]:
     """Return the title of a file, and its headings without one that is the title of all below it."""
     stem = path.rpartition("/")[2].rpartition(".")[0]
-    given = matter.values.get("title")
-    named = str(given).strip() if isinstance(given, str | int | float) else ""
+    value = matter.values.get("title")
+    named = str(value).strip() if isinstance(value, str | int | float) else ""
     top = headings[0] if headings else None
     is_alone = top is not None and top.level == 1 and all(heading.level > 1 for heading in headings[1:])
     if top is None or not is_alone or any(line.strip() for line in lines[matter.lines : top.row]):
@@ -123,7 +123,7 @@ def _parts(lines: Sequence[str], headings: Sequence[FoundHeading]) -> tuple[Part
     return tuple(parts)
 
 
-def _facts(title: str, matter: FrontMatter, found: Found, parts: Sequence[Part]) -> Facts:
+def _facts(title: str, matter: FrontMatter, contents: Contents, parts: Sequence[Part]) -> Facts:
     starts = [part.start for part in parts]
 
     def part_at(row: int) -> int:
@@ -139,24 +139,24 @@ def _facts(title: str, matter: FrontMatter, found: Found, parts: Sequence[Part])
             aliases += [str(one).strip() for one in _listed(value)]
         elif key.lower() != "title":
             _add_value(facts, key, value)
-    for one in found.fields:
+    for one in contents.fields:
         values = facts.fields.setdefault(one.name, [])
         values += [one.text] if one.text else [_reference(link) for link in one.links]
     facts.links += [
         RawLink(part_at(link.row), EdgeType.FIELD if link.in_field else EdgeType.REFERENCE, link.target, link.is_path)
-        for link in found.links
+        for link in contents.links
     ]
-    own += [tag.strip("/") for tag in found.tags]
+    own += [tag.strip("/") for tag in contents.tags]
     facts.tags = tuple(dict.fromkeys(tag for tag in own if tag))
     above = dict.fromkeys(name for tag in facts.tags for name in _above(tag) if name not in facts.tags)
     facts.inherited, facts.tags = tuple(above), (*facts.tags, *above)
     facts.aliases = tuple(dict.fromkeys(alias for alias in aliases if alias))
-    facts.blocks = {name: part_at(row) for name, row in found.blocks.items()}
+    facts.blocks = {name: part_at(row) for name, row in contents.blocks.items()}
     return facts
 
 
 def _add_value(facts: Facts, key: str, value: Any) -> None:
-    """A value of front matter, with the links in it; a mapping is kept as JSON."""
+    """Add a value of front matter and its links; a mapping is stored as JSON."""
     for one in _listed(value):
         text = json.dumps(one, ensure_ascii=False) if isinstance(one, Mapping | list) else _scalar(one)
         links = wikilinks(text)
@@ -179,12 +179,12 @@ def _scalar(value: Any) -> str:
 
 
 def _tags(value: Any) -> list[str]:
-    """Tags of front matter: a list, or a text with commas or blanks between them."""
-    said = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
-    return [tag.strip().lstrip("#").strip("/") for tag in said]
+    """Return the tags of front matter: a list, or a text with commas or blanks between them."""
+    names = value.replace(",", " ").split() if isinstance(value, str) else [str(one) for one in _listed(value)]
+    return [tag.strip().lstrip("#").strip("/") for tag in names]
 
 
 def _above(tag: str) -> Iterator[str]:
-    """`a/b/c` belongs to `a/b` and `a`."""
+    """Yield the tags above a tag: `a/b` and `a` for `a/b/c`."""
     steps = tag.split("/")
     return ("/".join(steps[:count]) for count in range(len(steps) - 1, 0, -1))
