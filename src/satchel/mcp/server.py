@@ -81,7 +81,7 @@ class Handlers:
             answered = await self._runner.run(context, operation, arguments)
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
-        except Exception:  # noqa: BLE001 - a fault of ours must not reach the client, nor end its other calls
+        except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
             telemetry.warning("a tool failed", tool=operation.name, exc_info=True)
             return _failed(_BROKEN)
         return answer(answered)
