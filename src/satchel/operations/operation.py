@@ -315,7 +315,7 @@ class OperationCall:
 
     @contextmanager
     def in_workspace(self) -> Iterator[Satchel]:
-        """Yield the engine of the argument `workspace`, closed afterwards; this engine if there is none or it is the same.
+        """Yield the engine of the argument `workspace`, closed afterwards; this engine without one or for itself.
 
         Raises UsageError for a name that is not registered.
         """
