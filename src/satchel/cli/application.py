@@ -1,4 +1,4 @@
-"""The `satchel` command: its sub-commands, loaded when they are used, and what every failure turns into.
+"""The `satchel` command: lazily loaded sub-commands, and the report of every failure.
 
 Exit codes: 0 done, 1 a negative answer or an error, 2 wrong usage, 3 partly done, 10 nothing to index here, 11 locked,
 130 interrupted.
@@ -74,7 +74,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "setup": ("remove",),
     "serve": ("mcp", "proxy", "hook"),
 }
-"""Module -> the commands in it beside the one of its own name."""
+"""Module -> its commands other than the one of its own name."""
 
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
@@ -85,7 +85,7 @@ EPILOG = (
 
 
 class LazyGroup(click.Group):
-    """A group that knows the names and summaries of its commands and imports only the one that runs."""
+    """A group with the names and summaries of its commands that imports only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the names do not depend on it
         """Return names in the order of `COMMANDS`."""
@@ -102,7 +102,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the arguments name. Raises click.UsageError with what may have been meant."""
+        """Find the command that the arguments name. Raises click.UsageError with suggestions."""
         name = args[0]
         if name not in COMMANDS and not ctx.resilient_parsing:
             raise click.UsageError(unknown_command(name), ctx)
@@ -122,7 +122,7 @@ class LazyGroup(click.Group):
 
 
 def unknown_command(name: str) -> str:
-    """Return what to say about a command that does not exist."""
+    """Return the message for a command that does not exist."""
     import difflib
 
     close = difflib.get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
@@ -150,7 +150,7 @@ def application() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code. Only a fault of the program itself leaves as an exception."""
+    """Run one command line and return its exit code. Only an internal error is raised."""
     if COMPLETE_VARIABLE in os.environ:
         application.main(args=[*arguments], prog_name=PROGRAM, complete_var=COMPLETE_VARIABLE)
     invocation = Invocation(as_json=wants_json(arguments))
@@ -178,13 +178,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """Return whether errors have to be JSON too. Known before parsing, because parsing itself may fail."""
+    """Return whether errors have to be JSON too. Checked before parsing, because parsing itself may fail."""
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     return "--json" in before
 
 
 def _ended(code: int, invocation: Invocation) -> int:
-    """A help text or version was shown: it must have arrived."""
+    """Flush a help text or version that was shown; returns the exit code."""
     try:
         streams.flush()
     except BrokenPipeError:
@@ -201,7 +201,7 @@ def _usage_message(error: click.ClickException) -> str:
 
 
 def _report(message: str, kind: str, exit_code: int, invocation: Invocation) -> int:
-    """Say what went wrong where it is looked for, and give the exit code back."""
+    """Report an error as text or JSON, and return the exit code."""
     try:
         if invocation.as_json:
             first, _, hint = message.partition("\ntry ")

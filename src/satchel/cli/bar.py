@@ -1,4 +1,4 @@
-"""The bar itself. Importing this module costs 0.1 s, so only long work on a terminal does."""
+"""The progress bar. Importing this module takes 0.1 s, so only long work on a terminal does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DRAWINGS_A_SECOND = 8
 
 
 class _Count(ProgressColumn):
-    """Steps done, of how many where that is known."""
+    """Steps done, and the total if known."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.completed:,.0f}/{task.total:,.0f}" if task.total is not None else "")
@@ -26,7 +26,7 @@ class _Rate(ProgressColumn):
 
 
 class Bar:
-    """A bar on standard error that disappears when it is closed. `total` is 0 where it is not known."""
+    """A bar on standard error that disappears when it is closed. `total` is 0 if unknown."""
 
     def __init__(self, name: str, total: int, done: int, *, color: bool) -> None:
         console = Console(file=sys.stderr, no_color=not color, force_terminal=True, highlight=False)
@@ -44,14 +44,14 @@ class Bar:
         self._progress.start()
 
     def restart(self, name: str, total: int) -> None:
-        """Begin another phase."""
+        """Start another phase."""
         self._progress.remove_task(self._task)
         self._task = self._progress.add_task(name, total=total or None)
 
     def move(self, done: int) -> None:
-        """So many steps are done in all."""
+        """Set the number of finished steps."""
         self._progress.update(self._task, completed=done)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._progress.stop()

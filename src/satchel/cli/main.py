@@ -11,7 +11,7 @@ INTERRUPTED = 130
 
 HELP = frozenset({"-h", "--help"})
 PEOPLE = frozenset({"log", "on", "off"})
-"""What people ask of `satchel hook`; every other word behind it is an event that a host tells."""
+"""Sub-commands of `satchel hook` for people; every other word after it is an event of a host."""
 
 
 def main() -> int:
@@ -29,9 +29,9 @@ def main() -> int:
 
 
 def hook_event(arguments: list[str]) -> list[str] | None:
-    """Return the arguments of `hook` where an event is told, None for any other command line; help is for people.
+    """Return the arguments of `hook` for an event, None for any other command line and for help.
 
-    A host takes exit code 2 for a refusal, so an event is answered before anything that could end with one is loaded.
+    A host reads exit code 2 as a refusal, so an event is answered before loading any code that may end with it.
     """
     before: list[str] = []
     while arguments and arguments[0].startswith("--"):
@@ -47,7 +47,7 @@ def _answer_hook(arguments: list[str]) -> NoReturn:
         from satchel.hooks.supervise import main as answer
 
         answer(arguments)
-    except BaseException as error:  # noqa: BLE001 - an installation that is broken must not stop a prompt
+    except BaseException as error:  # noqa: BLE001 - a broken installation must not stop a prompt
         os.write(2, f"satchel hook: {type(error).__name__}: {error}\n".encode())
     os._exit(0)  # a signal that comes while the interpreter ends would still change the exit code
 

@@ -14,7 +14,7 @@ from satchel.errors import UsageError
 from satchel.operations.operation import Operation, Parameter, Shape
 
 CHECKED_BY_PARSER = frozenset({"format", "view", "purpose", "tokenizer"})
-"""Arguments whose choices the parser checks; other choices are checked by the engine, which says what was meant."""
+"""Arguments whose choices the parser checks; the engine checks all others and suggests near ones."""
 
 _METAVARS = {Shape.COUNT: "N", Shape.NUMBER: "X", Shape.MOMENT: "TIME", Shape.OBJECT: "JSON", Shape.COUNTS: "TYPE=N"}
 _TYPES: Mapping[Shape, Any] = {Shape.COUNT: int, Shape.NUMBER: float}
@@ -32,11 +32,11 @@ def operation_command(
     needed: Sequence[str] = (),
     flags: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Run], Command]:
-    """A command with an option for each parameter of an operation: for `only` these names, and not for `without`.
+    """Return a decorator for a command with an option per parameter, limited by `only` and `without`.
 
-    The function gets the arguments that were given, as `operation.run` takes them, and the options of its own.
-    `positional` are name -> how the help writes it: words up to `|-` become one text, which `-` reads from standard
-    input; brackets make it optional. `needed` names further parameters that must be given, `flags` other spellings.
+    The function gets the present arguments, in the types of `operation.run`, and its own options. `positional` maps
+    a name to its metavar: with `|-` its words become one text, which `-` reads from standard input; brackets make it
+    optional. `needed` names further required parameters, `flags` other option names.
     """
     places, flags = positional or {}, flags or {}
     offered = [one for one in operation.parameters if one.name not in without and (only is None or one.name in only)]
@@ -95,7 +95,7 @@ def _option(parameter: Parameter, flags: Sequence[str], *, is_needed: bool) -> c
 
 
 def _help(parameter: Parameter) -> str:
-    """The meaning, without the action that it is for, and the choices unless the parser lists them."""
+    """Return the meaning without its action, and the choices unless the parser lists them."""
     head, _, rest = parameter.meaning.partition(": ")
     is_of_action = bool(rest) and head.split(", ")[0].islower() and parameter.meaning[0].islower()
     meaning = f"{rest[0].upper()}{rest[1:]}" if is_of_action else parameter.meaning
@@ -105,7 +105,7 @@ def _help(parameter: Parameter) -> str:
 
 
 def _value(parameter: Parameter, value: Any, *, is_listed: bool) -> Any:
-    """Return what the operation takes for an option as it was written."""
+    """Return the argument of the operation for the text of an option."""
     if parameter.shape is Shape.TEXTS:
         return [name for text in value for name in text.split(",")] if is_listed else list(value)
     if parameter.shape is Shape.COUNTS:

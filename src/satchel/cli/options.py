@@ -1,4 +1,4 @@
-"""Commands of the terminal, and what all of them take."""
+"""Commands of the terminal and their common options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Run = Callable[..., "int | None"]
 
 @dataclass(slots=True)
 class Invocation:
-    """What the options before or behind the command say: `color` is empty to decide.
+    """The common options, from before or after the command. An empty `color` is decided by the stream.
 
-    `given_root` is that of `--root`, `workspaces` are the roots that `--workspace` named (as `workspace` says).
+    `given_root` is the path of `--root`; `workspaces` are the roots of `--workspace`, whose text is `workspace`.
     """
 
     given_root: Path | None = None
@@ -33,7 +33,7 @@ class Invocation:
 
     @property
     def root(self) -> Path | None:
-        """The one root that was named, None to look for it. Raises UsageError for more than one."""
+        """The root of the options, None to search for it. Raises UsageError for more than one."""
         if self.workspaces and self.given_root is not None:
             raise UsageError("--root and --workspace both name the root: give one of them")
         if len(self.workspaces) > 1:
@@ -42,7 +42,7 @@ class Invocation:
 
 
 class Command(click.Command):
-    """A command whose errors name an argument as it is written on the command line."""
+    """A command whose errors name arguments as the command line writes them."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command. Raises UsageError in the spelling of the options."""
@@ -63,13 +63,13 @@ class Command(click.Command):
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Remember the option for the whole run; one that stands behind the command wins."""
+    """Save the option for the run; one after the command wins."""
     if value is not None and parameter.name is not None:
         setattr(context.ensure_object(Invocation), parameter.name, value)
 
 
 def _keep_workspace(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Remember the roots that these names mean, as `--root` does."""
+    """Save the roots of these workspaces."""
     if value is None or context.resilient_parsing:
         return
     from satchel.config import Folders
@@ -82,7 +82,7 @@ def _keep_workspace(context: click.Context, parameter: click.Parameter, value: s
 
 
 def common_options() -> list[click.Parameter]:
-    """Return the options that work everywhere."""
+    """Return the options of every command."""
     return [
         click.Option(
             ["--root", "given_root"], type=click.Path(path_type=Path), metavar="PATH", expose_value=False,
@@ -100,7 +100,7 @@ def common_options() -> list[click.Parameter]:
 
 
 def group(name: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Group]:
-    """Return a command that only has others below it."""
+    """Return a decorator for a group of commands."""
     settings = {"context_settings": HELP_OPTIONS, **settings}
     return click.group(name, params=common_options(), **settings)
 
@@ -113,7 +113,7 @@ def command(
     params: Sequence[click.Parameter] = (),
     **settings: Any,
 ) -> Callable[[Run], Command]:
-    """Return a command, below `parent` if there is one. It is called with the `Invocation` and its own options.
+    """Return a decorator for a command, below `parent` if set. It is called with the `Invocation` and its options.
 
     `shows` is what `--json` prints; without it there is no such option. `params` come before those of the function.
     """

@@ -1,6 +1,6 @@
-"""How long work is watched: a bar on a terminal, a line now and then elsewhere, nothing when asked to be quiet.
+"""Progress of long work: a bar on a terminal, a line every few seconds elsewhere, nothing with `quiet`.
 
-Nothing appears before the work has taken a while, so that a check that finds nothing to do stays silent.
+Short work shows nothing, so that a check without changes is silent.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from satchel.cli.bar import Bar
 
 PATIENCE_SECONDS = 0.5
-"""Work that ends sooner needs no explanation, and loading what draws a bar would make it longer."""
+"""Seconds before a bar appears: shorter work needs none, and loading the bar would make it longer."""
 
 LINE_SECONDS = 10.0
-"""Where lines cannot be redrawn: often enough to see that it lives, rare enough for a log."""
+"""Seconds between two lines where lines cannot be redrawn, as in a log."""
 
 FIRST_PHASE = "looking for changes"
 PHASES = {"files": "reading files", "history": "reading history", "vectors": "making vectors"}
@@ -31,10 +31,10 @@ class Watch:
     """A progress that shows nothing."""
 
     def phase(self, name: str, total: int) -> None:
-        """A phase of `total` steps starts; 0 where the number is not known."""
+        """Start a phase of `total` steps, 0 if unknown."""
 
     def advance(self, count: int) -> None:
-        """So many steps are done."""
+        """Count more finished steps."""
 
     def __enter__(self) -> Self:
         return self
@@ -42,11 +42,11 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the watch, whatever happened."""
+        """End the watch, also after an error."""
 
 
 def watch(*, quiet: bool = False, color: str = "") -> Watch:
-    """Return the watch that suits standard error."""
+    """Return the watch for standard error."""
     if quiet or sys.stderr is None:
         return Watch()
     if streams.can_redraw(sys.stderr):
@@ -55,7 +55,7 @@ def watch(*, quiet: bool = False, color: str = "") -> Watch:
 
 
 class LineWatch(Watch):
-    """Says in one line every `LINE_SECONDS` how far the work is. `clock` gives seconds that only grow."""
+    """Writes the progress on one line every `LINE_SECONDS`. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class LineWatch(Watch):
         self._began = self._clock()
 
     def advance(self, count: int) -> None:
-        """Count, and say so where the last line is old."""
+        """Count finished steps, and write a line if the last one is old."""
         self._done += count
         now = self._clock()
         if now - self._last_line >= LINE_SECONDS:
@@ -89,7 +89,7 @@ def progress_line(name: str, done: int, total: int, seconds: float) -> str:
 class BarWatch(Watch):
     """Draws a bar with counts, rate and time left once the work has taken `PATIENCE_SECONDS`.
 
-    The bar comes from a timer, because the work may be long before it has anything to report.
+    A timer draws the bar, because work may run long before its first report.
     """
 
     def __init__(self, *, color: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:

@@ -1,4 +1,4 @@
-"""One command with the engine: opened, asked with a sign of life where that takes a while, and its answer shown."""
+"""Running a command on the engine: open it, run operations with progress and Ctrl-C, and print the answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SPELLING = Spelling(
     experience="`satchel experience start`",
     resolve="`satchel experience resolve --session {session} ...`",
 )
-"""How options and commands are written on the command line."""
+"""The spelling of options and commands on the command line."""
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _FIRST_EXIT_CODE = 128
@@ -54,16 +54,16 @@ class Interrupt:
         self._previous: dict[int, Any] = {}
 
     def requested(self) -> bool:
-        """Return whether to stop. Cheap, and safe to call from any thread."""
+        """Return whether to stop. Cheap, and callable from any thread."""
         return self._received != 0
 
     @property
     def exit_code(self) -> int:
-        """128 and the number of the signal: 130 for Ctrl-C. 0 while there was none."""
+        """128 plus the number of the signal, 130 for Ctrl-C; 0 without a signal."""
         return _FIRST_EXIT_CODE + self._received if self._received else 0
 
     def end(self) -> None:
-        """End the command if that was asked for. Raises click's Exit."""
+        """Raise click's Exit if a signal arrived."""
         if self._received:
             raise click.exceptions.Exit(self.exit_code)
 
@@ -85,19 +85,19 @@ class Interrupt:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous.clear()
-        if self._received and isinstance(value, LockedError):  # it was waiting for the lock when it was stopped
+        if self._received and isinstance(value, LockedError):  # interrupted while it waited for the lock
             raise KeyboardInterrupt from value
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal(Caller):
-    """The command line as a caller: a refresh is watched, and ends with the first Ctrl-C."""
+    """The command line as a caller: a refresh shows progress and ends with the first Ctrl-C."""
 
     interrupt: Interrupt = field(default_factory=Interrupt)
     color: str = ""
 
     def refresh(self, engine: Satchel) -> list[Failure]:
-        """Bring the index up to date; returns what the answer must note. Raises click's Exit when interrupted."""
+        """Bring the index up to date; returns the failures for the answer. Raises click's Exit if interrupted."""
         started = time.monotonic()
         with watch(color=self.color) as progress:
             notes = engine.refresh(progress=progress, should_stop=self.interrupt.requested)
@@ -113,10 +113,7 @@ class Terminal(Caller):
 
 @contextmanager
 def opened(invocation: Invocation, path: str = ".", *, quiet: bool = False) -> Iterator[Satchel]:
-    """The engine for the root around `path`, or for `--root`. Settings decide what no option says.
-
-    What is wrong with the settings themselves is said once, unless `quiet`.
-    """
+    """Yield the engine for `--root` or the root around `path`. Problems of settings are noted unless `quiet`."""
     with _engine().open(path, root=invocation.root) as satchel:
         invocation.color = invocation.color or satchel.settings.ui_color
         if not quiet:
@@ -126,10 +123,7 @@ def opened(invocation: Invocation, path: str = ".", *, quiet: bool = False) -> I
 
 
 def _engine() -> type[Satchel]:
-    """The engine, loaded without looking for garbage: all that an import makes stays, for as long as the process.
-
-    Looking through it, then and later, would be a tenth of what a question takes.
-    """
+    """Return the engine class, imported without garbage collection, which would take a tenth of a question's time."""
     is_first = "satchel.engine" not in sys.modules and gc.isenabled()
     if is_first:
         gc.disable()
@@ -144,7 +138,7 @@ def _engine() -> type[Satchel]:
 
 @contextmanager
 def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
-    """The engine, and this terminal as the caller of its operations; the first Ctrl-C ends what can be continued."""
+    """Yield the engine, and this terminal as the caller of operations; the first Ctrl-C stops resumable work."""
     with Interrupt() as interrupt, opened(invocation) as satchel:
         try:
             yield satchel, Terminal(None, interrupt.requested, SPELLING, interrupt, invocation.color)
@@ -154,7 +148,7 @@ def asking(invocation: Invocation) -> Iterator[tuple[Satchel, Terminal]]:
 
 
 def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, Any]) -> Answered:
-    """The answer of an operation for the root of this command. Arguments are checked before anything is opened."""
+    """Return the answer of an operation for the root of this command. Arguments are checked before opening it."""
     checked = operation.checked(arguments)
     if not operation.reads_tree:
         with opened(invocation) as satchel:
@@ -164,9 +158,9 @@ def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, An
 
 
 def show(invocation: Invocation, answered: Answered) -> None:
-    """Print the answer, or its envelope; say on standard error why there is none, and what failed unless that is in it.
+    """Print the answer or its envelope, and notes and failures on standard error.
 
-    A counted text has exactly its bytes and names its failures itself.
+    A counted text is printed byte for byte and names its failures itself.
     """
     envelope, text = answered.envelope, answered.text
     is_counted = "usage" in envelope and "handles" not in envelope
@@ -182,19 +176,19 @@ def show(invocation: Invocation, answered: Answered) -> None:
 
 
 def say_notes(invocation: Invocation, *notes: str) -> None:
-    """Say notes on standard error."""
+    """Write notes to standard error."""
     for note in notes:
         streams.note(note, color=invocation.color)
 
 
 def say_failures(invocation: Invocation, envelope: Mapping[str, Any]) -> None:
-    """Say on standard error what failed."""
+    """Write the failures of an envelope to standard error."""
     for row in envelope.get("failures", ()):
         streams.failure(Failure(**row), color=invocation.color)
 
 
 def strict_code(envelope: Mapping[str, Any]) -> int:
-    """Return the exit code of `--strict`: 3 if something failed, 1 if nothing was found, else 0."""
+    """Return the exit code of `--strict`: 3 after a failure, 1 without results, else 0."""
     if envelope["failures"]:
         return PARTLY_DONE
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")

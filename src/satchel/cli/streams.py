@@ -1,7 +1,6 @@
-"""The three streams: text to standard output, byte for byte, everything else to standard error; `-` is the input.
+"""The three streams: answers on standard output, byte for byte, messages on standard error; `-` is the input.
 
-What cannot be written to standard output is an error; what cannot be written to standard error is lost, because
-there is nobody left to tell.
+A failed write to standard output is an error; a failed write to standard error is ignored.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ _JSON_INDENT = 2
 STANDARD_INPUT = "-"
 
 MOST_BYTES = 1_000_000
-"""Read of standard input: a pasted log of 10,000 lines fits, a file that was piped in by mistake ends here."""
+"""Bytes read of standard input: a log of 10,000 lines fits, a file piped in by mistake is cut."""
 
 
 class OutputError(SatchelError):
-    """Standard output did not take the answer."""
+    """The answer could not be written to standard output."""
 
 
 def write(text: str) -> None:
-    """Write text to standard output as UTF-8, whatever the locale. Raises OutputError, and BrokenPipeError as it is."""
+    """Write text to standard output as UTF-8, whatever the locale. Raises OutputError or BrokenPipeError."""
     stream = sys.stdout
     if stream is None:
         raise OutputError("cannot write the answer: standard output is closed")
@@ -50,7 +49,7 @@ def write(text: str) -> None:
 
 
 def write_text(text: str) -> None:
-    """Write a counted text: exactly its bytes, and a line break after it only where a person reads it."""
+    """Write a counted text byte for byte, with a line break after it only on a terminal."""
     if text:
         write(f"{text}\n" if is_terminal(sys.stdout) and not text.endswith("\n") else text)
 
@@ -67,7 +66,7 @@ def write_json(value: Mapping[str, Any]) -> None:
 
 
 def flush() -> None:
-    """Make sure that everything has arrived. Raises OutputError, and BrokenPipeError as it is."""
+    """Flush standard output. Raises OutputError, and BrokenPipeError unchanged."""
     if sys.stdout is None:
         return
     try:
@@ -79,9 +78,9 @@ def flush() -> None:
 
 
 def abandon() -> int:
-    """Give standard output up: what is still buffered must not fail again while the process ends. Returns 0.
+    """Redirect standard output to nowhere, so that buffered text cannot fail at the end of the process. Returns 0.
 
-    A reader that closed the pipe has seen enough, which is no error.
+    A reader that closes the pipe early is not an error.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError, io.UnsupportedOperation):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -91,7 +90,7 @@ def abandon() -> int:
 
 
 def say(text: str, *, color: str = "", **style: Any) -> None:
-    """Write one line to standard error, coloured where that is wanted."""
+    """Write one line to standard error, coloured if enabled."""
     stream = sys.stderr
     if stream is None:
         return
@@ -103,26 +102,26 @@ def say(text: str, *, color: str = "", **style: Any) -> None:
 
 
 def error(message: str, *, color: str = "") -> None:
-    """Say what went wrong; lines after the first are hints."""
+    """Write an error; lines after the first are hints."""
     first, _, rest = message.partition("\n")
     label = click.style("error:", fg="red", bold=True) if wants_color(sys.stderr, color) else "error:"
     say("\n".join([f"{label} {first}", *(f"  {line}" for line in rest.splitlines())]))
 
 
 def note(message: str, *, color: str = "") -> None:
-    """Say something that the answer alone does not."""
+    """Write a note that is not part of the answer."""
     label = click.style("note:", fg="yellow") if wants_color(sys.stderr, color) else "note:"
     say(f"{label} {message}")
 
 
 def failure(what: Failure, *, color: str = "") -> None:
-    """Say what did not work; the answer goes on without it."""
+    """Write a failure that the answer does without."""
     hint = f" ({what.hint})" if what.hint else ""
     note(f"{what.source}: {what.message}{hint}", color=color)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:
-    """Return whether a person looks at this stream."""
+    """Return whether this stream is a terminal."""
     try:
         return stream is not None and stream.isatty()
     except ValueError:  # closed
@@ -130,7 +129,7 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 def can_redraw(stream: IO[str] | None) -> bool:
-    """Return whether lines can be drawn over each other there."""
+    """Return whether lines of this stream can be redrawn."""
     return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
 
@@ -154,7 +153,7 @@ def read_question(words: Sequence[str], *, color: str = "") -> str:
 
 
 def read_file(name: str, *, color: str = "") -> str:
-    """The text of a file; its end where it is longer than is read, because a failure is told at the end of its log."""
+    """Return the text of a file, only the end of a long one, because a log ends with its failure."""
     with Path(name).open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - MOST_BYTES, 0))

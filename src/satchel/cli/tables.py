@@ -1,4 +1,4 @@
-"""Tables on standard error: drawn by rich for a person, in plain columns for everything else. And `--explain`."""
+"""Tables on standard error, drawn by rich on a terminal and in plain columns elsewhere, and `--explain`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from satchel.safety.sanitize import clean_field
 from satchel.types import Context, ContextItem, Omission, Signal
 
 SIGNALS_SHOWN = 3
-"""Signals of an item, the strongest first: the others change little and make the table unreadable."""
+"""Signals shown per item, strongest first: the others change little and make the table unreadable."""
 
 OMISSIONS_SHOWN = 12
 
@@ -31,7 +31,7 @@ REASONS: Mapping[str, str] = {
     "words": "its words match",
     "change": "the change concerns it",
 }
-"""Signal -> what it means. Signals that only restate the rank are not here and give no reason."""
+"""Signal -> its meaning. Signals that only restate the rank are missing."""
 
 
 _GAP = "  "
@@ -39,7 +39,7 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading; numbers stand to the right."""
+    """A heading; numbers are aligned right."""
 
     title: str
     is_number: bool = False
@@ -54,7 +54,7 @@ def show(columns: Sequence[Column], rows: Sequence[Sequence[str]], *, title: str
 
 
 def plain_lines(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Headings and rows in columns as wide as their widest cell; no line ends with blanks."""
+    """Return headings and rows in columns as wide as their widest cell; no line ends with blanks."""
     lines = [[column.title for column in columns], *rows]
     widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
     return [
@@ -139,7 +139,7 @@ def omission_rows(omissions: Iterable[Omission]) -> list[list[str]]:
 
 
 def budget(omission: Omission) -> str:
-    """About the budget that admits it: `~1,801`, `-` where no budget helps."""
+    """Return the approximate budget that includes it: `~1,801`, `-` if none does."""
     return f"~{omission.budget:,}" if omission.budget else "-"
 
 
@@ -161,7 +161,7 @@ def omission_place(omission: Omission) -> str:
 
 
 def strongest(signals: Sequence[Signal]) -> list[Signal]:
-    """Return the signals that give a reason, by what they add, the largest first."""
+    """Return the signals with a reason, largest contribution first."""
     counted = [signal for signal in signals if signal.name in REASONS] or list(signals)
     return sorted(counted, key=lambda signal: (-signal.value * signal.weight, signal.name))[:SIGNALS_SHOWN]
 

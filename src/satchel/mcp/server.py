@@ -13,7 +13,6 @@ from mcp.shared.exceptions import MCPError
 from satchel import __version__
 from satchel.errors import SatchelError
 from satchel.mcp import prompts, tools
-from satchel.mcp import prompts as resources
 from satchel.mcp.running import Context, EngineRunner
 from satchel.mcp.tools import structured
 from satchel.operations.ask import SESSION
@@ -81,7 +80,7 @@ class Handlers:
             answered = await self._runner.run(context, operation, arguments)
         except (SatchelError, OSError) as error:
             return _failed(fault_text(error))
-        except Exception:  # noqa: BLE001 - a fault of ours must not reach the client, nor end its other calls
+        except Exception:  # noqa: BLE001 - an internal error must not reach the client or end its other calls
             telemetry.warning("a tool failed", tool=operation.name, exc_info=True)
             return _failed(_BROKEN)
         return answer(answered)
@@ -107,21 +106,21 @@ class Handlers:
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
         """Return the URI templates of resources."""
-        return resources.TEMPLATES
+        return prompts.TEMPLATES
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return a document, or the content behind a handle."""
         uri = str(params.uri)
-        target = resources.parsed(uri)
+        target = prompts.parsed(uri)
         try:
             answered = await self._runner.run(context, *target) if target is not None else None
         except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
-            raise MCPError(types.INVALID_PARAMS, resources.not_found(clean_field(uri)), {"uri": uri})
-        return resources.contents(uri, answered.text)
+            raise MCPError(types.INVALID_PARAMS, prompts.not_found(clean_field(uri)), {"uri": uri})
+        return prompts.contents(uri, answered.text)
 
 
 def build(runner: EngineRunner, session: str = "") -> Server[Any]:

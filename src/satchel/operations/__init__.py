@@ -1,5 +1,5 @@
-"""What can be asked of the engine: one home for names, arguments, schemas and answers of all operations.
+"""The operations of the engine: names, arguments, schemas and answers.
 
-The command line, MCP, HTTP and the page offer what `satchel.operations.registry` lists; the envelope of an answer is
-the same at every door, and what the command line prints with `--json`.
+The command line, MCP, HTTP and the page offer the operations of `satchel.operations.registry`; the envelope of an
+answer is the same for all of them, and the command line prints it with `--json`.
 """

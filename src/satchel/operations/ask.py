@@ -1,7 +1,7 @@
-"""Operations about questions: context, search, graph, expand, chunk, why, replay. And the arguments that are shared.
+"""Operations about questions: context, search, graph, expand, document, why, replay, and the shared arguments.
 
-The list of arguments of `context_query` is the only place that names an option of a question for all doors: `name` is
-that of the field of the request.
+Only the arguments of `context_query` name the options of a question for all interfaces: each has the name of the field
+of the request.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from satchel.vocabulary import (
 HEAD = "HEAD"
 
 UNASKED = "what does this change concern"
-"""Takes the place of the question until the change is read, where nobody asks one."""
+"""Replaces a missing question until the change is read."""
 
 DEFAULT_HITS = 10
-"""Hits of each type: what fits on a screen."""
+"""Default number of hits of each type, which fits on a screen."""
 
 MAX_TOKENS = Parameter("max_tokens", Shape.COUNT, "Budget in tokens, never exceeded.", least=1, most=LARGEST_BUDGET,
                        aliases=("maxTokens",))  # fmt: skip
@@ -114,19 +114,19 @@ _REQUEST = (
     TOKENIZER,
     NOW,
 )  # fmt: skip
-"""The options of a request, each under the name of its field, `types` apart."""
+"""The options of a request, each under the name of its field except `types`."""
 
 
 def entity_options(types: Sequence[str]) -> dict[str, Any]:
-    """Return the context types among these and those of the entities among them, and these entities as roles."""
-    from satchel.assemble.shapes import types_of  # here, because help and completion pack nothing
+    """Return the context types of these names, entities included, and the roles of the entities."""
+    from satchel.assemble.shapes import types_of  # here, because help and completion do not need it
 
     roles = tuple(ENTITY_TYPES[name] for name in types if name in ENTITY_TYPES)
     return {"types": types_of(types)} | ({"roles": roles} if roles else {})
 
 
 def check_filters(names: Iterable[str], types: Iterable[str]) -> None:
-    """Raise UsageError for a filter that says nothing of any of the types asked for."""
+    """Raise UsageError for a filter that applies to none of the types."""
     selected = {CONTEXT_TYPES[name] for name in types if name in CONTEXT_TYPES}
     for name in names if selected else ():
         concerned = FILTER_KINDS[name]

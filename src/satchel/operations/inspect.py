@@ -1,4 +1,4 @@
-"""Operations that look at what there is: values and their groups, the history of files, status and doctor."""
+"""Operations that only read: values and their groups, the history of files, status and doctor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
 
 DEFAULT_ROWS = 20
-"""Rows of a list: what fits on a screen."""
+"""Default number of rows, which fits on a screen."""
 
 DEFAULT_DAYS = 90
 
@@ -59,7 +59,7 @@ def _history(call: OperationCall) -> Answered:
 
 
 def unread_commits(engine: Satchel) -> Sequence[Failure]:
-    """Say that older commits exist that are not indexed, or may."""
+    """Return a note that older commits may exist that are not indexed."""
     most = engine.settings.index_commits
     if engine.store.kinds().get(Kind.COMMIT, 0) < most:
         return ()

@@ -1,8 +1,8 @@
-"""The JSON of answers. A record says of each field its schema and where the value comes from, so the two cannot differ.
+"""The JSON of answers. A record defines the schema and the source of each field together, so they cannot differ.
 
-Fields are only ever added. The envelope itself is not counted; its `text` is the counted rendering. `meta` holds
-everything that the answer depends on, so that the same request can be asked again: version, request, time, store
-revision. How long it took is in `meta.timings` and nowhere else.
+Fields are only ever added. The envelope itself is not counted; its `text` is the counted rendering. `meta` contains
+everything that the answer depends on, so that the request can be repeated: version, request, time, store revision.
+Durations are in `meta.timings` only.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A JSON value: its schema, how it is made, and from which attribute of its owner (that of its own name if None).
+    """A JSON value: its schema, its conversion, and its source in the owner (the attribute of its name if None).
 
-    An optional field is left out of a record where its attribute is None.
+    A record leaves out an optional field whose attribute is None.
     """
 
     schema: Schema
@@ -39,12 +39,12 @@ class Field:
     is_optional: bool = False
 
     def of(self, source: str | Callable[[Any], Any]) -> Field:
-        """Return the same field from another attribute, which may be dotted, or computed from its owner."""
+        """Return the field with another source: an attribute, which may be dotted, or a function of the owner."""
         return replace(self, source=attrgetter(source) if isinstance(source, str) else source)
 
 
 def record(**fields: Field) -> Field:
-    """Return an object with these fields, and perhaps more in later versions."""
+    """Return an object with these fields; later versions may add some."""
 
     def data(owner: Any) -> Json:
         values = {name: one.source(owner) if one.source else getattr(owner, name) for name, one in fields.items()}
@@ -70,15 +70,13 @@ def maybe(one: Field) -> Field:
 
 
 def one_of(*records: Field) -> Json:
-    """Return the schema of an answer that depends on what was asked for."""
+    """Return the schema of an answer that is one of several records."""
     return {"type": "object", "anyOf": [one.schema for one in records]}
 
 
 def safe(text: str) -> str:
-    """A stored text as it may be shown: no secret, no hidden character, even if it came into the file another way."""
-    from satchel.safety import (
-        sanitize,  # here, as all that only an answer needs: help and lists of tools load this module
-    )
+    """Return a stored text without secrets and hidden characters, even if another program stored it."""
+    from satchel.safety import sanitize  # here, because help and lists of tools load this module
 
     return sanitize.text(text)
 
@@ -105,7 +103,7 @@ def _omission_place(omission: Omission) -> Json | None:
 
 
 def _hit_metadata(hit: Hit) -> Mapping[str, Any]:
-    from satchel.assemble.items import record_metadata  # here, because what only remembers packs nothing
+    from satchel.assemble.items import record_metadata  # here, because memory commands do not need it
 
     chunk = hit.chunk
     return record_metadata(chunk.id, chunk.fields, chunk.created) if chunk.location is None else {}
@@ -148,7 +146,7 @@ _END = {"failures": FAILURES, "meta": OBJECT}
 CONTEXT = record(
     query=TEXT, **_SHOWN,
     shown_before=replace(many(SHOWN_BEFORE), is_optional=True).of(
-        lambda context: context.shown_before if "session" in context.meta else None  # an empty one where there is one
+        lambda context: context.shown_before if "session" in context.meta else None  # with a session also an empty list
     ),
     overflow=many(OMISSION), usage=USAGE, sources_used=COUNTS, **_END,
 )  # fmt: skip
@@ -246,7 +244,7 @@ def _answer(context: Context, now: float, request: Json) -> Json:
 
 
 def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping[str, Any]) -> Json:
-    """A context that was asked for again, with the durations of the saved one: no two runs take the same time."""
+    """Return a repeated context with the durations of the saved one, because they differ between runs."""
     envelope = context_envelope(context, request)
     meta = saved.get("meta", {})
     if "timings" in meta:
@@ -255,7 +253,7 @@ def replayed_envelope(context: Context, request: AssembleRequest, saved: Mapping
 
 
 def expanded_envelope(context: Context, handles: Sequence[str]) -> Json:
-    """Return what was found behind handles: the fields of a context, without a question."""
+    """Return the content behind handles: the fields of a context without the question."""
     meta = {**context.meta, "version": __version__}
     return {"handles": list(handles), **record(**_EXPANDED).data(context), "meta": meta}
 
@@ -267,7 +265,7 @@ def search_envelope(query: str, hits: Sequence[Hit], failures: Sequence[Failure]
 
 
 def _shown(value: Any) -> Any:
-    """Stored plain values as they may be shown."""
+    """Return stored plain values with every text made safe."""
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):
@@ -283,17 +281,17 @@ def memory_json(memory: Memory) -> Json:
 
 
 def found_json(match: FoundMemory) -> Json:
-    """Return a memory with how well it fits, 0 to 1."""
+    """Return a memory with its score, 0 to 1."""
     return {**memory_json(match.memory), "score": _rounded(match.score)}
 
 
 def stored_json(stored: Remembered) -> Json:
-    """Return a new memory, and what says nearly the same."""
+    """Return a new memory and similar ones."""
     return {"memory": memory_json(stored.memory), "similar": list(map(found_json, stored.similar))}
 
 
 def forgotten_json(memories: Sequence[Memory], remarks: Sequence[Remark], *, done: bool) -> Json:
-    """Return what was forgotten, or would be."""
+    """Return the records that were forgotten, or would be unless `done`."""
     conversations = [
         _shown({"id": one.id, "title": one.title, "created_at": minute(one.created), "origin": one.origin})
         for one in remarks
@@ -310,7 +308,7 @@ def experience_json(experience: Experience) -> Json:
 
 
 def vector_state(vectors: VectorReport, embedder: str | None) -> Json:
-    """Return the embedder, and for each kind how many documents have a vector of it, of how many."""
+    """Return the embedder and, for each kind, the number of chunks with a vector and in all."""
     kinds = {kind.plural: {"done": done, "total": total} for kind, (done, total) in vectors.counts.kinds.items()}
     failure = vectors.failure
     problem = None if failure is None else {"message": failure.message, "hint": failure.hint}

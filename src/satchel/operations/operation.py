@@ -1,8 +1,7 @@
-"""An operation: its name, its arguments with their checks and schemas, and how it is run against an engine.
+"""Operations: name, arguments with checks and schemas, and how to run one on an engine.
 
-Types and names of arguments are checked here, because no caller of the engine in Python gets those wrong unseen. Which
-values are possible is checked by the engine, so that a wrong one is told in the same words everywhere; the schemas list
-them.
+Types and names of arguments are checked here, because Python checks them for callers of the engine. The engine checks
+which values are possible, so that messages are the same everywhere; the schemas list them.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from satchel.types import Failure
 
 SHOWN_CHARACTERS = 60
-"""Length of a wrong value in a message."""
+"""Characters of a wrong value in a message."""
 
 _EPOCH_SECONDS = re.compile(r"\d{1,11}(?:\.\d+)?")
 
@@ -34,16 +33,16 @@ ShouldStop = Callable[[], bool]
 
 
 class StoppedError(SatchelError):
-    """The caller does not want the answer any more."""
+    """The caller cancelled the call."""
 
 
 def never() -> bool:
-    """Say that nobody wants to stop."""
+    """Return False: the work is never stopped."""
     return False
 
 
 class Shape(StrEnum):
-    """What an argument looks like in JSON. A moment is a date, a date with time, or seconds since the epoch."""
+    """The JSON type of an argument. A moment is a date, a date with time, or seconds since the epoch."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -82,14 +81,14 @@ _EXAMPLES: Mapping[Shape, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument. `aliases` are other spellings that are taken as well.
+    """One argument. `aliases` are other accepted names.
 
-    `choices` are all possible texts, `least` and `most` the possible numbers, as far as there is a limit. `default` is
-    what the operation does without it, None where settings or the engine decide. A `rare` one is offered where there
-    is room for it: lists of tools are read by models, whole.
+    `choices` are all possible texts, or examples if `is_open`; `least` and `most` limit numbers. `default` is the value
+    without the argument, None if settings or the engine decide. A list of tools leaves out arguments with `is_rare`,
+    because a model reads all of it.
 
-    On the command line it is the option `--name-with-hyphens`, or the `flags`; `bare` is the value of an option that
-    stands there without one. A list without flags of its own is written with commas, one with flags by repeating it.
+    The command line has the option `--name-with-hyphens`, or the `flags`; `bare` is the value of an option without
+    one. A list is written with commas, or by repeating the option if it has flags.
     """
 
     name: str
@@ -116,7 +115,7 @@ class Parameter:
         return schema | {name: value for name, value in facts.items() if value is not None}
 
     def checked(self, value: Any) -> Any:
-        """Return the value as the engine takes it. Raises UsageError for another shape."""
+        """Return the value in the type of the engine. Raises UsageError for another shape."""
         try:
             return _CHECKS[self.shape](value)
         except (TypeError, ValueError, OverflowError):
@@ -130,9 +129,9 @@ def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -
 
 
 def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict[str, Any]:
-    """Return the JSON schema of all arguments together, without the `rare` ones where those would be too many.
+    """Return the JSON schema of all arguments, without the rare ones unless `rare`.
 
-    Other spellings are not listed, so the schema does not forbid what it does not name.
+    Aliases are not listed, so the schema allows additional properties.
     """
     shown = [one for one in parameters if rare or not one.is_rare]
     required = [one.name for one in shown if one.is_required]
@@ -141,9 +140,9 @@ def object_schema(parameters: Sequence[Parameter], *, rare: bool = True) -> dict
 
 
 def checked_arguments(operation: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was sent, under the names of the parameters; None counts as not sent.
+    """Return the arguments under the names of the parameters; None counts as not sent.
 
-    Raises UsageError for an unknown or missing argument, one that is given under two names, and a wrong type.
+    Raises UsageError for an unknown or missing argument, one with two names, and a wrong type.
     """
     spellings = {name: one for one in parameters for name in (one.name, *one.aliases)}
     arguments: dict[str, Any] = {}
@@ -163,7 +162,7 @@ def checked_arguments(operation: str, parameters: Sequence[Parameter], values: M
 
 
 def _unknown(operation: str, name: str, spellings: Sequence[str], names: Sequence[str]) -> str:
-    from difflib import get_close_matches  # here, because it serves only mistakes
+    from difflib import get_close_matches  # here, because only errors need it
 
     near = get_close_matches(name.lower(), spellings, n=1)
     suggestion = f" (did you mean {near[0]}?)" if near else ""
@@ -244,10 +243,10 @@ _CHECKS: Mapping[Shape, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What an operation does to the world, for hosts that ask before they call.
+    """The effects of an operation, for hosts that ask before a call.
 
-    `is_idempotent`: a second call with the same arguments changes nothing more. `is_open`: it reaches beyond this
-    machine, which none of ours does unless the user configured a model.
+    `is_idempotent`: a second call with the same arguments changes nothing more. `is_open`: the operation reaches beyond
+    this machine, which none does unless the user configured a model.
     """
 
     is_read_only: bool = True
@@ -258,10 +257,10 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer: the counted text, byte for byte, and the envelope, which is the same at every door.
+    """The answer of an operation: the counted text, byte for byte, and the envelope, the same for every interface.
 
-    `text` is empty for what only has data, and where nothing was found. `notes` say why there is nothing and what to do
-    next. `subject` is what the engine returned, for a door in this process that shows more of it.
+    `text` is empty if there is only data, or no result. `notes` explain an empty answer and name the next step.
+    `subject` is the value that the engine returned, for an interface in this process that shows more of it.
     """
 
     text: str
@@ -272,7 +271,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How a door writes the arguments and operations that a note names."""
+    """How an interface writes the arguments and operations that a note names."""
 
     min_score: str = "min_score 0"
     max_tokens: str = "max_tokens"
@@ -284,14 +283,14 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who runs an operation: how the refresh of the index is watched and stopped, and how notes are spelled."""
+    """The caller of an operation: progress and cancellation of the refresh, and the spelling of notes."""
 
     progress: Progress | None = None
     should_stop: ShouldStop = never
     spelling: Spelling = Spelling()
 
     def refresh(self, engine: Satchel) -> list[Failure]:
-        """Bring the index up to date; returns what the answer must note. Raises StoppedError when it was stopped."""
+        """Bring the index up to date; returns the failures for the answer. Raises StoppedError if cancelled."""
         notes = engine.refresh(progress=self.progress, should_stop=self.should_stop)
         if self.should_stop():
             raise StoppedError("the call was cancelled: what is indexed so far is kept")
@@ -300,23 +299,23 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class OperationCall:
-    """One request: the engine, the checked arguments that were given, and who asks."""
+    """One request: the engine, the checked arguments, and the caller."""
 
     engine: Satchel
     arguments: dict[str, Any]
     caller: Caller = Caller()
 
     def refreshed(self, engine: Satchel | None = None) -> list[Failure]:
-        """Bring the index up to date unless `refresh` is false; returns what the answer must note."""
+        """Bring the index up to date unless `refresh` is false; returns the failures for the answer."""
         return self.caller.refresh(engine or self.engine) if self.arguments.get("refresh", True) else []
 
     def chosen(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the arguments of these names that were given."""
+        """Return the arguments of these names that are present."""
         return {name: self.arguments[name] for name in names if name in self.arguments}
 
     @contextmanager
     def in_workspace(self) -> Iterator[Satchel]:
-        """The engine for the `workspace` that is named, which is closed afterwards; ours where none is, or this one.
+        """Yield the engine of the argument `workspace`, closed afterwards; this engine without one or for itself.
 
         Raises UsageError for a name that is not registered.
         """
@@ -330,7 +329,7 @@ class OperationCall:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked. `summary` is its first sentence, `details` the rest of its description.
+    """An operation. `summary` is the first sentence of its description, `details` the rest.
 
     `answer` does the work for checked arguments; `output` is the JSON schema of the envelope.
     """
@@ -346,38 +345,38 @@ class Operation:
 
     @property
     def description(self) -> str:
-        """What it does and when to use it."""
+        """The summary and the details."""
         return f"{self.summary} {self.details}".rstrip()
 
     @property
     def reads_tree(self) -> bool:
-        """Whether it looks at the files of the root, which may take long and can be stopped."""
+        """Whether the operation reads the files of the root, which may take long and can be stopped."""
         return self.name == "status" or any(one.name == "refresh" for one in self.parameters)
 
     def json_schema(self, *, rare: bool = True) -> dict[str, Any]:
-        """Return the JSON schema of the arguments, with or without those that are seldom wanted."""
+        """Return the JSON schema of the arguments, with or without the rare ones."""
         return object_schema(self.parameters, rare=rare)
 
     def checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments under their own names. Raises UsageError for impossible ones."""
+        """Return the arguments under the names of the parameters. Raises UsageError for invalid ones."""
         return checked_arguments(self.name, self.parameters, arguments)
 
     def run(self, engine: Satchel, arguments: Mapping[str, Any], caller: Caller | None = None) -> Answered:
         """Return the answer of this engine.
 
-        Raises UsageError for impossible arguments, StoppedError once stopped, else what the engine raises.
+        Raises UsageError for invalid arguments, StoppedError if cancelled, and the errors of the engine.
         """
         return self.answer(OperationCall(engine, self.checked(arguments), caller or Caller()))
 
 
 def fault_text(error: SatchelError | OSError) -> str:
-    """The message of an error on one line, as an outsider may read it: without stacks and the user's home folder."""
+    """Return the message of an error on one line, without stack traces and the user's home folder."""
     message = str(error) if isinstance(error, SatchelError) else f"{error.strerror or type(error).__name__}"
     return without_home("; ".join(line.strip() for line in message.splitlines() if line.strip()))
 
 
 def without_home(shown: str) -> str:
-    """Return the text with `~` for the home folder of the user, which an answer has no need to name."""
+    """Return the text with `~` for the home folder of the user."""
     try:
         home = str(Path.home())
     except RuntimeError:  # no home folder, nothing to hide

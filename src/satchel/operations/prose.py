@@ -1,6 +1,6 @@
-"""Answers for people: matches and records as lines, and why an answer holds nothing.
+"""Answers for people: matches and records as lines, and the reasons for an empty answer.
 
-Everything that is stored passes the cleaning again on its way out.
+Stored texts are cleaned again before they are shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from satchel.types import Hit
 
 LINE_CHARACTERS = 100
-"""Length of a text on a line of a list."""
+"""Characters of a text on a line of a list."""
 
 NO_GUIDE = "nothing guides this: there is no context.yaml and no instruction file that applies, and nothing was asked"
 
@@ -47,7 +47,7 @@ def memory_line(memory: Memory, score: str = "") -> str:
 
 
 def memory_text(memory: Memory) -> str:
-    """Return a memory with everything about it, one fact a line, then what it says."""
+    """Return all fields of a memory, one per line, then its text."""
     rows = [
         ("id", memory.id),
         ("category", memory.category),
@@ -76,7 +76,7 @@ def experience_line(experience: Experience) -> str:
 
 
 def experience_text(experience: Experience) -> str:
-    """Return an experience with its earlier attempts and notes, one statement a line."""
+    """Return all fields of an experience with its earlier attempts and notes, one per line."""
     outcome, cause, lesson = experience.outcome, experience.root_cause, experience.lesson
     rows = [
         ("id", experience.id),
@@ -109,7 +109,7 @@ def _rows(rows: list[tuple[str, str]]) -> str:
 
 
 def no_items(context: Context, nothing: str, spelling: Spelling) -> tuple[str, ...]:
-    """Return why an answer has no items: everything was shown before, nothing fits, or what `nothing` says."""
+    """Return why an answer has no items: all was shown before, nothing fits, or the text `nothing`."""
     if context.items:
         return ()
     if context.shown_before:

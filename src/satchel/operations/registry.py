@@ -20,9 +20,9 @@ TOOLS = (
     REMEMBER,
     EXPERIENCE,
 )
-"""What agents are offered. There are never more than eight: every one is read by a model in every session."""
+"""The tools of agents, never more than eight: a model reads every one in every session."""
 
 _OTHERS = (DOCUMENT, WHY, STATUS, DOCTOR, MEMORIES, EXPERIENCES, VALUES, PROPOSALS, HISTORY, REPLAY)
 
 OPERATIONS: Mapping[str, Operation] = {one.name: one for one in (*TOOLS, *_OTHERS)}
-"""Name -> operation, of all that can be asked."""
+"""Name -> operation."""

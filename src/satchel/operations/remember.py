@@ -1,4 +1,4 @@
-"""Operations on what is kept: memories (store, forget, list, search) and experiences (start to resolve, list, show)."""
+"""Operations on memories (store, forget, list, search) and experiences (start to resolve, list, show)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ROWS = 20
 DEFAULT_MATCHES = 10
-"""Rows of a list and of an answer: what fits on a screen, and what answers a question."""
+"""Default number of rows of a list, and of matches of a question."""
 
 STORE, FORGET, LIST = "store", "forget", "list"
 START, UPDATE, NOTE, RESOLVE, SHOW = "start", "update", "note", "resolve", "show"
@@ -51,14 +51,14 @@ EXPERIENCE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     LIST: _LISTED,
     SHOW: ("id", "session"),
 }
-"""Action -> the arguments that say something to it."""
+"""Action -> its arguments."""
 
 NEEDED: Mapping[str, tuple[str, ...]] = {START: _STARTED, NOTE: ("note",), RESOLVE: ("status", "result")}
-"""Action on an experience -> the arguments that it cannot do without."""
+"""Action on an experience -> its required arguments."""
 
 
 def _check_action(arguments: Mapping[str, Any], actions: Mapping[str, Sequence[str]]) -> str:
-    """Return the action that was given. Raises UsageError for another one, and for arguments that say nothing to it."""
+    """Return the action. Raises UsageError for an unknown one, and for arguments that it does not have."""
     action: Any = arguments.get("action")
     if action not in actions:
         raise UsageError(f"unknown action {action!r}: choose from {', '.join(actions)}")
@@ -121,7 +121,7 @@ def _forgotten(call: OperationCall) -> Answered:
 
 
 def _memories(call: OperationCall) -> Answered:
-    """Return the memories that answer a question, best first; without one all, newest first."""
+    """Return the memories that answer a question, best first, or all memories, newest first."""
     arguments, memories = call.arguments, call.engine.memories
     nothing = "nothing that is remembered here matches"
     if "question" in arguments:
@@ -151,7 +151,7 @@ def _experience(call: OperationCall) -> Answered:
     missing = [name for name in NEEDED.get(action, ()) if name not in arguments]
     if missing:
         raise UsageError(f"{action} needs {', '.join(missing)}")
-    # An experience calls its action so; here `action` already says what is asked for.
+    # The field of an experience is named `action`, which is the name of the command here.
     values = {"action" if name == "action_taken" else name: arguments[name] for name in arguments if name != "action"}
     if action == LIST:
         return _experiences(call)
@@ -167,14 +167,14 @@ def _experience(call: OperationCall) -> Answered:
 
 
 def _changed(experience: Experience, notes: tuple[str, ...] = ()) -> Answered:
-    """Return a minimal text: the caller wrote the rest."""
+    """Return the id, status and tier as text: the caller knows the rest."""
     tier = experience.confidence_tier
     shown = f"{experience.id}  {experience.status}" + (f"  {tier}" if tier is not None else "")
     return Answered(shown, json.experience_json(experience), notes)
 
 
 def _experiences(call: OperationCall) -> Answered:
-    """Return the experiences in sight, newest first, and the active ones of other sessions."""
+    """Return the experiences, newest first, and the active ones of other sessions."""
     journal, options = call.engine.experiences, call.chosen(_LISTED)
     session = {"session": options.pop("session")} if "session" in options else {}
     rows = journal.listed(**{"limit": DEFAULT_ROWS} | options)

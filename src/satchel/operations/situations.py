@@ -1,4 +1,4 @@
-"""Operations that need no question: premortem and brief, and what guides a situation."""
+"""Operations without a question: premortem, brief, and the guidance for a situation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from satchel.vocabulary import Domain, Strategy, choices
 PREMORTEM, BRIEF, AFTER_FAILURE = MODES = ("premortem", "brief", "after_failure")
 
 _NEEDED = {PREMORTEM: "domain", AFTER_FAILURE: "failure"}
-"""Mode -> the argument that it cannot do without."""
+"""Mode -> its required argument."""
 
 _MODE_OF_ARGUMENT = {"domain": PREMORTEM, "strategy": PREMORTEM, "failure": AFTER_FAILURE}
 
@@ -55,7 +55,7 @@ def _premortem(call: OperationCall) -> Answered:
 
 
 def _mode(arguments: dict[str, Any]) -> str:
-    """Return the mode that was given. Raises UsageError for another one, and for what does not go with it."""
+    """Return the mode. Raises UsageError for an unknown one, and for arguments of another mode."""
     mode: str = arguments.get("mode", PREMORTEM)
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}: choose from {', '.join(MODES)}")

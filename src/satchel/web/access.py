@@ -24,13 +24,13 @@ from satchel.errors import ConfigError, UsageError
 from satchel.safety.keys import load_key
 
 TOKEN_VARIABLE = "SATCHEL_HTTP_TOKEN"  # noqa: S105 - the name of a variable
-"""Environment variable with the token to use in place of the one in the state folder."""
+"""Environment variable with a token that replaces the one in the state folder."""
 
 SHORTEST_TOKEN = 20
-"""Characters of a token that somebody chose: 20 random ones of letters and digits are 119 bits."""
+"""Least characters of a chosen token: 20 random letters and digits are 119 bits."""
 
 TOKEN_FOLDER = "http"  # noqa: S105 - the name of a folder
-"""Folder below the state folder whose key is the token; removing it makes a new one at the next start."""
+"""Folder below the state folder with the token; removing it creates a new token at the next start."""
 
 SECRET_BYTES = 32
 
@@ -38,9 +38,9 @@ BEARER = "bearer "
 
 
 def load_token(state: Path, environ: Mapping[str, str]) -> str:
-    """The server's token: that of the environment, else the one in the state folder (mode 0600), made when missing.
+    """Return the token of the environment, else of the state folder (mode 0600), where it is created if missing.
 
-    Raises ConfigError for a token in the environment that is too short, or cannot stand in a header.
+    Raises ConfigError for a token in the environment that is too short or not allowed in a header.
     """
     token = environ.get(TOKEN_VARIABLE, "")
     if not token:
@@ -54,7 +54,7 @@ def load_token(state: Path, environ: Mapping[str, str]) -> str:
 
 
 class Access:
-    """The token, the ticket of the link and the session that it opens; all of this process alone."""
+    """The token, the ticket of the link and the session that it opens, for this process."""
 
     def __init__(self, token: str, port: int) -> None:
         self._token = token.encode()
@@ -81,7 +81,7 @@ class Access:
         return self._is_used and any(secrets.compare_digest(one.encode(), self._session.encode()) for one in values)
 
     def redeem(self, ticket: str) -> str | None:
-        """Return the `Set-Cookie` for the ticket of the link, once; None for any other, and from the second time on."""
+        """Return the `Set-Cookie` for the ticket of the link, once; None for another ticket and on later calls."""
         with self._guard:
             if self._is_used or not secrets.compare_digest(ticket.encode(), self.ticket.encode()):
                 return None
@@ -100,25 +100,25 @@ _HOST = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """The values of Host that are ours, in lower case, and the values of Origin that go with them."""
+    """The allowed values of Host, in lower case, and of Origin."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
 
     def is_host(self, host: str) -> bool:
-        """Return whether this is a name of ours, with our port."""
+        """Return whether this is a name of this server, with its port."""
         return host.lower() in self.hosts
 
     def is_own(self, origin: str) -> bool:
-        """Return whether this is a page of ours. `null`, which sandboxed and local pages send, is not."""
+        """Return whether this is an origin of this server. `null`, which sandboxed and local pages send, is not."""
         return origin.lower() in self.origins
 
 
 def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
-    """What a server on `host` and `port` answers to: the loopback names, its own, and what it was told in addition.
+    """Return the allowed names of a server on `host` and `port`: the loopback names, its own, and `others`.
 
-    `others` are values of Host as a proxy or another machine writes them, with their port where it is not the default.
-    Raises UsageError for one that no Host can be.
+    `others` are values of Host as a proxy or another machine writes them, with the port unless it is the default.
+    Raises UsageError for an invalid Host.
     """
     for other in others:
         if not _HOST.fullmatch(other):
@@ -133,12 +133,12 @@ def own_origins(host: str, port: int, others: Collection[str] = ()) -> Origins:
 
 
 def bracketed(host: str) -> str:
-    """Return a host as it stands in an address: IPv6 in brackets."""
+    """Return a host as written in an address: IPv6 in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches a server on this host. A name other than localhost may lead anywhere."""
+    """Return whether only this machine reaches this host. A name other than localhost may lead anywhere."""
     if host.lower() == "localhost":
         return True
     try:

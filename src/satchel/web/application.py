@@ -34,19 +34,19 @@ from satchel.web.request_queue import RefusedError
 from satchel.web.state import ServerState, server_state
 
 GRACE_SECONDS = 1
-"""For connections to end by themselves. What runs was asked to stop before that; a stream that stays open is cut."""
+"""Seconds for connections to end. Work was asked to stop before; a stream that stays open is cut."""
 
 IDLE_SECONDS = 30
-"""A connection without a request is kept so long: a person looks at the page longer than that, and it opens anew."""
+"""Seconds that a connection without a request is kept; the page opens a new one later."""
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not listened on
-"""Addresses that stand for all of a machine, and the one of them that a browser on it opens."""
+"""Wildcard address -> the loopback address that a browser on this machine opens."""
 
 PORT_ERRORS = frozenset({errno.EADDRINUSE, errno.EACCES})
-"""Where another port helps; everything else is the host."""
+"""Errors that another port avoids; all others concern the host."""
 
 BACKLOG = 512
-"""Connections that wait to be accepted: more than the requests that may wait, so that those get their 503."""
+"""Connections that wait to be accepted: more than requests may wait, so that those get a 503."""
 
 
 def run(
@@ -59,10 +59,10 @@ def run(
     should_stop: Callable[[], bool],
     announce: Callable[[str], None],
 ) -> bool:
-    """Serve an engine until `should_stop`; `announce` gets the address of the page as soon as it answers.
+    """Serve an engine until `should_stop`; `announce` gets the address of the page as soon as the server listens.
 
-    Returns whether all work ended in time, so that the engine can be closed. Raises UsageError for an address that
-    cannot be listened on.
+    Returns whether all work ended in time, so that the engine can be closed. Raises UsageError for an address on which
+    it cannot listen.
     """
     with listening(host, port) as sock:
         own_port = sock.getsockname()[1]
@@ -78,12 +78,12 @@ def run(
 
 
 def reachable(host: str) -> str:
-    """Return the name to open on this machine: an address that stands for all of them leads nowhere by itself."""
+    """Return the host to open on this machine, also for a wildcard address."""
     return EVERYWHERE.get(host.strip("[]"), host)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; `port` 0 takes a free one. Raises UsageError where it cannot."""
+    """Return a listening socket; `port` 0 means a free one. Raises UsageError on failure."""
     plain = host.strip("[]")
     try:
         family, _, _, _, address = socket.getaddrinfo(plain, port, type=socket.SOCK_STREAM)[0]
@@ -97,7 +97,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def serve(app: ASGIApp, sock: socket.socket, should_stop: Callable[[], bool], on_stop: Callable[[], None]) -> None:
-    """Answer on the socket until `should_stop`; `on_stop` is called at once then, before connections are closed."""
+    """Answer on the socket until `should_stop`; `on_stop` is called before connections are closed."""
     config = uvicorn.Config(
         app,
         http="h11",  # the one that is always there, so that odd requests are treated alike everywhere
@@ -124,11 +124,11 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take no signals."""
+        """Handle no signals."""
         yield
 
     async def on_tick(self, counter: int) -> bool:
-        """Called every 0.1 s: whether to end."""
+        """Return whether to end; called every 0.1 s."""
         if self._should_stop() and not self.should_exit:
             self.should_exit = True
             self._on_stop()
@@ -139,17 +139,14 @@ WRONG_METHOD = 405
 
 
 class Admitted:
-    """An application whose requests take places among those that ask: what is full is full for everybody.
-
-    A stream that a client only listens to takes none.
-    """
+    """An application whose POST requests count against the queue of questions; streams that only listen do not."""
 
     def __init__(self, app: ASGIApp, shared: ServerState) -> None:
         self._app = app
         self._shared = shared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or say that there is no place."""
+        """Pass the request on, or answer that the queue is full."""
         if scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
@@ -161,7 +158,7 @@ class Admitted:
 
 
 def application(shared: ServerState, origins: Origins, access: Access) -> ASGIApp:
-    """Return everything that `satchel serve` answers. While it lives, the index is brought up to date once."""
+    """Return the application of `satchel serve`. Its lifespan brings the index up to date once."""
     most_bytes = shared.engine.settings.serve_body_bytes
     mcp = mcp_app(shared.engine, origins.hosts, origins.origins, body_bytes=most_bytes)
 
@@ -201,14 +198,14 @@ async def _openapi(_request: Request) -> Response:
 
 
 async def _said(_request: Request, error: Exception) -> Response:
-    """Return what the router says of itself, in our shape."""
+    """Return an error of the router in the common shape."""
     if isinstance(error, HTTPException) and error.status_code == WRONG_METHOD:
         return answer(wrong_method((error.headers or {}).get("Allow", "").split(", ")))
     return answer(UNKNOWN_PAGE)
 
 
 async def _failed(_request: Request, _error: Exception) -> Response:
-    """Return a fault of ours outside any operation; the server logs it."""
+    """Return the response to an internal error outside operations; the server logs it."""
     return answer(INTERNAL)
 
 
@@ -219,14 +216,14 @@ CONTENT_TYPES: Mapping[str, str] = {
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
-"""Suffix -> what the browser is told; with `nosniff` it believes nothing else."""
+"""Suffix -> Content-Type; with `nosniff` the browser accepts no other."""
 
 INDEX = "index.html"
 
 
 @cache
 def _files() -> Mapping[str, Traversable]:
-    """Name -> file, looked up once: a name in a request is compared, never joined to a folder."""
+    """Return name -> file: a name in a request is compared, never joined to a folder."""
     folder = files("satchel.web") / "page"
     if not folder.is_dir():
         return {}

@@ -23,12 +23,12 @@ class Refusal:
 
     @property
     def data(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The response as plain JSON values."""
         return {"error": {"type": self.type, "message": self.message, "hint": self.hint}}
 
     @property
     def body(self) -> bytes:
-        """As it is sent."""
+        """The response as bytes."""
         return f"{json_text(self.data)}\n".encode()
 
 
@@ -65,7 +65,7 @@ INTERNAL = Refusal(
 
 
 def too_large(limit: int) -> Refusal:
-    """The body has more bytes than the settings allow."""
+    """Return the refusal of a body with more than `limit` bytes."""
     return Refusal(
         413,
         "TooLarge",
@@ -76,7 +76,7 @@ def too_large(limit: int) -> Refusal:
 
 
 def wrong_method(methods: Iterable[str]) -> Refusal:
-    """Return the route exists and is asked in another way."""
+    """Return the refusal of a method that the route does not have."""
     allowed = ", ".join(sorted(methods))
     return Refusal(405, "WrongMethod", f"this route takes {allowed}", f"use {allowed}", {"Allow": allowed})
 
@@ -88,7 +88,7 @@ STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
     (NoIndexError, 409),
     (MissingExtraError, 501),
 )
-"""The first that fits counts; everything else is 500."""
+"""Error class -> status code, first match; all others are 500."""
 
 HINTS: Sequence[tuple[type[SatchelError], str]] = (
     (UsageError, "GET /openapi.json describes the arguments of every operation"),
@@ -101,7 +101,7 @@ INTERNAL_ERROR = 500
 
 
 def refusal_of(error: SatchelError | OSError) -> Refusal:
-    """Return the answer that stands for an error."""
+    """Return the refusal for an error."""
     status = next((code for kind, code in STATUS_CODES if isinstance(error, kind)), INTERNAL_ERROR)
     hint = next((text for kind, text in HINTS if isinstance(error, kind)), "`satchel doctor` says more")
     headers = {"Retry-After": "1"} if isinstance(error, LockedError) else {}

@@ -28,15 +28,15 @@ from satchel.web.error_responses import (
 )
 
 BODY_SECONDS = 10.0
-"""A body that has not arrived by then is not coming: on one machine two megabytes take milliseconds."""
+"""Seconds for a body to arrive: on one machine two megabytes take milliseconds."""
 
 TICKET_PARAMETER = "token"
-"""Of the link that is printed: `/?token=...`."""
+"""Query parameter of the printed link: `/?token=...`."""
 
 JSON = "application/json"
 
 OWN_SITES = frozenset({"same-origin", "none"})
-"""What a browser says of a request that our page makes (same-origin) or that a person types (none)."""
+"""Values of Sec-Fetch-Site for requests of the page (same-origin) or typed by a person (none)."""
 
 SAFE_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
@@ -50,11 +50,11 @@ SAFE_HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""On every answer, refusals included: nothing of it runs elsewhere, is framed, or stays in a cache."""
+"""Headers of every response, refusals included: it is not embedded, framed or cached."""
 
 
 class Middleware:
-    """Wraps the application; made once for a server."""
+    """Wraps the application of a server."""
 
     def __init__(self, app: ASGIApp, origins: Origins, access: Access, body_bytes: int) -> None:
         self._app = app
@@ -63,7 +63,7 @@ class Middleware:
         self._body_bytes = body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request in, or answer why not."""
+        """Pass the request on, or answer with a refusal."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -114,14 +114,14 @@ class Middleware:
         return any(self._access.is_session(cookies) for cookies in headers.getlist("cookie"))
 
     def _signed_in(self, ticket: str, headers: Headers) -> Response:
-        """Return the way from the link to the page. Whoever is in already may follow the link again."""
+        """Return the redirect from the link to the page, also for a browser that is already signed in."""
         cookie = self._access.redeem(ticket)
         if cookie is None and not self._is_session(headers):
             return answer(NOT_SIGNED_IN)
         return Response(status_code=303, headers={"Location": "/"} | ({"Set-Cookie": cookie} if cookie else {}))
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | Refusal:
-        """Return the whole body, bounded in bytes and time; empty where the client went away."""
+        """Return the body, limited in bytes and time, or a refusal."""
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._body_bytes:
             return too_large(self._body_bytes)
@@ -153,7 +153,7 @@ def _ticket(scope: Scope) -> str | None:
 
 
 def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
-    """Return a form and a text are what pages of other sites may send without asking; JSON is not among it."""
+    """Return a refusal for a body that is not JSON: other sites may send forms and texts without asking."""
     if scope["method"] != "POST":
         return None
     kinds = [value.partition(";")[0].strip().lower() for value in headers.getlist("content-type")]
@@ -161,7 +161,7 @@ def _wrong_content(scope: Scope, headers: Headers) -> Refusal | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives the body that was read, then what really comes: a client that goes away."""
+    """Return a `receive` with the body that was read, then the real messages, such as a disconnect."""
     is_given = False
 
     async def replay() -> Message:

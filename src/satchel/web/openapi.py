@@ -1,4 +1,4 @@
-"""GET /openapi.json: the API as an OpenAPI 3.1 document, made from what the operations say of themselves."""
+"""GET /openapi.json: the API as an OpenAPI 3.1 document, generated from the operations."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ REFUSALS: Mapping[str, str] = {
 }
 
 EVERYWHERE = ("401", "403", "421")
-"""Answers that every route may give before it is looked at."""
+"""Status codes that the middleware may return for every route."""
 
 
 def openapi() -> Json:
-    """Return the document. It says the same in every process of one version."""
+    """Return the document, the same in every process of one version."""
     paths: Json = {f"/api/{name}": {"post": _post(operation)} for name, operation in OPERATIONS.items()}
     for name in VIEWS:
         paths[f"/api/{name}"]["get"] = _get(OPERATIONS[name])

@@ -24,7 +24,7 @@ ShouldStop = Callable[[], bool]
 
 
 class RefusedError(Exception):
-    """The request gets no turn."""
+    """The queue does not accept the request."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)
@@ -32,11 +32,11 @@ class RefusedError(Exception):
 
 
 class ClientGoneError(Exception):
-    """Nobody waits for the answer any more."""
+    """The client disconnected."""
 
 
 class RequestQueue:
-    """Up to `threads` requests at work and `waiting` more in the queue, until it is closed."""
+    """Runs up to `threads` requests at once, with `waiting` more in the queue, until it is closed."""
 
     def __init__(self, threads: int, waiting: int, name: str) -> None:
         self._most = threads + waiting
@@ -47,7 +47,7 @@ class RequestQueue:
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
-        """Hold a place from arrival to answer. Raises RefusedError where there is none."""
+        """Reserve a place while the block runs. Raises RefusedError if there is none."""
         if self._closing.is_set():
             raise RefusedError(STOPPING)
         if self._admitted >= self._most:
@@ -61,7 +61,7 @@ class RequestQueue:
     async def run(
         self, work: Callable[[ShouldStop], Result], receive: Receive, first: asyncio.Future[None] | None = None
     ) -> Result:
-        """What `work` returns, once `first` is done. Raises ClientGoneError where the client goes away before that."""
+        """Return the result of `work`, run after `first` is done. Raises ClientGoneError if the client disconnects."""
         stop = threading.Event()
 
         def should_stop() -> bool:
@@ -88,20 +88,20 @@ class RequestQueue:
             finally:
                 stop.set()
                 if not result.done():
-                    result.cancel()  # drops what waits; what runs ends by itself, and nobody asks how
+                    result.cancel()  # drops waiting work; running work ends by itself
         finally:
             gone.cancel()
 
     def should_stop(self) -> bool:
-        """Return whether everything is to end."""
+        """Return whether the queue is closing."""
         return self._closing.is_set()
 
     def stop(self) -> None:
-        """Ask everything that runs to stop, and let nobody in."""
+        """Ask running work to stop, and accept no more requests."""
         self._closing.set()
 
     def close(self, seconds: float) -> bool:
-        """Stop, and wait for what runs; returns whether that came to its end in time."""
+        """Stop and wait for running work; returns whether it ended in time."""
         self.stop()
         self._executor.shutdown(wait=False, cancel_futures=True)
         return not wait_for([*self._running], seconds).not_done

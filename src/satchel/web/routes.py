@@ -28,13 +28,13 @@ from satchel.web.request_queue import ClientGoneError, RefusedError, ShouldStop
 from satchel.web.state import ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
-"""Operations that only look, under GET as well."""
+"""Read-only operations that GET offers too."""
 
 LISTED_HOOKS = 200
-"""Entries of the hook log without a `limit`: some days of work."""
+"""Entries of the hook log without a `limit`: a few days of work."""
 
 SHOWN_CHARACTERS = 60
-"""Of a wrong value in a message."""
+"""Characters of a wrong value in a message."""
 
 _COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
@@ -54,7 +54,7 @@ async def view(request: Request) -> Response:
 
 
 async def hooks(request: Request) -> Response:
-    """Return what the hooks of editors injected, the newest last, as `satchel hook log --json` prints it."""
+    """Return the hook log, newest last, as `satchel hook log --json` prints it."""
     shared: ServerState = request.app.state.served
     limit = request.query_params.get("limit") or str(LISTED_HOOKS)
     if not _COUNT.fullmatch(limit):
@@ -66,18 +66,18 @@ async def hooks(request: Request) -> Response:
 
 
 async def options(request: Request) -> Response:
-    """Return what the controls of a page offer: choices, and the values in force without them."""
+    """Return the choices and default values for the controls of a page."""
     shared: ServerState = request.app.state.served
     return JSONResponse(offered(shared.engine))
 
 
 async def health(_request: Request) -> Response:
-    """That the server answers."""
+    """Report that the server answers."""
     return JSONResponse({"status": "ok", "version": __version__})
 
 
 def offered(engine: Satchel) -> dict[str, Any]:
-    """Return every choice that an argument has, under plural names, and the defaults of this root."""
+    """Return all choices of arguments, under plural names, and the defaults of this root."""
     settings = engine.settings
     lenses = next(one for one in OPERATIONS["graph_context"].parameters if one.name == "lens").choices
     return {
@@ -108,10 +108,9 @@ def offered(engine: Satchel) -> dict[str, Any]:
 
 
 def from_query(operation: Operation, query: QueryParams) -> dict[str, Any]:
-    """Return the arguments in an address, with the types of the parameters; an empty one counts as not given.
+    """Return the arguments in an address, with the types of the parameters; empty ones are ignored.
 
-    A list is given by naming it several times. Raises UsageError for what has another type; names are checked where
-    the operation is run.
+    A list repeats its name. Raises UsageError if another argument is repeated; the operation checks names and values.
     """
     parameters = {name: one for one in operation.parameters for name in (one.name, *one.aliases)}
     arguments: dict[str, Any] = {}
@@ -130,7 +129,7 @@ def _value(parameter: Parameter | None, name: str, texts: list[str]) -> Any:
     read = None if parameter is None else _READERS.get(parameter.shape)
     try:
         return texts[0] if read is None else read(texts[0])
-    except (KeyError, ValueError):  # left as it is, so that the operation says what it takes
+    except (KeyError, ValueError):  # unchanged, so that the operation reports what it accepts
         return texts[0]
 
 
@@ -146,10 +145,10 @@ _READERS: Mapping[Shape, Callable[[str], Any]] = {
 
 
 LOOKING = frozenset({"status", "doctor", "memories", "experiences", "values", "proposals", "remember", "experience"})
-"""Operations that need no index: they are answered while the first one is being built."""
+"""Operations that need no index and run while the first one is built."""
 
 PLACES = frozenset({"status", "doctor"})
-"""Operations that tell folders of this machine: those below the home folder are shown from `~`."""
+"""Operations whose answers name folders of this machine; the home folder is shown as `~`."""
 
 SHOWN_NAME = 60
 """Characters of an unknown name in a message."""
@@ -171,13 +170,13 @@ async def performed(
     arguments: Callable[[], Mapping[str, Any]],
     more: Callable[[], Mapping[str, Any]] = dict,
 ) -> Response:
-    """Return the answer of an operation, in a turn of its own. `more` is added to what it says.
+    """Return the answer of an operation, run in the request queue. `more` is added to its envelope.
 
-    Reading the arguments and writing the answer is part of the turn: both may be large.
+    Parsing the arguments and writing the answer run in the queue too, because both may be large.
     """
     shared: ServerState = request.app.state.served
     is_looking = operation.name in LOOKING
-    turns = shared.looking if is_looking else shared.asking
+    requests = shared.looking if is_looking else shared.asking
 
     def work(should_stop: ShouldStop) -> bytes:
         answered = operation.run(shared.engine, arguments(), Caller(shared.indexing, should_stop))
@@ -185,22 +184,22 @@ async def performed(
         return f"{json_text(_without_places(envelope) if operation.name in PLACES else envelope)}\n".encode()
 
     try:
-        with turns.admitted():
-            body = await turns.run(work, request.receive, None if is_looking else shared.first)
+        with requests.admitted():
+            body = await requests.run(work, request.receive, None if is_looking else shared.first)
     except RefusedError as refused:
         return answer(refused.refusal)
-    except (ClientGoneError, StoppedError):  # nobody reads it, unless the whole server ends
+    except (ClientGoneError, StoppedError):  # only a client of an ending server reads it
         return answer(STOPPING)
     except (SatchelError, OSError) as error:
         return answer(refusal_of(error))
-    except Exception:  # noqa: BLE001 - a fault of ours: it is logged, and what is inside stays inside
+    except Exception:  # noqa: BLE001 - an internal error is logged, and its details are not sent
         telemetry.warning("an operation failed", operation=operation.name, exc_info=True)
         return answer(INTERNAL)
     return Response(body, media_type=JSON)
 
 
 def parsed(body: bytes) -> Mapping[str, Any]:
-    """Return the arguments in a body; an empty one has none. Raises UsageError for what is no JSON object."""
+    """Return the arguments in a body, none if it is empty. Raises UsageError unless it is a JSON object."""
     if not body:
         return {}
     try:
@@ -214,7 +213,7 @@ def parsed(body: bytes) -> Mapping[str, Any]:
 
 
 def _whole(value: Any) -> Any:
-    """Return the same values where an escape was half a character: no file and no store can hold that."""
+    """Return the value with lone surrogates replaced, which no file and no store can save."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()

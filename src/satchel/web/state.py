@@ -19,7 +19,7 @@ from satchel.web.request_queue import RequestQueue
 
 
 class Indexing:
-    """A `Progress` that can be looked at while another thread reports to it."""
+    """A `Progress` whose state can be read while another thread reports to it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -31,20 +31,20 @@ class Indexing:
         self._thread: threading.Thread | None = None
 
     def phase(self, name: str, total: int) -> None:
-        """A phase of `total` steps starts."""
+        """Start a phase of `total` steps."""
         with self._guard:
             self._phase, self._done, self._total = name, 0, total
 
     def advance(self, count: int) -> None:
-        """So many steps are done."""
+        """Count more finished steps."""
         with self._guard:
             self._done += count
 
     def state(self) -> dict[str, Any]:
-        """Return how far the run is that goes on, or how the last one ended, as plain JSON values.
+        """Return the progress of the current run, or the end of the last one, as plain JSON values.
 
-        `running` is true while the run at the start goes on, for which questions wait; `phase` with `done` of `total`
-        steps (0 where that is not known) is the last thing that any run said.
+        `running`: the run at the start, for which questions wait, is not finished; `phase` with `done` of `total` steps
+        (0 if unknown) is the last report of any run.
         """
         with self._guard:
             return {
@@ -56,9 +56,9 @@ class Indexing:
             }
 
     def start(self, engine: Satchel, should_stop: Callable[[], bool]) -> asyncio.Future[None]:
-        """Bring the index up to date in a thread, then go on with its vectors; done when the index is.
+        """Bring the index up to date in a thread, then start its vectors; the future is done when the index is.
 
-        A failure is no end: it is part of the state, and whoever asks is told by the attempt of that question.
+        A failure becomes part of the state; later questions try again and report their own error.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
@@ -94,15 +94,15 @@ class Indexing:
 
 
 END_SECONDS = 0.5
-"""For what runs to end. It was asked to when connections were, a second ago: indexing looks many times in that."""
+"""Seconds for work to end, after the second for connections: indexing checks many times in that."""
 
 LOOKING_THREADS = 2
-"""For what needs no index, so that the state can be looked at while every other thread waits for one."""
+"""Threads for operations without an index, so that they run while all others wait for one."""
 
 
 @dataclass(slots=True)
 class ServerState:
-    """Made once for a server; `close` it before the engine."""
+    """The shared state of a server; `close` it before the engine."""
 
     engine: Satchel
     asking: RequestQueue
@@ -111,16 +111,16 @@ class ServerState:
     first: asyncio.Future[None] | None = None
 
     def start(self) -> None:
-        """Begin to bring the index up to date; questions wait for it from now on."""
+        """Start to bring the index up to date; questions wait for it."""
         self.first = self.indexing.start(self.engine, self.asking.should_stop)
 
     def stop(self) -> None:
-        """Ask everything to stop, and let nobody in."""
+        """Ask all work to stop, and accept no more requests."""
         self.asking.stop()
         self.looking.stop()
 
     def close(self) -> bool:
-        """Stop, and wait for what runs; returns whether all of it ended in time."""
+        """Stop and wait for all work; returns whether it ended in time."""
         deadline = time.monotonic() + END_SECONDS
         self.stop()
         ends = (self.asking.close, self.looking.close, self.indexing.join)
@@ -129,7 +129,7 @@ class ServerState:
 
 
 def server_state(engine: Satchel) -> ServerState:
-    """Return the state for a server around this engine, within the limits of its settings."""
+    """Return the state of a server for this engine, with the limits of its settings."""
     threads, waiting = engine.settings.serve_threads, engine.settings.serve_waiting
     return ServerState(
         engine, RequestQueue(threads, waiting, "asking"), RequestQueue(LOOKING_THREADS, waiting, "looking")

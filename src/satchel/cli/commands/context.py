@@ -22,7 +22,7 @@ from satchel.safety.sanitize import clean_field
 DIFFERS = 1
 
 MOST_BYTES = 200_000_000
-"""Read of a saved answer: the largest budget there is gives less."""
+"""Bytes read of a saved answer: the largest budget gives less."""
 
 
 @operation_command(
@@ -40,7 +40,7 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     [REV] the answer is what your changes since REV (HEAD by default) concern: callers, tests, commits.
     """
     revision = arguments.get("diff", "")
-    if " " in revision.strip():  # revisions contain no blanks: it is the question, and the option has no value
+    if " " in revision.strip():  # revisions contain no blanks: this is the question, and the option has no value
         arguments |= {"diff": HEAD, "question": " ".join(filter(None, (revision, arguments.get("question"))))}
     if not {"question", "diff", "staged"} & arguments.keys():
         raise click.UsageError("Missing argument 'QUESTION|-'.")
@@ -120,7 +120,7 @@ def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def described(row: Mapping[str, Any]) -> str:
-    """Return a few lines about one standing: what it is, whether it is in, its rank, and one line a signal."""
+    """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
     noun = "files" if row["path"] else "records"
     lines = [clean_field(row["id"])]
     if row["is_shown"]:
@@ -158,7 +158,7 @@ def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: P
 
 
 def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
-    """Return the object in a file, and how it is indented. Raises UsageError where there is none."""
+    """Return the object in a file and its indentation. Raises UsageError if there is none."""
     try:
         raw = sys.stdin.buffer.read(MOST_BYTES) if str(file) == "-" else _bytes(file)
         saved = json.loads(raw)

@@ -1,4 +1,4 @@
-"""What is stored: `satchel index`, `clean`, `export`, `import` and `workspace`."""
+"""Stored data: `satchel index`, `clean`, `export`, `import` and `workspace`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def report_data(report: IndexReport) -> Mapping[str, Any]:
 
 
 def vector_data(filled: VectorReport | None) -> Mapping[str, Any] | None:
-    """Return the vectors as JSON: how many are new, and `{"docs": "12/40"}`; None where none were asked for."""
+    """Return the vectors as JSON: how many are new, and `{"docs": "12/40"}`; None without vectors."""
     if filled is None:
         return None
     failure = filled.failure
@@ -88,7 +88,7 @@ def vector_data(filled: VectorReport | None) -> Mapping[str, Any] | None:
 
 
 def vector_summary(filled: VectorReport | None) -> str:
-    """`; vectors 12 of 40`, empty where nothing makes vectors or all had theirs."""
+    """`; vectors 12 of 40`, empty without an embedder or if all vectors existed."""
     if filled is None or (not filled.made and filled.counts.is_complete):
         return ""
     return f"; vectors {filled.counts.done:,} of {filled.counts.total:,}"
@@ -165,7 +165,7 @@ def export_command(invocation: Invocation, target: str, *, force: bool) -> int:
 
 
 PROBLEMS_SHOWN = 20
-"""Broken lines that are named; the rest is a number, because a file of another kind has only such lines."""
+"""Most broken lines that are named; the rest are counted, because a file of another format has only such lines."""
 
 TRANSCRIPTS = "~/.claude/projects"
 """Where Claude Code keeps its transcripts."""
@@ -231,7 +231,7 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
 
 
 def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:
-    """Reports by source as plain JSON values; a problem names its source where there are several."""
+    """Return the reports by source as plain JSON values; a problem names its source if there are several."""
     rows = reports.items()
     return {
         "added": sum(report.added for report in reports.values()),

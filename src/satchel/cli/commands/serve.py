@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
 
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
-"""Set by the host for the servers that it starts: the folder that its user works in."""
+"""Environment variable of the host with the folder in which its user works."""
 
 MISSING = "the MCP server needs the extra mcp: pip install 'satchel[mcp]'"
 
@@ -48,7 +48,7 @@ def mcp_command(invocation: Invocation) -> int:
     from satchel.mcp.pipes import take_pipes
 
     pipes = take_pipes()
-    gc.disable()  # until the SDK is loaded: it makes hundreds of thousands of objects that all stay
+    gc.disable()  # until the SDK is loaded: it creates hundreds of thousands of objects that all stay
     root = invocation.root
     try:
         from satchel.mcp.stdio import run
@@ -59,24 +59,24 @@ def mcp_command(invocation: Invocation) -> int:
 
     around = os.environ.get(PROJECT_VARIABLE) or "."
     is_closed = run(lambda: _opened(Path(around), root), pipes)
-    if not is_closed:  # a thread is still at work, which would keep the process; the store outlives that
+    if not is_closed:  # a running thread would keep the process alive; the store survives this
         streams.note("ended while a call was at work", color=invocation.color)
         os._exit(0)
     return 0
 
 
 def _opened(around: Path, root: Path | None) -> Satchel:
-    """The engine, loaded when the first question comes: a client waits for the list of tools, not for this."""
+    """Return the engine, imported for the first question, so that the list of tools does not wait for it."""
     from satchel.engine import Satchel
 
     return Satchel.open(around, root=root)
 
 
 MAX_TOKENS = 1_000
-"""Of one context: it comes with every result of the chosen tools, so it is a quarter of what a question gets."""
+"""Default budget of one context: a quarter of a question's, because every result of the chosen tools has one."""
 
 LEAST_TOKENS = 50
-"""Below this not even the frame of a context fits."""
+"""Smallest budget: the frame of a context needs it."""
 
 
 @command("proxy", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -189,7 +189,7 @@ def serve_command(
 
 
 def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) -> None:
-    """Raise UsageError for a host that others reach, unless that is wanted and the token was chosen for it."""
+    """Raise UsageError for a host that other machines reach, unless allowed and with a token of the user."""
     from satchel.web.access import TOKEN_VARIABLE, is_loopback
 
     if is_loopback(host):
@@ -204,13 +204,13 @@ def check_reach(host: str, environ: Mapping[str, str], *, allow_remote: bool) ->
 
 
 def announcer(*, is_opened: bool) -> Callable[[str], None]:
-    """Says where the page is: the address on standard output, the rest on standard error."""
+    """Return a function that prints the address of the page, and hints on standard error."""
 
     def announce(address: str) -> None:
         streams.write_line(address)
         streams.say("this link works once; Ctrl-C ends the server")
         if is_opened:
-            # Not here: the server answers only after this, and a browser in a terminal returns when it is left.
+            # In a thread: the server answers only after this returns, and a browser in a terminal blocks.
             threading.Thread(target=_open, args=(address,), name="satchel-browser", daemon=True).start()
 
     return announce
@@ -224,7 +224,7 @@ def _open(address: str) -> None:
 
 
 def give_up(exit_code: int, color: str) -> None:
-    """End the process around work that does not stop; to the stores that is a crash, which they survive."""
+    """End the process despite running work; the stores survive that like a crash."""
     streams.note("work that was going on did not stop in time and was cut off", color=color)
     streams.flush()
     os._exit(exit_code)
@@ -286,7 +286,7 @@ def log(invocation: Invocation, *, most: int, everything: bool) -> int:
 
 
 def lines_of(entry: Mapping[str, Any]) -> list[str]:
-    """Return one event: what came of it and what it cost, and a line for each item."""
+    """Return an event with its outcome and cost, and a line for each item."""
     cost = f"{entry.get('tokens', 0):,} tokens, {entry.get('ms', 0):,} ms"
     who = " ".join(filter(None, (str(entry.get("host", "")), str(entry.get("session", "")))))
     head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "

@@ -222,7 +222,7 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
 
 
 def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
-    """The folder that is meant: the root around PATH or the current folder; for one that is gone, PATH itself."""
+    """Return the root around PATH or the current folder, or PATH itself if it no longer exists."""
     from satchel.system.locations import find_root
 
     if path is not None and explicit is not None:
@@ -261,10 +261,10 @@ def mark_data(mark: TrustMark) -> dict[str, Any]:
 
 
 def iso(mark: TrustMark) -> str:
-    """Return the second (UTC) since which it holds: `2026-05-01T10:30:00Z`."""
+    """Return the time (UTC) of the mark: `2026-05-01T10:30:00Z`."""
     return f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def day(mark: TrustMark) -> str:
-    """Return the day (UTC) since which it holds."""
+    """Return the day (UTC) of the mark."""
     return iso(mark)[: len("2026-05-01")]

@@ -1,4 +1,4 @@
-"""What there is: `satchel history`, `status` and `doctor`."""
+"""State: `satchel history`, `status` and `doctor`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def below_root(path: str, root: Path) -> str:
-    """Return a path as a person writes it: from the current folder where something is there, else from the root."""
+    """Return a path below the root; a path that exists in the current folder is relative to that folder."""
     here = Path(os.path.normpath(Path.cwd() / path))
     if path and os.path.lexists(here) and here.is_relative_to(root):
         return here.relative_to(root).as_posix()
@@ -96,10 +96,10 @@ def day(moment: float) -> str:
 
 
 MOST_BROKEN = 3
-"""Broken links named in the text; `--json` has more."""
+"""Most broken links named in the text; `--json` has more."""
 
 HEAD_CHARACTERS = 10
-"""Of a commit id: unique in any repository that a person works on."""
+"""Characters of a commit id: unique in any usual repository."""
 
 
 @operation_command(STATUS, "status", shows="the state")
@@ -121,7 +121,7 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 
 def status_lines(status: Status, now: float) -> list[str]:
-    """Return the state as lines: a label, then the values, most first."""
+    """Return the state as lines of a label and values, largest first."""
     statistics = status.statistics
     rows = [
         ("root", str(status.root)),
@@ -142,7 +142,7 @@ def status_lines(status: Status, now: float) -> list[str]:
 
 
 def broken_text(status: Status) -> str:
-    """Return how many links of a vault lead to no note, and the first of them."""
+    """Return the number of links without a note, and the first of them."""
     if not status.broken_links:
         return ""
     named = [f"{note} -> {clean_field(link)}" for note, link in status.broken_examples[:MOST_BROKEN]]
@@ -151,7 +151,7 @@ def broken_text(status: Status) -> str:
 
 
 def removed_text(redacted: int, cleaned: int) -> str:
-    """Return what was taken out of texts before they were stored, empty if nothing was."""
+    """Return what was removed from texts before storing them, or an empty text."""
     counts = (("secrets", redacted), ("hidden characters", cleaned))
     return ", ".join(f"{name} {count:,}" for name, count in counts if count)
 
@@ -173,7 +173,7 @@ def trust_line(*, trusted: bool) -> str:
 
 
 def freshness_text(fresh: Freshness, now: float) -> str:
-    """Return whether the index is up to date, and what has happened since."""
+    """Return whether the index is up to date, and the changes since."""
     if fresh.checked is None:
         return "never indexed: the first question does it, or `satchel index`"
     ago = f"checked {age_text(now - fresh.checked)} ago"
@@ -220,7 +220,7 @@ def doctor_command(invocation: Invocation) -> int:
 
 
 def check_text(check: Check, *, colored: bool = False) -> str:
-    """`ok    python: Python 3.12.1`; the fix stands on a line of its own."""
+    """`ok    python: Python 3.12.1`; the fix is on its own line."""
     label = f"{check.outcome.value:<5}"
     if colored:
         label = click.style(label, fg=COLORS[check.outcome.value], bold=check.outcome.value == "fail")

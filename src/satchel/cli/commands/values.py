@@ -1,4 +1,4 @@
-"""`satchel values`: what experiences teach together."""
+"""`satchel values`: values from groups of experiences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from satchel.memory.model import Grouping, Validation, Value
 
 SHOWN_MEMBERS = 10
-"""Of a group, on a screen; `--json` gives all."""
+"""Members of a group shown in the text; `--json` has all."""
 
 
 @group("values")
@@ -152,7 +152,7 @@ def forget(invocation: Invocation, identity: str) -> int:
 
 
 def grouping_lines(grouping: Grouping) -> list[str]:
-    """Return an axis and its groups, one a line."""
+    """Return an axis and its groups, one per line."""
     if grouping.reason:
         return [f"{grouping.axis}: {grouping.reason}"]
     head = f"{grouping.axis}: {len(grouping.clusters)} groups of {grouping.entries} experiences, by {grouping.label}"
@@ -169,7 +169,7 @@ def validation_line(validation: Validation) -> str:
 
 
 def value_lines(value: Value) -> list[str]:
-    """Return a value with everything about it, one fact a line, then what it says."""
+    """Return all fields of a value, one per line, then its text."""
     rows = [
         ("id", value.id),
         ("group", f"{value.cluster_id} ({value.cluster_size} experiences, by {value.label})"),
