@@ -219,15 +219,15 @@ def _sifted(
     """The nodes that the session lacks or asked for by their id, which are the candidates then, and what it has."""
     if account is None or request.max_tokens < SUMMARY_BUDGET:
         return best, ()
-    asked = {
+    named_rows = {
         row for one in explored if one.is_named for row, reached in one.walk.reached.items() if not reached.distance
     }
     kept: list[tuple[Rated, Candidate]] = []
     spent = 0.0
     for one, candidate in zip(best, section.candidates, strict=True):
         spent += candidate.size + NODE_FRAME.item
-        is_referred = spent <= request.max_tokens and one.row not in asked
-        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in asked:
+        is_referred = spent <= request.max_tokens and one.row not in named_rows
+        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in named_rows:
             kept.append((one, candidate))
     section.candidates = [candidate for _, candidate in kept]
     return [one for one, _ in kept], account.references()

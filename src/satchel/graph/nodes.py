@@ -130,12 +130,12 @@ def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequen
 
     One value is a text, several are a list.
     """
-    wanted = frozenset(name.lower() for name in always)
+    preferred = frozenset(name.lower() for name in always)
     note_fields = stored.get("fields")
     if not isinstance(note_fields, Mapping):
         return {}
-    first = [name for name in note_fields if name.lower() in wanted]
-    rest = [name for name in note_fields if name.lower() not in wanted][:MOST_FIELDS]
+    first = [name for name in note_fields if name.lower() in preferred]
+    rest = [name for name in note_fields if name.lower() not in preferred][:MOST_FIELDS]
     return {sanitize.line(name, allow=allow): _shown(note_fields[name], allow) for name in (*first, *rest)}
 
 

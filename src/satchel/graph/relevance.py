@@ -57,11 +57,11 @@ class Relevance:
         self.vectors = _coverage(lexicons, likenesses)
         for kind, lexicon in lexicons.items():
             likeness = likenesses[kind]
-            meant = None
+            nearness = None
             if self.vectors.is_ready and likeness is not None:
                 # The likeness above what is usual: models differ in what they give two unrelated texts.
-                meant = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
-            self._columns.append(_Column(lexicon, _masks(lexicon, query), meant))
+                nearness = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
+            self._columns.append(_Column(lexicon, _masks(lexicon, query), nearness))
 
     def of(self, rows: Sequence[int]) -> FloatArray:
         """Return the relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
@@ -98,12 +98,12 @@ class Relevance:
         """Return words with meaning, where that counts."""
         if not self.vectors.is_ready:
             return np.clip(words, 0.0, 1.0)
-        meant = np.zeros(len(rows))
+        nearness = np.zeros(len(rows))
         for column in self._columns:
             positions = column.lexicon.chunk_positions(rows)
-            if column.meant is not None:
-                meant[positions >= 0] = column.meant[positions[positions >= 0]]
-        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
+            if column.nearness is not None:
+                nearness[positions >= 0] = column.nearness[positions[positions >= 0]]
+        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * nearness, 0.0, 1.0)
 
     def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
         """Return which of the query's terms each chunk says, by kind of chunk, and the share of each term there."""
@@ -135,7 +135,7 @@ class _Column:
 
     lexicon: Lexicon
     terms: tuple[tuple[float, Mask], ...]
-    meant: FloatArray | None
+    nearness: FloatArray | None
 
 
 def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:

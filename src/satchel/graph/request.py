@@ -85,9 +85,9 @@ class Lens:
         """Whether all that it follows are relations of code."""
         return all(EdgeType(edge.partition(":")[0]) in CODE_EDGES for edge in self.edges)
 
-    def depth(self, asked: int | None) -> int:
+    def depth(self, steps: int | None) -> int:
         """Return how far to walk: what was asked for, else the usual depth as far as the lens allows."""
-        return asked if asked is not None else min(DEFAULT_DEPTH, self.max_depth)
+        return steps if steps is not None else min(DEFAULT_DEPTH, self.max_depth)
 
 
 NOTE_EDGES = frozenset({EdgeType.CHILD, EdgeType.PARENT, EdgeType.REFERENCE, EdgeType.FIELD})
@@ -158,8 +158,8 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
     for key in table:
         if key not in _KEYS:
             near = get_close_matches(str(key), _KEYS, n=1)
-            meant = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
-            raise ConfigError(f"{place} has an unknown key {key!r}: {meant}")
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
+            raise ConfigError(f"{place} has an unknown key {key!r}: {hint}")
     base = LENSES.get(name)
     if base is None and not table.get("edges"):
         raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
@@ -241,35 +241,35 @@ def make_graph_request(
     origin: str = "the settings",
 ) -> GraphRequest:
     """A checked request; what no option says comes from the settings. Raises UsageError with the possible values."""
-    given = {name: value for name, value in options.items() if value is not None}
-    lens = find_lens(given.pop("lens", DEFAULT_LENS), lenses, origin)
+    remaining = {name: value for name, value in options.items() if value is not None}
+    lens = find_lens(remaining.pop("lens", DEFAULT_LENS), lenses, origin)
     request = GraphRequest(
         queries=_queries([query, *blended], settings),
         lens=lens,
-        depth=lens.depth(_depth(given.pop("depth", None))),
-        max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
-        format=_format(given.pop("format", Format.MARKDOWN)),
-        include_fields=bool(given.pop("include_fields", True)),
-        tokenizer=counter(given.pop("tokenizer", settings.budget_tokenizer)).name,
-        workspace=given.pop("workspace", workspace),
-        now=given.pop("now", 0.0) or start_of_day(),
+        depth=lens.depth(_depth(remaining.pop("depth", None))),
+        max_tokens=check_budget(remaining.pop("max_tokens", settings.budget_max_tokens)),
+        format=_format(remaining.pop("format", Format.MARKDOWN)),
+        include_fields=bool(remaining.pop("include_fields", True)),
+        tokenizer=counter(remaining.pop("tokenizer", settings.budget_tokenizer)).name,
+        workspace=remaining.pop("workspace", workspace),
+        now=remaining.pop("now", 0.0) or start_of_day(),
         max_nodes=settings.graph_max_nodes,
         hub_nodes=settings.graph_hub_nodes,
         deadline_seconds=settings.graph_deadline_s,
-        session=check_session(given.pop("session", "")),
+        session=check_session(remaining.pop("session", "")),
     )
-    if given:
-        raise UsageError(f"unknown option {', '.join(sorted(given))} of a graph context")
+    if remaining:
+        raise UsageError(f"unknown option {', '.join(sorted(remaining))} of a graph context")
     return request
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
     if not queries[0].strip():
         raise UsageError("the query is empty: give a topic, or the id of a node")
-    asked = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
-    if len(asked) > MOST_QUERIES:
-        raise UsageError(f"{len(asked)} queries are blended: give at most {MOST_QUERIES}")
-    return tuple(sanitize.text(one, settings.redact_allow) for one in asked)
+    distinct = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
+    if len(distinct) > MOST_QUERIES:
+        raise UsageError(f"{len(distinct)} queries are blended: give at most {MOST_QUERIES}")
+    return tuple(sanitize.text(one, settings.redact_allow) for one in distinct)
 
 
 def _depth(depth: Any) -> int | None:

@@ -70,25 +70,25 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     return list({step[:3]: step for step in reversed(edges)}.values())[::-1]
 
 
-_Wanted = Collection[tuple[EdgeType, Direction]]
+_Moves = Collection[tuple[EdgeType, Direction]]
 _Step = tuple[int, EdgeType, Direction, int]
 
 
-def _types(wanted: _Wanted, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
-    return sorted(type_ for type_, direction in wanted if direction is side and type_ in among)
+def _types(moves: _Moves, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in moves if direction is side and type_ in among)
 
 
-def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Relations between notes: the target is the key of a note. One that names nothing leads nowhere."""
     notes = [place for place in places.values() if place.kind is Kind.NOTE]
-    outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
+    outgoing = _types(moves, NOTE_EDGES, Direction.OUT)
     if notes and outgoing:
         edges = store.edges_from([note.row for note in notes], outgoing)
         rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
                 yield source, type_, Direction.OUT, rows[target]
-    incoming = _types(wanted, NOTE_EDGES, Direction.IN)
+    incoming = _types(moves, NOTE_EDGES, Direction.IN)
     if notes and incoming:
         own = {note.natural_key: note.row for note in notes}
         for source, type_, target in store.edges_to(sorted(own), incoming):
@@ -107,9 +107,9 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
     return rows
 
 
-def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield what contains what in one file, by qualified names; the first chunk stands for the file."""
-    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
+    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in moves]
     files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
     if not sides or not files:
         return
@@ -134,47 +134,47 @@ def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
 
 
 def _names(
-    relations: Relations, places: Mapping[int, Place], wanted: _Wanted
+    relations: Relations, places: Mapping[int, Place], moves: _Moves
 ) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
     """Calls and inheritance, each with the line of the call."""
     code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
-    if not code or not any(type_ in _NAMED for type_, _ in wanted):
+    if not code or not any(type_ in _NAMED for type_, _ in moves):
         return
     most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
         own = relations.definition(row)
-        if (EdgeType.CALLS, Direction.OUT) in wanted:
+        if (EdgeType.CALLS, Direction.OUT) in moves:
             for call in relations.callees(row):
                 yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
-        if (EdgeType.CALLS, Direction.IN) in wanted and own is not None:
+        if (EdgeType.CALLS, Direction.IN) in moves and own is not None:
             for site in relations.callers(own, most).sites:
                 yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
         for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
-            if (EdgeType.INHERITS, side) in wanted and own is not None:
+            if (EdgeType.INHERITS, side) in moves and own is not None:
                 yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
 
 
-def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield files that import each other; each stands there with its first chunk.
 
     Who imports a file concerns the file as a whole, not every function in it.
     """
     code = [place for place in places.values() if place.kind is Kind.CODE]
-    if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
+    if code and (EdgeType.IMPORTS, Direction.OUT) in moves:
         for source, target in import_targets(store, code):
             yield source, EdgeType.IMPORTS, Direction.OUT, target
     whole = [place for place in code if place.is_first]
-    if whole and (EdgeType.IMPORTS, Direction.IN) in wanted:
+    if whole and (EdgeType.IMPORTS, Direction.IN) in moves:
         for source, target in importers(store, whole):
             yield source, EdgeType.IMPORTS, Direction.IN, target
 
 
-def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield commits and the files that they changed."""
     commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
-    if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
+    if commits and (EdgeType.TOUCHES, Direction.OUT) in moves:
         edges = store.edges_from(commits, [EdgeType.TOUCHES])
         paths = {path for _, _, path in edges}
         rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
@@ -185,7 +185,7 @@ def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
     for place in places.values():
         if place.kind in (Kind.CODE, Kind.DOC):
             files[place.key].append(place.row)
-    if files and (EdgeType.TOUCHES, Direction.IN) in wanted:
+    if files and (EdgeType.TOUCHES, Direction.IN) in moves:
         for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
             for row in files[path]:
                 yield row, EdgeType.TOUCHES, Direction.IN, commit

@@ -212,26 +212,26 @@ class _Known:
         )
         self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_SPAN * len(lexicon.live_span))
         self._terms: dict[tuple[str, bool], _Term] = {}
-        self._held = 0
+        self._kept_units = 0
         self._guard = threading.Lock()
 
     def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
         """Return each term, weighed now or before."""
         kept = {term: self._taken((term, files)) for term in terms}
-        missing = [term for term, known in kept.items() if known is None]
+        missing = [term for term, weighed in kept.items() if weighed is None]
         if missing:
             scratch = [np.zeros(level.total) for level in self._levels]
             for term, postings in zip(missing, lexicon.postings(missing), strict=True):
                 kept[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
-        weighed = {term: known for term, known in kept.items() if known is not None}
-        self._keep({(term, files): known for term, known in weighed.items()})
-        return [weighed[term] for term in terms]
+        weighed_terms = {term: weighed for term, weighed in kept.items() if weighed is not None}
+        self._keep({(term, files): weighed for term, weighed in weighed_terms.items()})
+        return [weighed_terms[term] for term in terms]
 
     def _taken(self, key: tuple[str, bool]) -> _Term | None:
         """Return what is kept under this key, taken out so that it can be put back as the newest."""
         with self._guard:
             term = self._terms.pop(key, None)
-            self._held -= term.size if term is not None else 0
+            self._kept_units -= term.size if term is not None else 0
             return term
 
     def _weigh(self, spread: _Spread, scratch: Sequence[FloatArray]) -> _Term:
@@ -249,11 +249,11 @@ class _Known:
         with self._guard:
             for key, term in used.items():
                 if key not in self._terms:
-                    self._held += term.size
+                    self._kept_units += term.size
                 self._terms[key] = term
-            while self._held > self._most_units:
+            while self._kept_units > self._most_units:
                 oldest = next(iter(self._terms))
-                self._held -= self._terms.pop(oldest).size
+                self._kept_units -= self._terms.pop(oldest).size
 
 
 def _known(lexicon: Lexicon) -> _Known:

@@ -60,14 +60,14 @@ def blended(query: Query, change: Change) -> Query:
     """Return the question with what the change names and, at low weight, with the words of the changed lines."""
     names = " ".join(f"`{name}`" for name in change.names)
     own = analyse(names)
-    asked = {term.term for term in query.terms}
+    query_terms = {term.term for term in query.terms}
     lines = analyse("\n".join(["", *(f"    {line}" for line in change.words.split("\n"))]))
     extra: dict[str, float] = {}
     for source in (own, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
     factor = WORD_FACTOR if query.terms else 1.0
-    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in asked]
+    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
     symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 

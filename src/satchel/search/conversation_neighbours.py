@@ -118,12 +118,12 @@ class Surroundings:
 def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings:
     """Return what surrounds the chunks of a kind that consists of sessions."""
     columns = lexicon.columns
-    marked, *asked = lexicon.postings([ASKS, *(term.term for term in query.terms)])
+    marked, *term_postings = lexicon.postings([ASKS, *(term.term for term in query.terms)])
     asking = np.zeros(len(columns.document_id), dtype=bool)
     asking[marked.path[0]] = True
     asks = asking[columns.chunk_document]
     speakers = np.zeros(len(columns.chunk_row))
-    for speaking in asked:
+    for speaking in term_postings:
         speakers[speaking.signature[0]] = 1.0
     length = lexicon.chunk_length
     worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)

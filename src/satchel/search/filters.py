@@ -86,15 +86,15 @@ class Filters:
 
     def _says(self, name: str, document: Document, part: str) -> bool:
         """Return whether a record has the wanted value of one of the choices, or is not concerned by it."""
-        wanted = getattr(self, name)
+        value = getattr(self, name)
         field = _FIELDS[name][1]
-        if wanted is None or document.kind not in FILTER_KINDS[name]:
+        if value is None or document.kind not in FILTER_KINDS[name]:
             return True
         if name == "axis" and document.kind is Kind.EXPERIENCE:
-            return bool(part == wanted)
+            return bool(part == value)
         if document.kind is Kind.VALUE and name in _PLURAL_FIELDS:
-            return wanted in document.fields.get(_PLURAL_FIELDS[name], ())
-        return bool(document.fields.get(field) == wanted)
+            return value in document.fields.get(_PLURAL_FIELDS[name], ())
+        return bool(document.fields.get(field) == value)
 
 
 NO_FILTERS = Filters()
@@ -106,16 +106,20 @@ def make_filters(**values: Any) -> Filters:
     Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
     ends before it begins.
     """
-    asked = Filters(**values)
-    choices_made: dict[str, Any] = {name: _choice(name, getattr(asked, name)) for name in _FIELDS}
-    if asked.min_importance is not None and not 0 <= asked.min_importance <= 1:
-        raise UsageError(f"min_importance is {asked.min_importance}: give 0 to 1", "min_importance")
-    if asked.since is not None and asked.until is not None and asked.until <= asked.since:
-        raise UsageError(f"since ({asked.since:g}) is not before until ({asked.until:g}): nothing lies between them")
-    if isinstance(asked.tags, str):
-        raise UsageError(f"tags is {asked.tags!r}: give a list, as in tags=[{asked.tags!r}]")
-    workspaces = tuple(asked.workspaces) if asked.workspaces is not None else None
-    return replace(asked, **choices_made, author=asked.author or None, tags=tuple(asked.tags), workspaces=workspaces)
+    filters = Filters(**values)
+    choices_made: dict[str, Any] = {name: _choice(name, getattr(filters, name)) for name in _FIELDS}
+    if filters.min_importance is not None and not 0 <= filters.min_importance <= 1:
+        raise UsageError(f"min_importance is {filters.min_importance}: give 0 to 1", "min_importance")
+    if filters.since is not None and filters.until is not None and filters.until <= filters.since:
+        raise UsageError(
+            f"since ({filters.since:g}) is not before until ({filters.until:g}): nothing lies between them"
+        )
+    if isinstance(filters.tags, str):
+        raise UsageError(f"tags is {filters.tags!r}: give a list, as in tags=[{filters.tags!r}]")
+    workspaces = tuple(filters.workspaces) if filters.workspaces is not None else None
+    return replace(
+        filters, **choices_made, author=filters.author or None, tags=tuple(filters.tags), workspaces=workspaces
+    )
 
 
 def _choice(name: str, value: str | None) -> str | None:

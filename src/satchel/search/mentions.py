@@ -7,6 +7,7 @@ that function is at it, else the function in that file, else the only function o
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -256,12 +257,7 @@ def _segments(path: str) -> list[str]:
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many segments two paths share at their ends."""
-    count = 0
-    for left, right in zip(reversed(one), reversed(other), strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    return len(posixpath.commonprefix([list(reversed(one)), list(reversed(other))]))
 
 
 def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
@@ -356,7 +352,7 @@ def _path_values(query: Query, store: Store) -> dict[int, float]:
 
 def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
     """Files that share the longest suffix of the mentioned path: two segments or more beat the file name alone."""
-    pieces = [piece for piece in mention.split("/") if piece not in {"", ".", ".."}]
+    pieces = _segments(mention)
     for length in range(len(pieces), 1, -1):
         suffix = "/".join(pieces[-length:])
         matches = [document for document, path in candidates if path == suffix or path.endswith("/" + suffix)]

@@ -36,9 +36,8 @@ def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25
     roles = _roles(store, lexicon, kind)
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
-    asked = asked_peripherals(title_of(query))
-    steps_back = (roles.role >= 0) & lexicon.live_document
-    steps_back &= ~np.isin(roles.role, [_ROLES.index(role) for role in asked])
+    requested = [_ROLES.index(role) for role in asked_peripherals(title_of(query))]
+    steps_back = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
     for position, path in roles.paths.items() if mentioned else ():
         if any(_is_named(path.lower(), name) for name in mentioned):

@@ -262,13 +262,13 @@ def _largest_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> floa
     return float((values * primary).max(initial=0.0))
 
 
-def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], wanted: IntArray) -> FloatArray:
+def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntArray) -> FloatArray:
     """`_by_primary` of the wanted ones alone."""
     largest = _largest_primary(values, primary)
     if largest > 0:
-        return np.minimum(values[wanted] / largest, 1.0)
+        return np.minimum(values[positions] / largest, 1.0)
     largest = float(values.max(initial=0.0))
-    return values[wanted] / largest if largest > 0 else values[wanted]
+    return values[positions] / largest if largest > 0 else values[positions]
 
 
 def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
@@ -303,15 +303,15 @@ def _ranked_spans(
     least = 0.0
     if len(span_scores) > RANKED_SPANS:
         least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
-    wanted = span_scores >= least
+    chosen = span_scores >= least
     for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
         first = lexicon.document_first_span[document]
-        wanted[first : first + lexicon.document_span_count[document]] = True
+        chosen[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
         for chunk in bm25.largest(similar, SIMILAR_PARTS).tolist():
             first = lexicon.chunk_first_span[chunk]
-            wanted[first : first + lexicon.chunk_span_count[chunk]] = True
-    spans = np.flatnonzero(wanted & lexicon.live_span)
+            chosen[first : first + lexicon.chunk_span_count[chunk]] = True
+    spans = np.flatnonzero(chosen & lexicon.live_span)
     return spans[file_score[lexicon.span_document[spans]] > 0]
 
 

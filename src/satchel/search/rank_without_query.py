@@ -78,7 +78,7 @@ def known_records(
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
-    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).meant(filters)
+    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).candidates(filters)
     for position, document in enumerate(every):
         if admitted.admits(document, ""):
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
@@ -110,7 +110,7 @@ class _Shelf:
     by_domain: Mapping[str, Sequence[Document]]
     by_strategy: Mapping[str, Sequence[Document]]
 
-    def meant(self, filters: Filters) -> Sequence[Document]:
+    def candidates(self, filters: Filters) -> Sequence[Document]:
         """Return those that these filters may admit."""
         if filters.domain and self.by_domain:
             return self.by_domain.get(filters.domain, ())

@@ -36,9 +36,8 @@ def definitions_named(code: Code, text: str) -> list[Definition]:
     The last part of a longer name is the unqualified name, what stands before it the end of the owner's name. A path,
     or the end of one, may stand before `::`.
     """
-    wanted = text.strip().strip("`").removeprefix("./").removesuffix("()").partition("~")[0]
-    path, symbol = "", wanted
-    before, colons, after = wanted.partition("::")
+    path, symbol = "", text.strip().strip("`").removeprefix("./").removesuffix("()").partition("~")[0]
+    before, colons, after = symbol.partition("::")
     if colons and _FILE.search(before):
         path, symbol = before.removeprefix("code:"), after
     plain = re.sub(r"::|#(?=\w)|->", ".", symbol)
@@ -64,12 +63,11 @@ def clear(named: Sequence[Definition], most: int) -> list[Definition]:
 
 def files_named(store: Store, path: str) -> list[Document]:
     """Return the files of code and documentation at a path, or whose paths end with it."""
-    wanted = path.strip().removeprefix("./")
-    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, wanted)) is not None]
+    path = path.strip().removeprefix("./")
+    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, path)) is not None]
     if exact:
         return exact
-    name = wanted.rpartition("/")[2]
-    ids = [number for number, key in store.paths_named([name], []) if key.endswith(f"/{wanted}")]
+    ids = [number for number, key in store.paths_named([path.rpartition("/")[2]], []) if key.endswith(f"/{path}")]
     return [one for one in store.documents(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
 
 
@@ -197,9 +195,9 @@ class Relations:
 
     def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
         """Chunks that call one of the names, or what any file imports the target as, with those names."""
-        wanted = {*names, *(bound for _, _, bound in self._imports_of(target))}
+        spellings = {*names, *(bound for _, _, bound in self._imports_of(target))}
         rows: dict[int, set[str]] = defaultdict(set)
-        for row, _, name in self.code.store.edges_to(sorted(wanted), [EdgeType.CALLS]):
+        for row, _, name in self.code.store.edges_to(sorted(spellings), [EdgeType.CALLS]):
             rows[row].add(name)
         return {row: rows[row] for row in self._of_group(rows, target)}
 
@@ -271,8 +269,8 @@ class Relations:
         return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
 
     @staticmethod
-    def _means(meant: Iterable[Entity], target: Definition) -> bool:
-        return any(isinstance(one, Definition) and one.key == target.key for one in meant)
+    def _means(entities: Iterable[Entity], target: Definition) -> bool:
+        return any(isinstance(one, Definition) and one.key == target.key for one in entities)
 
     def _sites(
         self, row: int, names: set[str], keys: set[tuple[str, str]], overridden: dict[tuple[str, str], str]
@@ -283,28 +281,28 @@ class Relations:
         for node in file.calls(part.start, part.end):
             if file.text(node) not in names:
                 continue
-            meant = self.names.meaning(file, node)
-            definitions = {one.key for one in meant if isinstance(one, Definition)}
+            entities = self.names.meaning(file, node)
+            definitions = {one.key for one in entities if isinstance(one, Definition)}
             inherited = definitions & overridden.keys()
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
             elif inherited and not calls_base(node, file.source):
                 yield self._site(row, node, INHERITED, overridden[min(inherited)])
-            elif self._guesses(meant, file, node) & keys:
+            elif self._guesses(entities, file, node) & keys:
                 yield self._site(row, node, GUESSED)
 
-    def _guesses(self, meant: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
+    def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
         """Return what a call may mean that syntax cannot tell: nothing is known of it, or its name is a telling one.
 
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
-        if meant and not is_telling(file.text(node)):
+        if entities and not is_telling(file.text(node)):
             return set()
-        if meant and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(meant) != {OUTSIDE}):
+        if entities and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(entities) != {OUTSIDE}):
             return set()
         guesses = self.names.guess(file, node)
-        return {one.key for one in guesses if not meant or not self._has_outside_base(self.owner(one))}
+        return {one.key for one in guesses if not entities or not self._has_outside_base(self.owner(one))}
 
     def _has_outside_base(self, one: Definition | None) -> bool:
         classes = [one, *self._all_bases(one)] if one is not None else []
@@ -319,9 +317,9 @@ class Relations:
             return []
         calls: dict[tuple[str, str], Call] = {}
         for node in file.calls(part.start, part.end):
-            meant = self.names.meaning(file, node)
-            certainty = RESOLVED if meant else GUESSED
-            for one in meant or self.names.guess(file, node):
+            entities = self.names.meaning(file, node)
+            certainty = RESOLVED if entities else GUESSED
+            for one in entities or self.names.guess(file, node):
                 if isinstance(one, Definition) and (one.row, one.qualified) != (row, part.name):
                     calls.setdefault(one.key, Call(one, node.start_point[0] + 1, certainty))
         return list(calls.values())

@@ -5,7 +5,7 @@ Nothing here needs numpy, so that a request is checked without it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from satchel.errors import UsageError
@@ -28,20 +28,19 @@ class SearchStrategy(StrEnum):
 
 def parse_strategies(names: Iterable[str]) -> tuple[SearchStrategy, ...]:
     """Strategies by name, each once, in their order; none stands for all. Raises UsageError that lists all."""
-    asked = list(names)
-    for name in asked:
+    listed = list(names)
+    for name in listed:
         if name not in set(SearchStrategy):
             raise UsageError(f"unknown search strategy {name!r}: choose from {', '.join(SearchStrategy)}")
-    return tuple(strategy for strategy in SearchStrategy if strategy in asked)
+    return tuple(strategy for strategy in SearchStrategy if strategy in listed)
 
 
-def silent(asked: Iterable[SearchStrategy]) -> frozenset[SearchStrategy]:
+def silent(strategies: Sequence[SearchStrategy]) -> frozenset[SearchStrategy]:
     """Return the strategies that take no part; none if none was asked for by name."""
-    wanted = frozenset(asked)
-    return frozenset(SearchStrategy) - wanted if wanted else frozenset()
+    return frozenset(SearchStrategy) - frozenset(strategies) if strategies else frozenset()
 
 
-def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
+def unavailable(strategies: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
     """Return what was asked for by name and cannot be had, as named failures; the others answer."""
     missing = {
         SearchStrategy.HISTORY: (has_history, "no commits are indexed here", "it needs a git history"),
@@ -53,7 +52,7 @@ def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_histo
     }
     return [
         Failure(f"strategy {strategy}", missing[strategy][1], missing[strategy][2])
-        for strategy in asked
+        for strategy in strategies
         if strategy in missing and not missing[strategy][0]
     ]
 

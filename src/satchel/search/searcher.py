@@ -56,7 +56,7 @@ def search_kind(
     """Rank the chunks of one kind. A question without meaningful terms finds nothing.
 
     `votes` are those of the commits for this question; give the same object for every kind to compute them once.
-    `candidates` counts spans of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
+    `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
     take no part. `weights` are those of `rank_files.rank`.
     """
@@ -157,17 +157,27 @@ def _largest(values: bm25.FloatArray, count: int) -> list[int]:
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
     """Return what speaks for a file, shared by all of its hits."""
-    found = [(name, float(values[document])) for name, values in ranking.file_signals.items()]
-    rows = [
-        Signal("traced file" if name == TRACE_SIGNAL else name, round(value, 4), ranking.weights[name])
-        for name, value in found
-        if value > 0
+    score, peripheral = _score_signal(ranking, document), _peripheral_signal(ranking, document)
+    named = [
+        replace(signal, name="traced file") if signal.name == TRACE_SIGNAL else signal
+        for signal in _matched_signals(ranking, document)
     ]
-    if ranking.peripheral[document]:
-        rows.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
-    rows.append(Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE))
-    rows.append(Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK))
-    return tuple(rows)
+    place = Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK)
+    return (*named, *peripheral, score, place)
+
+
+def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:
+    values = [(name, float(row[document])) for name, row in ranking.file_signals.items()]
+    return [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
+
+
+def _score_signal(ranking: rank_files.Ranking, document: int) -> Signal:
+    return Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE)
+
+
+def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signal]:
+    factor = Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4))
+    return [factor] if ranking.peripheral[document] else []
 
 
 def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
@@ -224,11 +234,8 @@ def file_standing(
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
-    values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
-    signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
-    signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), rank_files.VALUE_FILE))
-    if ranking.peripheral[position]:
-        signals.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
+    score, peripheral = _score_signal(ranking, position), _peripheral_signal(ranking, position)
+    signals = (*_matched_signals(ranking, position), score, *peripheral)
     strength = ranking.evidence.strength
     if similar is not None:
         strength = max(strength, float(similar.relevance.max(initial=0.0)))
@@ -237,4 +244,4 @@ def file_standing(
     relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))
     own = lexicon.columns.chunk_document == position
     relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.chunk])])
-    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))
+    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)

@@ -53,8 +53,8 @@ class Votes:
             return votes
         renames = json.loads(self._store.meta("renames") or "{}")
         positions = {document: index for index, document in enumerate(lexicon.columns.document_id.tolist())}
-        wanted = [*by_path, *(renames[path] for path in by_path if path in renames)]
-        ids = self._store.document_ids(kind, wanted)
+        paths = [*by_path, *(renames[path] for path in by_path if path in renames)]
+        ids = self._store.document_ids(kind, paths)
         for path, value in by_path.items():
             document = ids.get(path, ids.get(renames.get(path, "")))
             if document in positions:

@@ -196,8 +196,7 @@ class Code:
         """Read these chunks at once."""
         parts = self.store.parts({row for row in rows if row not in self._parts})
         self._parts |= parts
-        wanted = {part.document for part in parts.values()} - self._documents.keys()
-        self._documents |= self.store.documents(wanted)
+        self._documents |= self.store.documents({part.document for part in parts.values()} - self._documents.keys())
 
     def part(self, row: int) -> StoredChunk:
         """Return a chunk of the store."""

@@ -144,9 +144,9 @@ class Names(Values):
         for one in file.imports:
             for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
-                meant = self.in_module(entity, name) if is_own else self.member(entity, name)
-                if any(isinstance(one, Definition) for one in meant):
-                    return meant
+                members = self.in_module(entity, name) if is_own else self.member(entity, name)
+                if any(isinstance(one, Definition) for one in members):
+                    return members
         return ()
 
     def in_module(self, module: Entity, name: str) -> Entities:
@@ -225,8 +225,8 @@ class Names(Values):
             return self._used(file, one, name, statement)
         last = one.target.replace("\\", ".").rpartition(".")[2]
         ends = one.target.replace(".", "/").replace("\\", "/")
-        meant = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
-        return tuple(meant) or (OUTSIDE,)
+        definitions = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
+        return tuple(definitions) or (OUTSIDE,)
 
     def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
         if statement.lstrip().startswith("import"):

@@ -237,11 +237,11 @@ def _parameter(node: Node, inner: Node, parent: Node, member: Node | None, *, in
     return Binding(node, How.PARAMETER, parent.child_by_field_name("type"), None, member)
 
 
-def _matching(node: Node, left: Node, value: Node | None) -> Node | None:
+def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
     """Of `a, b := x, y` the value at the place of the name; a call that returns several counts for the first."""
-    if value is None or left.type != "expression_list" or value.type != "expression_list":
+    if value is None or target.type != "expression_list" or value.type != "expression_list":
         return value
-    names, values = left.named_children, value.named_children
+    names, values = target.named_children, value.named_children
     place = names.index(node) if node in names else 0
     if len(values) == len(names):
         return values[place]

@@ -376,8 +376,8 @@ class Values(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        meant = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
-        return tuple(dict.fromkeys(one for entity in meant for one in self._as_value(entity)))
+        entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
+        return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
 
     def _as_value(self, entity: Entity) -> Entities:
         """Return a constant counts for its type; classes, functions and modules for themselves."""
@@ -445,10 +445,10 @@ class Values(ABC):
         text = file.text(name)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
-        meant = self.meaning(file, name)
-        if text in _PASSING and not any(isinstance(one, Definition) for one in meant):
+        entities = self.meaning(file, name)
+        if text in _PASSING and not any(isinstance(one, Definition) for one in entities):
             return self.value(file, owner_of(name))
-        return tuple(dict.fromkeys(value for one in meant for value in self.result(one)))
+        return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
 
     def result(self, entity: Entity) -> Entities:
         """Return what calling something gives back: an object of a class, what a function returns."""
