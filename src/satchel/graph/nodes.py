@@ -269,7 +269,7 @@ class Nodes:
         ]
 
     def place(self, rated: Rated) -> str:
-        """Return the place of a node of code, `src/client.py:12`, with the line of the call to it, if any; else empty."""
+        """Return the place of a node of code, `src/client.py:12`, at the call that led to it; else empty."""
         part, document = self._code.part(rated.row), self._code.document_of(rated.row)
         if document.kind not in (Kind.CODE, Kind.DOC):
             return ""

@@ -1,7 +1,7 @@
-"""Which records a search may return: by what they say of themselves, checked once so that the search can trust it.
+"""Filters for the records that a search may return, checked once.
 
-A filter on something that a kind does not have (the domain of a commit) says nothing about that kind. Times are
-seconds since the epoch (UTC).
+A filter on a field that a kind does not have (the domain of a commit) does not apply to that kind. Times are seconds
+since the epoch (UTC).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _FIELDS: Mapping[str, tuple[type[StrEnum], str]] = {
     "outcome": (OutcomeStatus, "outcome_status"),
     "axis": (Axis, "axis"),
 }
-"""Filter -> its choices, and the stored field that it looks at."""
+"""Filter -> its choices, and the stored field that it compares."""
 
 _PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
-"""A value has been seen in several domains: any of them will do."""
+"""Fields of values with several domains or strategies, of which any may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a record must be like. Build it with `make_filters`, which checks the values; None and () admit all.
+    """Conditions on records. Build it with `make_filters`, which checks the values; None and () admit all.
 
     `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of a commit's
     author, case ignored; `since` is included, `until` is not; a record needs all of `tags`, and one of `workspaces`.
@@ -60,7 +60,7 @@ class Filters:
     workspaces: tuple[str, ...] | None = None
 
     def admits(self, document: Document, part: str) -> bool:
-        """Whether a record may be returned; `part` is the name of the chunk in it (the axis of an experience)."""
+        """Return whether a record may be returned; `part` is the name of a chunk of it (the axis of an experience)."""
         if self == NO_FILTERS:
             return not document.fields.get("superseded_by")
         return (
@@ -85,7 +85,7 @@ class Filters:
         return self.author.casefold() in str(document.fields.get("author", "")).casefold()
 
     def _says(self, name: str, document: Document, part: str) -> bool:
-        """Return whether a record has the wanted value of one of the choices, or is not concerned by it."""
+        """Return whether a record has the value of one of the choices, or is of a kind without that field."""
         value = getattr(self, name)
         field = _FIELDS[name][1]
         if value is None or document.kind not in FILTER_KINDS[name]:
@@ -101,7 +101,7 @@ NO_FILTERS = Filters()
 
 
 def make_filters(**values: Any) -> Filters:
-    """Checked filters; the names are those of the fields of `Filters`.
+    """Return checked filters; the names are those of the fields of `Filters`.
 
     Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
     ends before it begins.
@@ -134,7 +134,7 @@ def _choice(name: str, value: str | None) -> str | None:
 
 
 def parse_filters(filters: Mapping[str, Any] | Filters) -> Filters:
-    """Filters by name, as in `{"category": "error"}`. Raises UsageError for an unknown name (the message lists all)."""
+    """Return filters by name, as in `{"category": "error"}`. Raises UsageError, which lists all names, for others."""
     if isinstance(filters, Filters):
         return filters
     names = [field.name for field in fields(Filters)]
