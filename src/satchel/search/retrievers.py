@@ -1,6 +1,6 @@
-"""The ways of searching that a question may be limited to, and the weights of the signals of a file.
+"""The search strategies that a question may be limited to, and the weights of the signals of a file.
 
-Nothing here needs numpy, so that a request is checked without it.
+Nothing here imports numpy, so that a request is checked without it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from satchel.types import Failure
 
 
 class SearchStrategy(StrEnum):
-    """One way of finding.
+    """One way of searching.
 
-    `lexical` counts the words of a text, `names` looks for what the question names (files, symbols, frames of a trace),
+    `lexical` counts the words of a text, `names` looks up names in the question (files, symbols, frames of a trace),
     `history` lets commits vote for the files they touched, `graph` follows calls, `dense` compares meanings.
     """
 
@@ -27,7 +27,7 @@ class SearchStrategy(StrEnum):
 
 
 def parse_strategies(names: Iterable[str]) -> tuple[SearchStrategy, ...]:
-    """Strategies by name, each once, in their order; none stands for all. Raises UsageError that lists all."""
+    """Return strategies by name, each once, in their order; none means all. Raises UsageError that lists all."""
     listed = list(names)
     for name in listed:
         if name not in set(SearchStrategy):
@@ -41,7 +41,7 @@ def silent(strategies: Sequence[SearchStrategy]) -> frozenset[SearchStrategy]:
 
 
 def unavailable(strategies: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
-    """Return what was asked for by name and cannot be had, as named failures; the others answer."""
+    """Return a failure for each named strategy that cannot be used here."""
     missing = {
         SearchStrategy.HISTORY: (has_history, "no commits are indexed here", "it needs a git history"),
         SearchStrategy.DENSE: (
