@@ -70,9 +70,9 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
-@given(asked=REQUESTS)
-def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, asked: dict[str, Any]) -> None:
-    request = workspace.graph_request(now=NOW, **asked)
+@given(options=REQUESTS)
+def test_every_hit_equals_a_fresh_assembly_byte_for_byte(workspace: Satchel, options: dict[str, Any]) -> None:
+    request = workspace.graph_request(now=NOW, **options)
     workspace.graph_answer(request)
     again = workspace.graph_answer(request)
     fresh = workspace._root.with_bench(lambda bench, notes: assemble_graph(request, bench, notes))

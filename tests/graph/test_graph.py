@@ -38,17 +38,17 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 def answer(satchel: Satchel, query: str, **options: Any) -> dict[str, Any]:
     """The context as its JSON says it."""
     context = satchel.graph(query, format="json", now=NOW, refresh=False, **options)
-    found: dict[str, Any] = json.loads(context.text)
-    assert o200k(context.text) == context.usage.used == found["meta"]["tokens"]["used"]
-    return found
+    result: dict[str, Any] = json.loads(context.text)
+    assert o200k(context.text) == context.usage.used == result["meta"]["tokens"]["used"]
+    return result
 
 
-def ids(found: dict[str, Any]) -> list[str]:
-    return [node["id"] for node in found["nodes"]]
+def ids(result: dict[str, Any]) -> list[str]:
+    return [node["id"] for node in result["nodes"]]
 
 
-def node(found: dict[str, Any], key: str) -> dict[str, Any]:
-    return next(node for node in found["nodes"] if node["id"] == key)
+def node(result: dict[str, Any], key: str) -> dict[str, Any]:
+    return next(node for node in result["nodes"] if node["id"] == key)
 
 
 def signals(context: Context, key: str) -> dict[str, float]:
@@ -57,22 +57,22 @@ def signals(context: Context, key: str) -> dict[str, float]:
 
 
 def test_the_answer_has_exactly_the_keys_of_the_specification(workspace: Satchel) -> None:
-    found = answer(workspace, "rocket launch")
-    assert [*found] == ["meta", "nodes", "overflow"]
-    assert {"query", "workspace", "lens", "tokens", "assembledAt", "backend"} <= found["meta"].keys()
-    assert [*found["meta"]["tokens"]] == ["budget", "used", "utilization", "nodesIncluded", "nodesSummarized"]
-    assert {"id", "name", "content", "tags", "score", "distance", "path"} <= found["nodes"][0].keys()
-    tokens = found["meta"]["tokens"]
+    result = answer(workspace, "rocket launch")
+    assert [*result] == ["meta", "nodes", "overflow"]
+    assert {"query", "workspace", "lens", "tokens", "assembledAt", "backend"} <= result["meta"].keys()
+    assert [*result["meta"]["tokens"]] == ["budget", "used", "utilization", "nodesIncluded", "nodesSummarized"]
+    assert {"id", "name", "content", "tags", "score", "distance", "path"} <= result["nodes"][0].keys()
+    tokens = result["meta"]["tokens"]
     assert tokens["utilization"] == round(tokens["used"] / tokens["budget"], 2)
-    assert tokens["nodesIncluded"] == len(found["nodes"])
-    assert found["meta"]["assembledAt"] == "2027-01-15T00:00:00Z"
+    assert tokens["nodesIncluded"] == len(result["nodes"])
+    assert result["meta"]["assembledAt"] == "2027-01-15T00:00:00Z"
 
 
 def test_the_best_match_of_a_topic_comes_first_and_what_is_linked_follows(workspace: Satchel) -> None:
-    found = answer(workspace, "rocket launch", depth=1)
-    assert ids(found)[0] == "rocket"
-    assert {"alice", "budget2024", "engine1"} <= set(ids(found))
-    assert "engine2" not in ids(found)
+    result = answer(workspace, "rocket launch", depth=1)
+    assert ids(result)[0] == "rocket"
+    assert {"alice", "budget2024", "engine1"} <= set(ids(result))
+    assert "engine2" not in ids(result)
 
 
 def test_a_path_names_every_hop_with_its_own_relation(workspace: Satchel) -> None:
@@ -137,24 +137,24 @@ def test_23_many_nodes_that_do_not_fit_are_summarised_inside_the_budget(tmp_path
     assert len(context.items) < 60
     assert context.meta["reached"] > 91
     if layout == "json":
-        found = json.loads(context.text)
-        assert found["meta"]["tokens"]["nodesSummarized"] == context.meta["reached"] - len(context.items)
-        assert 0 < len(found["overflow"]) <= 20
+        result = json.loads(context.text)
+        assert result["meta"]["tokens"]["nodesSummarized"] == context.meta["reached"] - len(context.items)
+        assert 0 < len(result["overflow"]) <= 20
 
 
 def test_24_a_tag_that_the_lens_looks_for_changes_the_score(tmp_path: Path) -> None:
     export = Export().node("home", "Home")
     export.node("plain", "Write it down", owner="home").node("tagged", "Write it down", owner="home", tags=["task"])
     with export.open(tmp_path) as satchel:
-        found = answer(satchel, "home", lens="planning")
-        assert node(found, "tagged")["score"] == pytest.approx(node(found, "plain")["score"] + 0.1)
+        result = answer(satchel, "home", lens="planning")
+        assert node(result, "tagged")["score"] == pytest.approx(node(result, "plain")["score"] + 0.1)
         general = answer(satchel, "home", lens="general")
         assert node(general, "tagged")["score"] == node(general, "plain")["score"]
 
 
 def test_25_the_planning_lens_reaches_the_children_of_a_tree(workspace: Satchel) -> None:
-    found = answer(workspace, "rocket", lens="planning")
-    assert {"engine1", "engine2"} <= set(ids(found))
+    result = answer(workspace, "rocket", lens="planning")
+    assert {"engine1", "engine2"} <= set(ids(result))
 
 
 def test_27_a_word_that_only_looks_like_an_id_is_a_topic(workspace: Satchel) -> None:
@@ -167,9 +167,9 @@ def test_28_nodes_without_a_name_are_no_obstacle_and_references_have_names(tmp_p
     export.node("who", "Grace", owner="home")
     export.node("what", "The report", owner="home", fields={"Author": ["who"]})
     with export.open(tmp_path) as satchel:
-        found = answer(satchel, "home", depth=3)
-        assert {"none", "below"} <= set(ids(found))
-        assert node(found, "what")["fields"] == {"Author": "Grace"}
+        result = answer(satchel, "home", depth=3)
+        assert {"none", "below"} <= set(ids(result))
+        assert node(result, "what")["fields"] == {"Author": "Grace"}
 
 
 @pytest.mark.parametrize("layout", ["markdown", "json"])
@@ -215,8 +215,8 @@ def test_an_explicit_depth_wins_over_the_lens_and_a_default_one_does_not(tmp_pat
 def test_circles_and_links_to_nothing_end(tmp_path: Path) -> None:
     files = {"A.md": "[[B]] and [[A]] and [[Nowhere]]\n", "B.md": "[[C]]\n", "C.md": "[[A]]\n"}
     with open_vault(tmp_path / "vault", files) as satchel:
-        found = answer(satchel, "A.md", depth=5)
-    assert sorted(ids(found)) == ["A.md", "B.md", "C.md"]
+        result = answer(satchel, "A.md", depth=5)
+    assert sorted(ids(result)) == ["A.md", "B.md", "C.md"]
 
 
 def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path) -> None:
@@ -224,10 +224,10 @@ def test_a_hub_is_sampled_by_relevance_and_says_so(tmp_path: Path) -> None:
     for number in range(40):
         export.node(f"leaf{number}", "roses in the garden" if number == 33 else f"line {number}", owner="hub")
     with export.open(tmp_path, settings={"graph.hub_nodes": 5}) as satchel:
-        found = answer(satchel, "roses and everything about gardens", lens="planning", depth=1)
-        assert "leaf33" in ids(found)
-        assert len(ids(found)) == 7  # both matches, and the five that were followed
-        assert any("5 of 39" in warning for warning in found["meta"]["warnings"])
+        result = answer(satchel, "roses and everything about gardens", lens="planning", depth=1)
+        assert "leaf33" in ids(result)
+        assert len(ids(result)) == 7  # both matches, and the five that were followed
+        assert any("5 of 39" in warning for warning in result["meta"]["warnings"])
 
 
 def test_the_most_nodes_of_a_walk_are_a_setting_that_says_what_it_left_out(tmp_path: Path) -> None:
@@ -235,9 +235,9 @@ def test_the_most_nodes_of_a_walk_are_a_setting_that_says_what_it_left_out(tmp_p
     for number in range(20):
         export.node(f"leaf{number}", f"line {number}", owner="hub")
     with export.open(tmp_path, settings={"graph.max_nodes": 7}) as satchel:
-        found = answer(satchel, "hub")
-        assert len(found["nodes"]) == 7
-        assert any("left out" in warning for warning in found["meta"]["warnings"])
+        result = answer(satchel, "hub")
+        assert len(result["nodes"]) == 7
+        assert any("left out" in warning for warning in result["meta"]["warnings"])
 
 
 @pytest.mark.parametrize("lens", ["general", "writing", "coding", "planning", "meeting-prep"])
@@ -245,8 +245,8 @@ def test_every_lens_reaches_nodes_over_every_relation_that_it_names(workspace: S
     reached = {
         hop["type"]
         for query in ("rocket", "alice", "budget2024", "engine1", "home")
-        for found in answer(workspace, query, lens=lens)["nodes"]
-        for hop in found["path"]
+        for result in answer(workspace, query, lens=lens)["nodes"]
+        for hop in result["path"]
     }
     for edge in LENSES[lens].edges:
         if edge == "parent":  # the same way as a child, followed back: either may be the one that is named
@@ -258,15 +258,15 @@ def test_every_lens_reaches_nodes_over_every_relation_that_it_names(workspace: S
 @pytest.mark.parametrize(("lens", "query"), [("code", "Client"), ("impact", "backoff"), ("impact", "ShopError")])
 def test_lenses_of_code_walk_calls_imports_members_and_heirs(tmp_path: Path, lens: str, query: str) -> None:
     with open_shop(tmp_path / "shop") as satchel:
-        found = answer(satchel, query, lens=lens, depth=3)
-    reached = {hop["type"] for node in found["nodes"] for hop in node["path"]}
-    names = {node["name"] for node in found["nodes"]}
+        result = answer(satchel, query, lens=lens, depth=3)
+    reached = {hop["type"] for node in result["nodes"] for hop in node["path"]}
+    names = {node["name"] for node in result["nodes"]}
     if lens == "code":
         assert {"contains", "calls"} <= reached
         assert {"Client.send_order", "backoff"} <= names
     elif query == "backoff":
         assert {"Client.send_order", "run_shop", "test_backoff_waits"} <= names
-        assert node(found, "code:tests/test_client.py::test_backoff_waits")["path"][0]["direction"] == "in"
+        assert node(result, "code:tests/test_client.py::test_backoff_waits")["path"][0]["direction"] == "in"
     else:
         assert EdgeType.INHERITS in reached
         assert "LateError" in names
@@ -274,26 +274,26 @@ def test_lenses_of_code_walk_calls_imports_members_and_heirs(tmp_path: Path, len
 
 def test_imports_and_no_commits_belong_to_the_impact_of_a_file(tmp_path: Path) -> None:
     with open_shop(tmp_path / "shop") as satchel:
-        found = answer(satchel, "shop/client.py", lens="impact", depth=1)
-        reached = {hop["type"] for node in found["nodes"] for hop in node["path"]}
+        result = answer(satchel, "shop/client.py", lens="impact", depth=1)
+        reached = {hop["type"] for node in result["nodes"] for hop in node["path"]}
         assert reached == {"imports"}
-        assert {"shop/main.py", "tests/test_client.py"} <= {node["name"] for node in found["nodes"]}
+        assert {"shop/main.py", "tests/test_client.py"} <= {node["name"] for node in result["nodes"]}
         back = answer(satchel, "shop/main.py", lens="code", depth=1)
         assert "shop/client.py" in {node["name"] for node in back["nodes"]}
 
 
 def test_the_lens_of_notes_walks_code_too(tmp_path: Path) -> None:
     with open_shop(tmp_path / "shop") as satchel:
-        found = answer(satchel, "send_order", lens="general", depth=1)
-    assert {"Client", "backoff", "run_shop"} <= {node["name"] for node in found["nodes"]}
+        result = answer(satchel, "send_order", lens="general", depth=1)
+    assert {"Client", "backoff", "run_shop"} <= {node["name"] for node in result["nodes"]}
 
 
 def test_a_file_that_changed_since_is_marked(tmp_path: Path) -> None:
     with open_shop(tmp_path / "shop") as satchel:
         (tmp_path / "shop" / "shop" / "errors.py").write_text("gone = 1\n", encoding="utf-8")
-        found = answer(satchel, "ShopError", lens="code", depth=1)
-        assert node(found, "code:shop/errors.py::ShopError")["freshness"] == "stale"
-        assert any("not as indexed" in warning for warning in found["meta"]["warnings"])
+        result = answer(satchel, "ShopError", lens="code", depth=1)
+        assert node(result, "code:shop/errors.py::ShopError")["freshness"] == "stale"
+        assert any("not as indexed" in warning for warning in result["meta"]["warnings"])
         assert ", stale" in satchel.graph("ShopError", lens="code", refresh=False).text
 
 
@@ -324,7 +324,7 @@ def test_secrets_and_hidden_characters_of_a_query_do_not_come_back(workspace: Sa
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"depth": 6}, "1 to 5"),
         ({"depth": 0}, "1 to 5"),
@@ -338,9 +338,9 @@ def test_secrets_and_hidden_characters_of_a_query_do_not_come_back(workspace: Sa
     ],
 )
 def test_an_impossible_value_is_an_error_that_says_what_is_possible(
-    workspace: Satchel, options: dict[str, Any], said: str
+    workspace: Satchel, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         workspace.graph("rocket", refresh=False, **options)
 
 

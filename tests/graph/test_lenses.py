@@ -36,7 +36,7 @@ def test_a_lens_of_the_user_may_change_one_of_ours_in_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ("all", "must be a table"),
         ({"edges": ["child"], "boost": []}, "did you mean boost_tags"),
@@ -49,8 +49,8 @@ def test_a_lens_of_the_user_may_change_one_of_ours_in_part() -> None:
         ({"edges": ["child"], "max_depth": True}, "1 to 5"),
     ],
 )
-def test_an_impossible_lens_says_what_is_wrong(table: Any, said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_an_impossible_lens_says_what_is_wrong(table: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         parse_lens("review", table, "satchel.toml")
 
 

@@ -76,8 +76,8 @@ def test_a_pair_of_neighbours_that_covers_the_question_is_relevant_together(tmp_
     made = Export().node("a", "Actress who played Susan", references=["b"]).node("b", "Natalie: the sibling is Lana")
     made.node("c", "Susan of the garden").node("d", "The sibling rivalry of plants")
     with made.open(tmp_path) as satchel:
-        found = relevances(satchel, "sibling of the actress who played Susan")
-    assert found["b"] > found["d"]
+        result = relevances(satchel, "sibling of the actress who played Susan")
+    assert result["b"] > result["d"]
 
 
 def test_a_walk_out_of_time_says_how_far_it_came(tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ class Export:
         self._put(pair, {"_docType": "tuple", "_ownerId": key})["children"] = [name]
         row["children"].append(pair)
         for place, value in enumerate(values):
-            known = value in self._docs
-            target = value if known else f"{pair}-{place}"
-            if not known:
+            names = value in self._docs
+            target = value if names else f"{pair}-{place}"
+            if not names:
                 self._put(target, {"name": value, "_ownerId": pair})
             self._docs[pair]["children"].append(target)
 

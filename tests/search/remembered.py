@@ -63,18 +63,18 @@ def put(store: SqliteStore, *records: Memory | Experience) -> None:
 
 def talk(store: SqliteStore, session: str, *turns: tuple[str, str]) -> None:
     """Write the turns (speaker and text) of a conversation, a minute apart."""
-    said = [
+    exchanges = [
         Exchange(session, f"{place:06d}", NOW - 100 * DAY + 60 * place, text, speaker=speaker)
         for place, (speaker, text) in enumerate(turns)
     ]
-    put_exchanges(said, Notebook(store, ""), origin="test")
+    put_exchanges(exchanges, Notebook(store, ""), origin="test")
 
 
 def ask(store: SqliteStore, kind: Kind, question: str, **options: Any) -> SearchResult:
     """The answer of the search; filters by name."""
     names = ("candidates", "now", "likeness")
-    given = {name: options.pop(name) for name in names if name in options}
-    return search_kind(store, kind, analyse(question), filters=make_filters(**options), **given)
+    other = {name: options.pop(name) for name in names if name in options}
+    return search_kind(store, kind, analyse(question), filters=make_filters(**options), **other)
 
 
 def keys(hits: Sequence[Hit]) -> list[str]:

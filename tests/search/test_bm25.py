@@ -67,8 +67,8 @@ def lexicon_of(folder: Path, files: list[tuple[str, Parts]]) -> Lexicon:
 @given(st.lists(file_strategy, min_size=1, max_size=4))
 def test_scores_equal_the_definition(tmp_path_factory: pytest.TempPathFactory, files: list[tuple[str, Parts]]) -> None:
     scores = bm25.score(lexicon_of(tmp_path_factory.mktemp("lexicon"), files), TERMS)
-    wanted = [sum(values) for values in zip(*(expected_chunks(files, term) for term in TERMS[:2]), strict=True)]
-    assert scores.chunk.tolist() == pytest.approx(wanted)
+    expected = [sum(values) for values in zip(*(expected_chunks(files, term) for term in TERMS[:2]), strict=True)]
+    assert scores.chunk.tolist() == pytest.approx(expected)
     assert "unknown" in scores.missing
 
 
@@ -114,8 +114,8 @@ def test_what_is_kept_between_questions_changes_no_score(
     ]
     lexicon = lexicon_of(tmp_path, files)
     fresh = bm25.score(lexicon, TERMS)
-    for asked in (TERMS[1:], TERMS[:1], TERMS, [QueryTerm("gamma", 1.0, 0.0), TERMS[1]], TERMS):
-        again = bm25.score(lexicon, asked)
+    for terms in (TERMS[1:], TERMS[:1], TERMS, [QueryTerm("gamma", 1.0, 0.0), TERMS[1]], TERMS):
+        again = bm25.score(lexicon, terms)
     assert again.span.tolist() == fresh.span.tolist()
     assert again.chunk.tolist() == fresh.chunk.tolist()
     assert again.document.tolist() == fresh.document.tolist()

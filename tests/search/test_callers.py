@@ -38,8 +38,8 @@ def test_an_answer_to_edit_from_shows_the_function_whole_and_the_lines_that_call
 def test_calls_are_worth_less_than_the_function_and_those_of_tests_still_less(satchel: Satchel) -> None:
     context = satchel.assemble("what is the backoff_delay of an attempt", purpose="edit", max_tokens=700, refresh=False)
     assert context.items[0].title == "shop/retry.py"
-    found = satchel.assemble("what is the backoff_delay of an attempt", refresh=False)
-    assert not any(signal.name == "calls" and not signal.weight for item in found.items for signal in item.signals)
+    context = satchel.assemble("what is the backoff_delay of an attempt", refresh=False)
+    assert not any(signal.name == "calls" and not signal.weight for item in context.items for signal in item.signals)
 
 
 def test_an_answer_without_functions_has_no_calls(satchel: Satchel) -> None:

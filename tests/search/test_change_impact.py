@@ -60,17 +60,17 @@ def concerned(satchel: Satchel, change: Change, **options: object) -> Context:
 def nearness(satchel: Satchel, change: Change) -> dict[str, float]:
     """Name of a definition -> how near it is to the change."""
     with satchel.store.snapshot() as store:
-        found = impact_of_change(change, store).related
-        parts = store.parts(found)
-        return {parts[row].name: related.weight for row, related in found.items()}
+        weights = impact_of_change(change, store).related
+        parts = store.parts(weights)
+        return {parts[row].name: related.weight for row, related in weights.items()}
 
 
 def test_callers_tests_and_callees_are_found_by_relation(satchel: Satchel, repository: TinyRepository) -> None:
-    found = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
-    assert found["backoff"] == 1.0
-    assert found["Client.send_order"] == 0.9
-    assert found["test_backoff_doubles"] == 0.7
-    assert "discount" not in found
+    weights = nearness(satchel, edited(satchel, repository, "2**attempt", "3**attempt"))
+    assert weights["backoff"] == 1.0
+    assert weights["Client.send_order"] == 0.9
+    assert weights["test_backoff_doubles"] == 0.7
+    assert "discount" not in weights
 
 
 def test_a_call_of_something_else_of_that_name_is_not_concerned(satchel: Satchel, repository: TinyRepository) -> None:
@@ -78,15 +78,15 @@ def test_a_call_of_something_else_of_that_name_is_not_concerned(satchel: Satchel
 
 
 def test_a_changed_method_concerns_its_callers_and_what_it_calls(satchel: Satchel, repository: TinyRepository) -> None:
-    found = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
-    assert found["send_all"] == 0.9
-    assert found["backoff"] == found["RetryError"] == found["Client._post"] == 0.45
+    weights = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
+    assert weights["send_all"] == 0.9
+    assert weights["backoff"] == weights["RetryError"] == weights["Client._post"] == 0.45
 
 
 def test_a_changed_class_concerns_who_inherits_and_who_makes_it(satchel: Satchel, repository: TinyRepository) -> None:
-    found = nearness(satchel, edited(satchel, repository, "Sends orders.", "Sends all orders."))
-    assert found["SlowClient"] == 0.8
-    assert found["send_all"] == 0.9
+    weights = nearness(satchel, edited(satchel, repository, "Sends orders.", "Sends all orders."))
+    assert weights["SlowClient"] == 0.8
+    assert weights["send_all"] == 0.9
 
 
 def test_callers_of_what_was_deleted_are_found(satchel: Satchel, repository: TinyRepository) -> None:
@@ -98,8 +98,8 @@ def test_callers_of_what_was_deleted_are_found(satchel: Satchel, repository: Tin
 
 
 def test_tests_that_reach_the_change_over_one_more_call_come_last(satchel: Satchel, repository: TinyRepository) -> None:
-    found = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
-    assert found["test_all"] == 0.5
+    weights = nearness(satchel, edited(satchel, repository, 'return "sent"', 'return "done"'))
+    assert weights["test_all"] == 0.5
 
 
 def test_the_change_itself_is_shown_by_signature_only(satchel: Satchel, repository: TinyRepository) -> None:

@@ -51,8 +51,8 @@ def impact(satchel: Satchel, question: str) -> Impact | None:
 
 
 def subjects(satchel: Satchel, question: str) -> list[str]:
-    found = impact(satchel, question)
-    return [target.qualified for target, _ in found.callers] if found is not None else []
+    result = impact(satchel, question)
+    return [target.qualified for target, _ in result.callers] if result is not None else []
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_name_that_many_define_is_not_guessed(tmp_path: Path) -> None:
 def test_the_definition_comes_first_then_callers_heirs_tests_and_further_tests(satchel: Satchel) -> None:
     question = analyse("What breaks if I rename Client.send?")
     with satchel.store.snapshot() as store:
-        found = impact_of_question(question, store)
-        assert found is not None
-        hits = with_impact(search_kind(store, Kind.CODE, question), found, store).hits
+        result = impact_of_question(question, store)
+        assert result is not None
+        hits = with_impact(search_kind(store, Kind.CODE, question), result, store).hits
     names = [hit.chunk.title for hit in hits]
     assert names[:5] == ["Client.send", "send_all", "SlowClient.send", "test_send", "test_all"]
     assert "Queue.send" not in names[:5]
@@ -133,17 +133,17 @@ def test_every_call_is_listed_by_file_and_line(satchel: Satchel) -> None:
 
 
 def test_what_a_function_calls_is_shown_where_that_is_asked(satchel: Satchel) -> None:
-    found = impact(satchel, "what does Client.send call")
-    assert found is not None
+    result = impact(satchel, "what does Client.send call")
+    assert result is not None
     with satchel.store.snapshot() as store:
-        weights = {part.name: found.related[row].weight for row, part in store.parts(found.related).items()}
+        weights = {part.name: result.related[row].weight for row, part in store.parts(result.related).items()}
     assert weights["backoff"] == 0.9
 
 
 def test_uses_that_are_no_calls_are_listed_beside_them(satchel: Satchel) -> None:
-    found = impact(satchel, "where is the class Client used")
-    assert found is not None
-    (listed,) = found.listing()
+    result = impact(satchel, "where is the class Client used")
+    assert result is not None
+    (listed,) = result.listing()
     assert [(file["path"], file["lines"], file["uses"]) for file in listed["files"]] == [
         ("shop/orders.py", [26], [1]),
         ("shop/client.py", [], [6]),

@@ -206,7 +206,7 @@ def test_what_is_told_is_cleaned_and_redacted(tree: Path, opened: Open) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     change(tree, f"use {secret}", {"a\u202eb.py": "1\n"}, days=3, author=f"Eve {secret}")
     satchel = opened(tree)
-    (told,) = satchel.file_history().changes
-    shown = f"{told.subject} {told.author} {told.paths} {satchel.authors()} {satchel.churn(now=NOW)}"
+    (commit,) = satchel.file_history().changes
+    shown = f"{commit.subject} {commit.author} {commit.paths} {satchel.authors()} {satchel.churn(now=NOW)}"
     assert secret not in shown
     assert "\u202e" not in shown

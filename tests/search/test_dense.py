@@ -28,10 +28,10 @@ def test_the_likeness_is_the_cosine_of_question_and_chunk(root: Path) -> None:
     with Satchel.open(root, embedder=embedder) as satchel:
         for text in texts:
             satchel.memories.add(text)
-        found = scores(satchel.memory_store, Kind.MEMORY, Meaning(embedder, "red apples"))
-    assert found is not None
-    wanted = embedder.embed_documents(texts) @ embedder.embed_query("red apples")
-    assert np.allclose(found.values, wanted, atol=2e-3)
+        likeness = scores(satchel.memory_store, Kind.MEMORY, Meaning(embedder, "red apples"))
+    assert likeness is not None
+    cosines = embedder.embed_documents(texts) @ embedder.embed_query("red apples")
+    assert np.allclose(likeness.values, cosines, atol=2e-3)
 
 
 def test_a_memory_that_shares_no_word_with_the_question_is_found_by_its_meaning(root: Path) -> None:

@@ -109,7 +109,7 @@ def test_rare_records_are_found_behind_many_that_match_better(store: SqliteStore
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("values", "message"),
     [
         ({"category": "errors"}, "unknown category 'errors' (did you mean error?): choose from preference, fact"),
         ({"domain": "cooking"}, "choose from debugging, refactoring"),
@@ -123,9 +123,9 @@ def test_rare_records_are_found_behind_many_that_match_better(store: SqliteStore
     ],
     ids=str,
 )
-def test_an_impossible_filter_is_refused_with_what_is_possible(given: dict[str, Any], message: str) -> None:
+def test_an_impossible_filter_is_refused_with_what_is_possible(values: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
-        parse_filters(given)
+        parse_filters(values)
     assert message in str(error.value)
 
 

@@ -34,11 +34,11 @@ def satchel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Satchel]:
 
 
 def by_path(hits: list[Hit]) -> dict[str, Hit]:
-    found: dict[str, Hit] = {}
+    hits_by_path: dict[str, Hit] = {}
     for hit in hits:
         if hit.chunk.location is not None:
-            found.setdefault(hit.chunk.location.path, hit)
-    return found
+            hits_by_path.setdefault(hit.chunk.location.path, hit)
+    return hits_by_path
 
 
 def test_a_manifest_a_changelog_and_a_translation_come_after_the_page_about_it(satchel: Satchel) -> None:

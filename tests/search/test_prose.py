@@ -61,8 +61,8 @@ def test_what_is_far_in_meaning_as_well_is_not_shown(satchel: Satchel) -> None:
 
 
 def test_words_and_meaning_are_one_ranking(satchel: Satchel) -> None:
-    found = paths(satchel.search("fast automobile for roses", types=["docs"]))
-    assert {"docs/motor.md", "docs/garden.md"} <= set(found)
+    ranked = paths(satchel.search("fast automobile for roses", types=["docs"]))
+    assert {"docs/motor.md", "docs/garden.md"} <= set(ranked)
     by_words = satchel.search("roses in the shade", types=["docs"])
     assert paths(by_words)[0] == "docs/garden.md"
 

@@ -54,9 +54,9 @@ def test_a_long_pasted_run_weighs_no_more_than_a_short_one() -> None:
     """Many lines of a listing share what a few lines count; prose of the same length keeps all of its weight."""
     listing = ["```", *["zebra 1.0"] * 100, "```"]
     pasted = {term.term: term.weight for term in analyse("\n".join(["title", *listing])).terms}
-    told = {term.term: term.weight for term in analyse("\n".join(["title", *["zebra"] * 100])).terms}
+    terms = {term.term: term.weight for term in analyse("\n".join(["title", *["zebra"] * 100])).terms}
     assert pasted["zebra"] == pytest.approx(math.log2(1 + CODE_WEIGHT * PASTED_LINES))
-    assert told["zebra"] == pytest.approx(math.log2(1 + 100))
+    assert terms["zebra"] == pytest.approx(math.log2(1 + 100))
 
 
 def test_short_terms_weigh_less() -> None:

@@ -47,12 +47,17 @@ def test_an_experience_is_found_once_through_its_best_side_and_names_the_others(
 
 def test_every_side_of_an_experience_has_an_id_of_its_own_and_the_same_title(store: SqliteStore) -> None:
     put(store, experience("e1"))
-    found = [
+    by_axis = [
         ask(store, Kind.EXPERIENCE, "upload socket proxy error", axis=axis).hits
         for axis in ("full", "strategy", "surprise", "root_cause")
     ]
-    assert [keys(hits) for hits in found] == [["e1::full"], ["e1::strategy"], ["e1::surprise"], ["e1::root_cause"]]
-    assert {hits[0].chunk.title for hits in found} == {"Make the upload survive a lost connection"}
+    assert [keys(hits) for hits in by_axis] == [
+        ["e1::full"],
+        ["e1::strategy"],
+        ["e1::surprise"],
+        ["e1::root_cause"],
+    ]
+    assert {hits[0].chunk.title for hits in by_axis} == {"Make the upload survive a lost connection"}
 
 
 def test_no_more_records_come_than_were_asked_for(store: SqliteStore) -> None:
@@ -95,8 +100,8 @@ def test_words_and_vectors_count_by_their_weights_in_parts_of_their_largest(stor
     expected["near"] = VECTOR_WEIGHT
     top = max(expected.values())
     for key, hit in hits.items():
-        known = sum(row.value * row.weight for row in hit.signals if row.name == "importance")
-        assert hit.score == pytest.approx(math.log(expected[key] / top) + known, abs=2e-3)
+        boost = sum(row.value * row.weight for row in hit.signals if row.name == "importance")
+        assert hit.score == pytest.approx(math.log(expected[key] / top) + boost, abs=2e-3)
 
 
 def test_a_model_that_finds_everything_alike_is_measured_by_its_own_mean(store: SqliteStore) -> None:

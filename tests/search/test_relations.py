@@ -62,8 +62,8 @@ def open_files(tmp_path: Path) -> Iterator[Open]:
         return opened[-1][1]
 
     yield open_
-    for satchel, asked in opened:
-        asked.close()
+    for satchel, code in opened:
+        code.close()
         satchel.close()
 
 
@@ -85,9 +85,9 @@ PYTHON = {
 
 
 def test_methods_of_self_are_those_of_the_class_and_its_bases(open_files: Open) -> None:
-    asked = open_files(PYTHON)
-    assert asked.callers("shop/base.py::Base.close") == ["shop/client.py:9"]
-    assert asked.callers("shop/base.py::Base.flush") == ["shop/base.py:3", "shop/client.py:12"]
+    code = open_files(PYTHON)
+    assert code.callers("shop/base.py::Base.close") == ["shop/client.py:9"]
+    assert code.callers("shop/base.py::Base.flush") == ["shop/base.py:3", "shop/client.py:12"]
 
 
 def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None:
@@ -96,7 +96,7 @@ def test_a_call_of_what_a_method_overrides_may_mean_it(open_files: Open) -> None
 
 
 def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         PYTHON
         | {
             "app/alias.py": "from shop.client import send as post\n\n\ndef run(c):\n    post(c)\n",
@@ -109,20 +109,20 @@ def test_imports_are_followed_through_aliases_and_packages(open_files: Open) -> 
             "app/standard.py": "from copy import send\n\nsend()\n",
         }
     )
-    found = asked.callers("shop/client.py::send")
-    assert sorted(found) == ["app/alias.py:5", "app/late.py:4", "app/module.py:5", "app/package.py:5"]
-    assert sorted(asked.callers("shop/other.py::send")) == ["app/package.py:6", "app/star.py:5"]
-    assert asked.callees("app/own.py::run") == ["app/own.py::send"]
+    calls = code.callers("shop/client.py::send")
+    assert sorted(calls) == ["app/alias.py:5", "app/late.py:4", "app/module.py:5", "app/package.py:5"]
+    assert sorted(code.callers("shop/other.py::send")) == ["app/package.py:6", "app/star.py:5"]
+    assert code.callees("app/own.py::run") == ["app/own.py::send"]
 
 
 def test_a_function_inside_a_function_hides_the_one_outside(open_files: Open) -> None:
-    asked = open_files({"a.py": "def send():\n    pass\n\n\ndef run():\n    def send():\n        pass\n\n    send()\n"})
-    assert asked.callers("a.py::send") == []
-    assert asked.callers("a.py::run.send") == ["a.py:9"]
+    code = open_files({"a.py": "def send():\n    pass\n\n\ndef run():\n    def send():\n        pass\n\n    send()\n"})
+    assert code.callers("a.py::send") == []
+    assert code.callers("a.py::run.send") == ["a.py:9"]
 
 
 def test_objects_are_known_by_constructor_annotation_field_and_return(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         PYTHON
         | {
             "app/made.py": "from shop.client import Client\n\n\ndef run():\n    c = Client('x')\n    c.get()\n",
@@ -139,19 +139,19 @@ def test_objects_are_known_by_constructor_annotation_field_and_return(open_files
             "app/outside.py": "import os\n\n\ndef run():\n    os.environ.get('a')\n    {}.get('b')\n",
         }
     )
-    found = asked.callers("shop/client.py::Client.get")
+    calls = code.callers("shop/client.py::Client.get")
     files = ["context.py:6", "field.py:9", "made.py:6", "returned.py:5", "typed.py:5"]
-    assert found == ["shop/client.py:20", *(f"app/{one}" for one in files)]
-    assert asked.callers("shop/other.py::Other.get") == []
+    assert calls == ["shop/client.py:20", *(f"app/{one}" for one in files)]
+    assert code.callers("shop/other.py::Other.get") == []
 
 
 def test_a_constructor_is_called_by_its_class(open_files: Open) -> None:
-    found = open_files(PYTHON).callers("shop/client.py::Client.__init__")
-    assert found == ["shop/client.py:16", "shop/client.py:24"]
+    calls = open_files(PYTHON).callers("shop/client.py::Client.__init__")
+    assert calls == ["shop/client.py:16", "shop/client.py:24"]
 
 
 def test_fixtures_of_pytest_have_the_type_of_what_they_return(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         PYTHON
         | {
             "tests/conftest.py": (
@@ -161,32 +161,32 @@ def test_fixtures_of_pytest_have_the_type_of_what_they_return(open_files: Open) 
             "tests/test_get.py": "def test_get(client):\n    client.get()\n",
         }
     )
-    (site,) = [one for one in asked.sites("shop/client.py::Client.get") if one.secondary]
+    (site,) = [one for one in code.sites("shop/client.py::Client.get") if one.secondary]
     assert (site.path, site.line, site.name) == ("tests/test_get.py", 2, "test_get")
 
 
 def test_an_unknown_object_is_guessed_where_one_class_has_the_method_and_is_named(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "a.py": "class Parser:\n    def parse_all(self):\n        pass\n",
             "b.py": '"""Uses the Parser."""\n\n\ndef run(thing):\n    thing.parse_all()\n',
             "c.py": "def run(thing):\n    thing.parse_all()\n",
         }
     )
-    (site,) = asked.sites("a.py::Parser.parse_all")
+    (site,) = code.sites("a.py::Parser.parse_all")
     assert (site.path, site.certainty) == ("b.py", GUESSED)
 
 
 def test_everything_else_that_names_a_definition_is_a_use(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "a.py": "class Late(Exception):\n    pass\n",
             "b.py": "from a import Late\n\n\ndef run(error: Late):\n    isinstance(error, Late)\n    raise Late('x')\n",
             "c.py": "Late = 1\nprint(Late)\n",
         }
     )
-    assert asked.uses("a.py::Late") == ["b.py:1 import", "b.py:4 use", "b.py:5 use"]
-    assert asked.callers("a.py::Late") == ["b.py:6"]
+    assert code.uses("a.py::Late") == ["b.py:1 import", "b.py:4 use", "b.py:5 use"]
+    assert code.callers("a.py::Late") == ["b.py:6"]
 
 
 def test_classes_know_their_heirs_and_methods_who_overrides_them(open_files: Open) -> None:
@@ -213,7 +213,7 @@ TYPESCRIPT = {
 
 
 def test_modules_of_javascript_are_followed_through_every_kind_of_import(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         TYPESCRIPT
         | {
             "app/a.ts": "import glue, { split as cut } from '../src/util'\nglue(1)\ncut('x')\n",
@@ -227,14 +227,14 @@ def test_modules_of_javascript_are_followed_through_every_kind_of_import(open_fi
             ),
         }
     )
-    assert sorted(asked.callers("src/util.ts::split")) == [
+    assert sorted(code.callers("src/util.ts::split")) == [
         "app/a.ts:3", "app/b.ts:2", "app/c.ts:2", "app/d.js:2", "app/f.ts:3",
     ]  # fmt: skip
-    assert asked.callers("src/util.ts::join") == ["app/a.ts:2"]
+    assert code.callers("src/util.ts::join") == ["app/a.ts:2"]
 
 
 def test_objects_of_typescript_are_known_by_their_types(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         TYPESCRIPT
         | {
             "app/made.ts": "import { Plant } from '../src'\nconst plant = new Plant()\nplant.grow().add('x')\n",
@@ -251,9 +251,9 @@ def test_objects_of_typescript_are_known_by_their_types(open_files: Open) -> Non
             ),
         }
     )
-    found = asked.callers("src/tree.ts::Tree.grow")
-    assert found == ["src/tree.ts:6", "app/field.ts:7", "app/field.ts:8", "app/made.ts:3", "app/pattern.ts:3"]
-    added = asked.sites("src/tree.ts::Tree.add")
+    calls = code.callers("src/tree.ts::Tree.grow")
+    assert calls == ["src/tree.ts:6", "app/field.ts:7", "app/field.ts:8", "app/made.ts:3", "app/pattern.ts:3"]
+    added = code.sites("src/tree.ts::Tree.add")
     assert [(one.path, one.certainty) for one in added] == [("app/made.ts", RESOLVED), ("app/typed.ts", INHERITED)]
 
 
@@ -272,7 +272,7 @@ GO = {
 
 
 def test_packages_receivers_fields_and_embedded_types_of_go(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         GO
         | {
             "cmd/main.go": (
@@ -283,11 +283,11 @@ def test_packages_receivers_fields_and_embedded_types_of_go(open_files: Open) ->
             "other/other.go": "package other\n\nfunc New() int {\n\treturn 1\n}\n\nfunc run() {\n\tNew()\n}\n",
         }
     )
-    assert asked.callers("shop.go::New") == ["cmd/main.go:10"]
-    assert asked.callers("client.go::Client.Send") == ["client.go:14", "cmd/main.go:11"]
-    assert asked.callers("client.go::base.Flush") == ["client.go:13", "cmd/main.go:12", "cmd/main.go:19"]
-    assert asked.callers("shop.go::Sender") == []
-    assert asked.uses("shop.go::Sender") == ["cmd/main.go:17 use"]
+    assert code.callers("shop.go::New") == ["cmd/main.go:10"]
+    assert code.callers("client.go::Client.Send") == ["client.go:14", "cmd/main.go:11"]
+    assert code.callers("client.go::base.Flush") == ["client.go:13", "cmd/main.go:12", "cmd/main.go:19"]
+    assert code.callers("shop.go::Sender") == []
+    assert code.uses("shop.go::Sender") == ["cmd/main.go:17 use"]
 
 
 RUST = {
@@ -310,7 +310,7 @@ RUST = {
 
 
 def test_paths_impls_and_macros_of_rust(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         RUST
         | {
             "cli/Cargo.toml": '[package]\nname = "cli"\n',
@@ -320,19 +320,19 @@ def test_paths_impls_and_macros_of_rust(open_files: Open) -> None:
             ),
         }
     )
-    assert asked.callers("src/util.rs::join") == ["src/client.rs:18", "src/client.rs:19", "src/client.rs:27"]
-    assert asked.callers("src/util.rs::note") == ["src/client.rs:13"]
-    found = asked.sites("src/client.rs::Client.new")
-    assert [(one.path, one.line) for one in found if not one.secondary] == [
+    assert code.callers("src/util.rs::join") == ["src/client.rs:18", "src/client.rs:19", "src/client.rs:27"]
+    assert code.callers("src/util.rs::note") == ["src/client.rs:13"]
+    calls = code.sites("src/client.rs::Client.new")
+    assert [(one.path, one.line) for one in calls if not one.secondary] == [
         ("src/client.rs", 21), ("cli/src/main.rs", 4), ("cli/src/main.rs", 5),
     ]  # fmt: skip
-    assert [one.name for one in found if one.secondary] == ["tests.runs"]
-    assert asked.callers("src/client.rs::Client.run") == ["src/client.rs:20", "cli/src/main.rs:4", "src/client.rs:39"]
-    assert asked.callers("src/client.rs::Client.send") == ["src/client.rs:21", "src/client.rs:38"]
+    assert [one.name for one in calls if one.secondary] == ["tests.runs"]
+    assert code.callers("src/client.rs::Client.run") == ["src/client.rs:20", "cli/src/main.rs:4", "src/client.rs:39"]
+    assert code.callers("src/client.rs::Client.send") == ["src/client.rs:21", "src/client.rs:38"]
 
 
 def test_java_knows_packages_fields_and_the_class_around(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "shop/Client.java": (
                 "package shop;\n\npublic class Client {\n  public Client() {}\n"
@@ -345,13 +345,13 @@ def test_java_knows_packages_fields_and_the_class_around(open_files: Open) -> No
             ),
         }
     )
-    assert asked.callers("shop/Client.java::Client.twice") == ["shop/Client.java:6"]
-    assert asked.callers("shop/Client.java::Client.send") == ["app/App.java:8"] * 3
-    assert asked.callers("shop/Client.java::Client") == ["app/App.java:6"]
+    assert code.callers("shop/Client.java::Client.twice") == ["shop/Client.java:6"]
+    assert code.callers("shop/Client.java::Client.send") == ["app/App.java:8"] * 3
+    assert code.callers("shop/Client.java::Client") == ["app/App.java:6"]
 
 
 def test_languages_without_imports_by_name_take_a_clear_name(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "list.c": "int push(int x) {\n  return x;\n}\n",
             "main.c": '#include "list.h"\n\nint main(void) {\n  return push(1);\n}\n',
@@ -359,12 +359,12 @@ def test_languages_without_imports_by_name_take_a_clear_name(open_files: Open) -
             "b.rb": "require_relative 'a'\ngreet()\n",
         }
     )
-    assert asked.callers("list.c::push") == ["main.c:4"]
-    assert asked.callers("a.rb::greet") == ["b.rb:2"]
+    assert code.callers("list.c::push") == ["main.c:4"]
+    assert code.callers("a.rb::greet") == ["b.rb:2"]
 
 
 def test_aliases_of_types_casts_choices_and_objects_that_read_like_classes(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         TYPESCRIPT
         | {
             "app/alias.ts": (
@@ -381,13 +381,13 @@ def test_aliases_of_types_casts_choices_and_objects_that_read_like_classes(open_
             ),
         }
     )
-    found = [one for one in asked.callers("src/tree.ts::Tree.grow") if one.startswith("app")]
-    assert found == [f"app/alias.ts:{line}" for line in (4, 6, 8)] + [f"app/assigned.js:{line}" for line in (10, 11)]
-    assert asked.callers("app/assigned.js::tools.rest") == ["app/assigned.js:16"]
+    calls = [one for one in code.callers("src/tree.ts::Tree.grow") if one.startswith("app")]
+    assert calls == [f"app/alias.ts:{line}" for line in (4, 6, 8)] + [f"app/assigned.js:{line}" for line in (10, 11)]
+    assert code.callers("app/assigned.js::tools.rest") == ["app/assigned.js:16"]
 
 
 def test_a_class_with_a_base_from_outside_may_have_any_method(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "a.py": (
                 "import click\n\n\nclass Group(click.Group):\n    limit: 'Limit'\n\n"
@@ -398,12 +398,12 @@ def test_a_class_with_a_base_from_outside_may_have_any_method(open_files: Open) 
             "b.go": "package b\n",
         }
     )
-    assert asked.callers("a.py::Limit.load_all") == []
-    assert asked.callers("a.py::Limit.check_all") == ["a.py:10"]
+    assert code.callers("a.py::Limit.load_all") == []
+    assert code.callers("a.py::Limit.check_all") == ["a.py:10"]
 
 
 def test_a_telling_name_is_guessed_where_an_import_cannot_be_followed(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "src/lib.rs": "mod shop;\n",
             "src/shop/mod.rs": "cfg! {\n    mod orders;\n    pub(crate) use orders::enter_shop;\n}\n",
@@ -412,11 +412,11 @@ def test_a_telling_name_is_guessed_where_an_import_cannot_be_followed(open_files
             "src/other.rs": "fn other() {\n    crate::depot::enter_shop(1);\n}\n",
         }
     )
-    assert asked.callers("src/shop/orders.rs::enter_shop") == ["src/main.rs:2"]
+    assert code.callers("src/shop/orders.rs::enter_shop") == ["src/main.rs:2"]
 
 
 def test_a_method_of_a_class_with_a_base_from_outside_is_not_guessed(open_files: Open) -> None:
-    asked = open_files(
+    code = open_files(
         {
             "a.py": (
                 "import click\n\n\nclass Base(click.Group):\n    pass\n\n\n"
@@ -425,4 +425,4 @@ def test_a_method_of_a_class_with_a_base_from_outside_is_not_guessed(open_files:
             "b.py": "import click\nimport a\n\n\ndef run(Group):\n    click.command().make_context()\n",
         }
     )
-    assert asked.callers("a.py::Group.make_context") == []
+    assert code.callers("a.py::Group.make_context") == []

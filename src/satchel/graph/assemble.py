@@ -46,7 +46,7 @@ MOST_SOURCES = 5
 """Matches of a topic from which a walk starts, as the specification has it."""
 
 MOST_MATCHES = 20
-"""Matches of a topic that are nodes of the answer. The walk starts from the best five; the others only stand there."""
+"""Matches of a topic that are nodes of the answer. The walk starts from the best five only."""
 
 FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
 """The factor of a source is its score in parts of the best one, to this power: the best one is right so much more often
@@ -54,7 +54,7 @@ than the fifth. Scores by words and meaning lie closer together than those by wo
 measure one point less by words, and 2 one point less with vectors."""
 
 LEAST_RELEVANCE = 0.14
-"""A topic of which nothing here contains this share is not known here: the floor of every other context."""
+"""A topic whose best match has a lower relevance gets an empty answer. Other contexts have the same floor."""
 
 NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 """Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
@@ -63,7 +63,7 @@ NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
 def named_node(store: Store, query: str) -> int | None:
     """Return the row of the node that a query names: an id (`note:abc`), or a bare key (`abc`) that one kind has.
 
-    None for what is no id, however much it looks like one: then it is a topic.
+    None for everything else, which is a topic.
     """
     kind, colon, rest = query.partition(":")
     row = _row(store, Kind(kind), rest) if colon and kind in map(str, NODE_KINDS) else None
@@ -87,7 +87,7 @@ def _row_in(store: Store, document: Document, identity: str) -> int | None:
 
 
 def code_named(store: Store, query: str) -> list[int]:
-    """Rows of the definitions or of the one file that a name means (`Client.send`, `client.py`); none if unclear."""
+    """Return the chunks of the definitions or the file that a name means (`Client.send`); none if it is unclear."""
     named = clear(definitions_named(Code(store), query), MOST_SOURCES)
     if named:
         return list(dict.fromkeys(one.row for one in named))
@@ -112,7 +112,7 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]
 
 
 def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
-    """Yield what each match of one kind is worth, in parts of the best match of all kinds (relevance `best`).
+    """Yield each match of one kind with its factor relative to the best match of all kinds (relevance `best`).
 
     Scores of records are logarithms of what ranks them; scores of files rank spans, so there relevance counts.
     """
@@ -129,7 +129,7 @@ def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """What one query came to: its nodes, best first, and how it was understood. `is_named`: it is the id of a node."""
+    """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node."""
 
     rated: tuple[Rated, ...]
     walk: Walk
@@ -200,7 +200,6 @@ def assemble_graph(
 
 
 def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Section:
-    """Return the candidates for the budget, best first."""
     nodes.load(best)
     section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
     if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
@@ -216,18 +215,21 @@ def _sifted(
     request: GraphRequest,
     account: Account | None,
 ) -> tuple[Sequence[Rated], tuple[ShownBefore, ...]]:
-    """The nodes that the session lacks or asked for by their id, which are the candidates then, and what it has."""
+    """Return the nodes that are new to the session or named by id, and references to those it has had.
+
+    The candidates of the section are limited to the former.
+    """
     if account is None or request.max_tokens < SUMMARY_BUDGET:
         return best, ()
-    asked = {
+    named_rows = {
         row for one in explored if one.is_named for row, reached in one.walk.reached.items() if not reached.distance
     }
     kept: list[tuple[Rated, Candidate]] = []
     spent = 0.0
     for one, candidate in zip(best, section.candidates, strict=True):
         spent += candidate.size + NODE_FRAME.item
-        is_referred = spent <= request.max_tokens and one.row not in asked
-        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in asked:
+        is_referred = spent <= request.max_tokens and one.row not in named_rows
+        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in named_rows:
             kept.append((one, candidate))
     section.candidates = [candidate for _, candidate in kept]
     return [one for one, _ in kept], account.references()
@@ -267,7 +269,7 @@ def explore(
 
 
 def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
-    """Return the kinds in which a topic is looked for: those that the relations of the lens lead from."""
+    """Return the available kinds in which a topic is searched: the sources of the relations of the lens."""
     kinds = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
     return tuple(kind for kind in kinds if available.get(kind))
 
@@ -275,7 +277,7 @@ def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
 def _sources(
     analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
 ) -> tuple[list[Source], bool]:
-    """Return where the walk begins, and whether the query named that itself."""
+    """Return where the walk begins, and whether the query names it."""
     query = analysed.text
     row = named_node(bench.store, query)
     if row is not None:
@@ -291,7 +293,7 @@ def _sources(
 
 
 def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
-    """Several walks as one by rank fusion: what stands high in all of them comes first; scores are 0 to 1.
+    """Merge several walks by rank fusion; scores are 0 to 1.
 
     A node keeps the path of the walk that rates it best, and shows its rank in each as a signal.
     """

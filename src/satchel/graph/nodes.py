@@ -1,13 +1,13 @@
-"""From what a walk reached to candidates for the budget: score, name, text, fields and path of each node.
+"""Candidates for the budget from the nodes of a walk: score, name, text, fields and path of each node.
 
     score = 0.40 nearness + 0.35 relevance + 0.25 recency, + 0.10 for a tag that the lens looks for, at most 1
     score = 0.60 nearness + 0.40 recency                   for a node id without any words to be relevant to
 
-Which of the two it is holds for a whole request. Nearness is 1 / (distance + 1) times the relevance of the source in
-parts of the best one, times the worth of the relations on the way. Recency halves every 30 days.
+One of the two formulas applies to a whole request. Nearness is 1 / (distance + 1) times the relevance of the source
+relative to the best one, times the worth of the relations on the way. Recency halves every 30 days.
 
-A field is shown once, beside the text. In the files of a vault it is part of the text as well: there it is left out,
-so that it is neither paid for twice nor shown to somebody who wants no fields.
+A field is shown once, beside the text. In the files of a vault it is part of the text as well and is removed from it,
+so that it does not cost tokens twice and `include_fields=False` hides it.
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from satchel.search.resolve.code import Code
 from satchel.sources.notes.note import value_text
 from satchel.sources.roles import is_inline_test
 from satchel.store.protocol import Store
-from satchel.store.records import Document, Place, StoredChunk
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_FIELDS = 12
-"""Of a node besides those that its lens asks for: enough for any template that people fill in by hand."""
+"""Fields shown of a node beside those of its lens: enough for any template that people fill in by hand."""
 
 MOST_VALUES = 8
-"""Of one field; the others are a number."""
+"""Values shown of one field; the others are only counted."""
 
 VALUE_CHARACTERS = 200
-"""Of one value: a field is a line."""
+"""Characters shown of one value, because a field is one line."""
 
 MIN_NODE_TOKENS = 50
-"""A node is shown whole, or with so many tokens of its text: less of it says no more than its name in the overflow."""
+"""A shortened node has at least so many tokens of text: less says no more than its name in the overflow."""
 
 NODE_SHARE = 0.25
-"""Of the budget, one node takes at most this much, so that a long note does not hide what stands around it."""
+"""Largest share of the budget for one node, so that a long note does not hide its neighbours."""
 
 WHOLE_NODE_TOKENS = 400
-"""A node up to this size is shown whole in any budget: what people write in one note is mostly shorter."""
+"""A node up to this size is shown in full in any budget: most notes are shorter."""
 
 RANK_SCALE = 10.0
 """A node's score (0 to 1) times this is its value on the log scale: its rank decides, hardly its size."""
 
 SHORTENINGS = 4
-"""Each half as long as the one before, so that what is left of a budget is filled."""
+"""Shortened versions of a node, each half as long as the one before, so that the rest of a budget is filled."""
 
 _NODE = "node"
-"""The field of a chunk that holds what the graph knows of it."""
+"""The field of a chunk with its data as a node of the graph."""
 
 DISTANCE_WEIGHT, RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.40, 0.35, 0.25
 """The weights of the specification for a request with words."""
 
 BARE_DISTANCE_WEIGHT, BARE_RECENCY_WEIGHT = 0.60, 0.40
-"""Those for a node id alone."""
+"""The weights for a node id alone."""
 
 TAG_BOOST = 0.10
-"""What a tag of the lens adds: a match that is 0.29 more relevant is worth as much."""
+"""Added to the score for a tag of the lens; a relevance higher by 0.29 adds as much."""
 
 TEST_FADE = 0.8
-"""What a test, an example or a benchmark is worth beside production code at the same distance, in a lens on code."""
+"""Factor of tests, examples and benchmarks relative to production code at the same distance, in a lens on code."""
 
 UNDATED = 0.5
 """Recency of a node without a date: neither new nor old."""
@@ -78,14 +78,14 @@ UNDATED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The score of a node, 0 to 1, and what it is made of."""
+    """The score of a node, 0 to 1, and its parts."""
 
     total: float
     signals: tuple[Signal, ...]
 
 
 def recency(moment: float, now: float) -> float:
-    """1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` for what has no time. Both in seconds."""
+    """Return 1 for now or later, 0.5 for exactly 30 days ago, `UNDATED` without a time. Both are in seconds."""
     if moment <= 0:
         return UNDATED
     return float(0.5 ** (max(now - moment, 0.0) / HALF_LIFE_SECONDS))
@@ -93,13 +93,15 @@ def recency(moment: float, now: float) -> float:
 
 def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_words: bool) -> Rating:
     """Return the score of one node. `has_words` is the same for all nodes of a request."""
+    place = reached.place
     signals = [
         Signal("distance", 1 / (reached.distance + 1), DISTANCE_WEIGHT if has_words else BARE_DISTANCE_WEIGHT),
         Signal("source", reached.source_factor, 0.0),
         Signal("edges", reached.edge_factor, 0.0),
-        Signal("recency", recency(reached.place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
+        Signal("recency", recency(place.updated, now), RECENCY_WEIGHT if has_words else BARE_RECENCY_WEIGHT),
     ]
-    nearness = reached.nearness * (TEST_FADE if lens.is_about_code and _is_secondary(reached.place) else 1.0)
+    is_faded = lens.is_about_code and (place.secondary or is_inline_test(place.key, place.name))
+    nearness = reached.nearness * (TEST_FADE if is_faded else 1.0)
     total = signals[0].weight * nearness + signals[3].weight * signals[3].value
     if has_words:
         signals.append(Signal("relevance", relevance, RELEVANCE_WEIGHT))
@@ -108,10 +110,6 @@ def rate(reached: Reached, relevance: float, lens: Lens, now: float, *, has_word
         signals.append(Signal("tag", 1.0, TAG_BOOST))
         total += TAG_BOOST
     return Rating(min(total, 1.0), tuple(signals))
-
-
-def _is_secondary(place: Place) -> bool:
-    return place.secondary or is_inline_test(place.key, place.name)
 
 
 def is_boosted(reached: Reached, lens: Lens) -> bool:
@@ -126,16 +124,16 @@ FieldValue = str | list[str]
 
 
 def shown_fields(stored: Mapping[str, Any], always: Sequence[str], allow: Sequence[str]) -> dict[str, FieldValue]:
-    """The fields of a note by name, those that the lens asks for first; references by the name of what they mean.
+    """Return the fields of a note by name, those in `always` first; a reference is shown as the name of its target.
 
     One value is a text, several are a list.
     """
-    wanted = frozenset(name.lower() for name in always)
+    preferred = frozenset(name.lower() for name in always)
     note_fields = stored.get("fields")
     if not isinstance(note_fields, Mapping):
         return {}
-    first = [name for name in note_fields if name.lower() in wanted]
-    rest = [name for name in note_fields if name.lower() not in wanted][:MOST_FIELDS]
+    first = [name for name in note_fields if name.lower() in preferred]
+    rest = [name for name in note_fields if name.lower() not in preferred][:MOST_FIELDS]
     return {sanitize.line(name, allow=allow): _shown(note_fields[name], allow) for name in (*first, *rest)}
 
 
@@ -148,7 +146,7 @@ def _shown(values: Any, allow: Sequence[str]) -> FieldValue:
 
 
 def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
-    """`status: active`, one line a field."""
+    """Return one line for each field, `status: active`."""
     return [
         f"{clean_field(name)}: {value if isinstance(value, str) else ', '.join(value)}"
         for name, value in fields.items()
@@ -156,7 +154,7 @@ def field_lines(fields: Mapping[str, FieldValue]) -> list[str]:
 
 
 def without_fields(text: str, *, is_first: bool) -> str:
-    """Return the text of a part of a vault's file without front matter and without lines that are only a field."""
+    """Return the text of a chunk of a vault's file without front matter and without lines that are only a field."""
     from satchel.sources.notes.markdown import front_matter, look_through
 
     lines = text.split("\n")
@@ -169,7 +167,7 @@ def without_fields(text: str, *, is_first: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A node with its score, and the walk that it was reached on."""
+    """A node with its score and the walk that reached it."""
 
     row: int
     rating: Rating
@@ -177,7 +175,7 @@ class Rated:
 
 
 class Overflow(NamedTuple):
-    """A node that is only named. `tags` are as it has them; `place` is the place of code, else empty."""
+    """A node that is only named. `place` is the path and line of code, else empty."""
 
     id: str
     name: str
@@ -187,7 +185,7 @@ class Overflow(NamedTuple):
 
 
 class Nodes:
-    """The stored chunks of a walk, each document read once."""
+    """The stored chunks of a walk; each document is read once."""
 
     def __init__(self, store: Store, lines: FileLines, request: GraphRequest, allow: Sequence[str]) -> None:
         self._lines, self._request, self._allow = lines, request, allow
@@ -204,7 +202,7 @@ class Nodes:
         self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
-        """Return what a node is called: the title of a note, the name of a definition, the path of a file."""
+        """Return the name of a node: the title of a note, the name of a definition, the path of a file."""
         part, document = self._code.part(row), self._code.document_of(row)
         if part.name and document.kind is not Kind.COMMIT:
             return self._line(part.name)
@@ -214,7 +212,7 @@ class Nodes:
         return self._line(title or document.key)
 
     def identity(self, row: int) -> str:
-        """The id by which a node is asked for: the key of a note as it stands in its export, else the chunk's id."""
+        """Return the id of a node in queries: the key of a note as in its export, else the chunk's id."""
         part, document = self._code.part(row), self._code.document_of(row)
         if document.kind is Kind.NOTE and not part.name:
             return document.key
@@ -226,7 +224,7 @@ class Nodes:
         return [self._line(tag) for tag in self._code.document_of(row).tags]
 
     def candidate(self, rated: Rated) -> Candidate:
-        """Return a node as something that may be shown."""
+        """Return a node as a candidate for the budget."""
         row, reached = rated.row, rated.walk.reached[rated.row]
         part, document = self._code.part(row), self._code.document_of(row)
         chunk = chunk_of(document, part)
@@ -258,7 +256,7 @@ class Nodes:
         return candidate
 
     def path(self, rated: Rated) -> list[dict[str, Any]]:
-        """Return the way to a node as in the answer: one entry a hop, each with the node that it leads to."""
+        """Return the path to a node as in the answer: one entry for each hop, with the node that it leads to."""
         return [
             {
                 "id": self.identity(hop.row),
@@ -271,7 +269,7 @@ class Nodes:
         ]
 
     def place(self, rated: Rated) -> str:
-        """Where a node of code stands, `src/client.py:12`: the line of its call, if that led here; else empty."""
+        """Return the place of a node of code, `src/client.py:12`, at the call that led to it; else empty."""
         part, document = self._code.part(rated.row), self._code.document_of(rated.row)
         if document.kind not in (Kind.CODE, Kind.DOC):
             return ""
@@ -280,13 +278,12 @@ class Nodes:
         return self._line(f"{document.key}:{hop.line if hop is not None and is_call else part.start}")
 
     def overflow(self, rated: Rated) -> Overflow:
-        """Return a node as it is named where it is not shown."""
-        row = rated.row
-        score = round(rated.rating.total, 4)
+        """Return a node as it is named in the overflow."""
+        row, score = rated.row, round(rated.rating.total, 4)
         return Overflow(self.identity(row), self.name(row), tuple(self.tags(row)), score, self.place(rated))
 
     def lines(self, row: int) -> tuple[Lines, tuple[int, int]] | None:
-        """The lines of the file of a node as they were indexed, and which of them it is; None for a note or record."""
+        """Return the indexed lines of the file of a node and the range of the node; None for a note or record."""
         part, document = self._code.part(row), self._code.document_of(row)
         if document.kind not in (Kind.CODE, Kind.DOC):
             return None
@@ -303,7 +300,7 @@ class Nodes:
         return sanitize.text(text, self._allow).strip("\n")
 
     def _is_stale(self, document: Document) -> bool:
-        """Return whether the file of a node is not as it was indexed; said once a file."""
+        """Return whether the file of a node has changed since it was indexed; noted once for each file."""
         if document.key in self.shown_files:
             return self.shown_files[document.key] != document.content_hash
         read = self._lines.read(document.key, document.content_hash, lambda: self._texts[document.id])
@@ -340,7 +337,7 @@ def _beginning(body: str, characters: int) -> str:
 
 
 def node_of(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the graph knows of a shown chunk, from its fields."""
+    """Return the data of a shown chunk as a node, from its fields."""
     node = fields[_NODE]
     assert isinstance(node, Mapping)
     return node

@@ -1,7 +1,7 @@
-"""How relevant any chunk is to one query, on one scale for the whole request.
+"""The relevance of any chunk to one query, on one scale for the whole request.
 
-The scale is decided once: by words and meaning where every chunk that can have a vector has one, else by words
-alone. A scale for each node would order them by whether they have a vector, not by what they say.
+The scale is chosen once: by words and meaning where every chunk that can have a vector has one, else by words alone.
+A scale for each node would order nodes by whether they have a vector, not by their text.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from satchel.store.protocol import Store
 from satchel.types import Kind
 
 TOGETHER_SHARE = 0.8
-"""Of the words of a node, what it says together with a neighbour; the rest is what it says alone. An answer over two
-steps is a pair that covers the question where neither does. On the multi-hop passages .5 measures one point less."""
+"""The part of a node's word relevance that comes from its words together with those of a neighbour; the rest is from
+its own words. An answer over two steps is a pair that covers the question where neither does alone. On the multi-hop
+passages .5 measures one point less."""
 
 MEANING_SHARE = 0.5
-"""Of relevance where there are vectors, the rest is words. On the multi-hop passages .3 to .7 measure the same."""
-
+"""The part of relevance from vectors where there are any; the rest is words. On the multi-hop passages .3 to .7 measure
+the same."""
 
 _PAIRS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """How far the vectors of what is walked are: so many of the chunks have one. All of them, and they count."""
+    """The number of walked chunks with a vector and of all that can have one. Vectors count once all have one."""
 
     embedded: int
     chunks: int
@@ -57,11 +58,11 @@ class Relevance:
         self.vectors = _coverage(lexicons, likenesses)
         for kind, lexicon in lexicons.items():
             likeness = likenesses[kind]
-            meant = None
+            nearness = None
             if self.vectors.is_ready and likeness is not None:
-                # The likeness above what is usual: models differ in what they give two unrelated texts.
-                meant = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
-            self._columns.append(_Column(lexicon, _masks(lexicon, query), meant))
+                # Similarity above the mean, because models differ in the similarity of two unrelated texts.
+                nearness = np.maximum(similar_chunks(lexicon, likeness).contrast, 0.0)
+            self._columns.append(_Column(lexicon, _masks(lexicon, query), nearness))
 
     def of(self, rows: Sequence[int]) -> FloatArray:
         """Return the relevance of each of these chunks alone, by row number, in their order; 0 for other kinds."""
@@ -69,7 +70,7 @@ class Relevance:
         return self._joined(rows, occurrences @ shares)
 
     def together(self, rows: Sequence[int], pairs: Sequence[tuple[int, int]]) -> FloatArray:
-        """Return the relevance of these chunks with what they say together with their neighbours.
+        """Return the relevance of these chunks, with the words that each covers together with a neighbour.
 
         `pairs` are related chunks, both among the rows.
         """
@@ -90,23 +91,23 @@ class Relevance:
         return self._joined(rows, (1 - TOGETHER_SHARE) * own + TOGETHER_SHARE * best)
 
     def _slices(self) -> list[slice]:
-        """Return where the terms of each kind stand among all columns."""
+        """Return the positions of the terms of each kind among all columns."""
         ends = list(accumulate(len(column.terms) for column in self._columns))
         return [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
 
     def _joined(self, rows: Sequence[int], words: FloatArray) -> FloatArray:
-        """Return words with meaning, where that counts."""
+        """Return the relevance by words, joined with that by vectors where they count."""
         if not self.vectors.is_ready:
             return np.clip(words, 0.0, 1.0)
-        meant = np.zeros(len(rows))
+        nearness = np.zeros(len(rows))
         for column in self._columns:
             positions = column.lexicon.chunk_positions(rows)
-            if column.meant is not None:
-                meant[positions >= 0] = column.meant[positions[positions >= 0]]
-        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * meant, 0.0, 1.0)
+            if column.nearness is not None:
+                nearness[positions >= 0] = column.nearness[positions[positions >= 0]]
+        return np.clip((1 - MEANING_SHARE) * words + MEANING_SHARE * nearness, 0.0, 1.0)
 
     def _said(self, rows: Sequence[int]) -> tuple[npt.NDArray[np.bool_], FloatArray]:
-        """Return which of the query's terms each chunk says, by kind of chunk, and the share of each term there."""
+        """Return which of the query's terms each chunk contains, by kind of chunk, and the share of each term."""
         columns = []
         for column in self._columns:
             positions = column.lexicon.chunk_positions(rows)
@@ -120,7 +121,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
-    """For each term its share of the query's idf mass, and which chunks say it."""
+    """Return for each term its share of the query's idf mass, and which chunks contain it."""
     masks = []
     for share, units in bm25.holders(lexicon, query.terms):
         holds = np.zeros(len(lexicon.columns.chunk_row), dtype=bool)
@@ -131,15 +132,15 @@ def _masks(lexicon: Lexicon, query: Query) -> tuple[tuple[float, Mask], ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One kind: what its chunks say of the query's terms, and how near each of them is in meaning."""
+    """One kind: which of the query's terms its chunks contain, and how near each chunk is in meaning."""
 
     lexicon: Lexicon
     terms: tuple[tuple[float, Mask], ...]
-    meant: FloatArray | None
+    nearness: FloatArray | None
 
 
 def _coverage(lexicons: dict[Kind, Lexicon], likenesses: dict[Kind, Likeness | None]) -> Vectors:
-    """Chunks and vectors of those kinds that have any vector. Code has none by design and goes by words."""
+    """Count chunks and vectors of those kinds that have any vector. Code has none by design and is ranked by words."""
     with_vectors = [(kind, likeness) for kind in lexicons if (likeness := likenesses[kind]) is not None]
     embedded = sum(similar_chunks(lexicons[kind], likeness).count for kind, likeness in with_vectors)
     return Vectors(embedded, sum(lexicons[kind].chunk_count for kind in lexicons))

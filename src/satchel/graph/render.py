@@ -1,8 +1,7 @@
-"""The text of a graph context: head, nodes, what did not fit, foot, and how they fill the budget.
+"""The text of a graph context: head, nodes, names of nodes that did not fit, foot, and how they fill the budget.
 
-All of it is counted, and the text never has more tokens than the budget. Nodes come first, but 200 tokens are kept for
-the head and for the names of what did not fit. What these do not use goes to the nodes again. Numbers that depend on
-the count are tried until they are stable.
+The text never has more tokens than the budget. Nodes come first, but 200 tokens are reserved for the head and the names
+of nodes that did not fit; the unused part is given to nodes. Numbers that depend on the count are tried until stable.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ from satchel.tokens import TokenCounter
 from satchel.types import ContextItem, Detail, Format, ShownBefore
 
 BACKEND = "sqlite"
-"""What answers call the store: the specification has the name of what was read there."""
+"""The name of the store in answers; the specification requires one."""
 
 HEAD_TOKENS = 250
-"""What head and foot take at most, beside references alone; what is left of it stays unused."""
+"""Tokens reserved for head and foot where an answer has only references; the rest of them stays unused."""
 
 HEADER_RESERVE = 200
 """Tokens for head and overflow, as the specification has it."""
 
 SUMMARY_BUDGET = 500
-"""Below this budget there is no room for nodes beside a head: their names are all that is shown."""
+"""Below this budget there is no room for nodes beside a head: only their names are shown."""
 
 NODE_FRAME = Frame(40, 0)
-"""Heading, path and marks of a node, roughly."""
+"""Estimated tokens of the heading, path and marks of a node."""
 
 MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100
-"""Nodes that are named without being shown, and the same where names are all that is shown. The others are a number."""
+"""Nodes that are named without being shown, and the same where only names are shown. The others are only counted."""
 
 QUERY_SHOWN = 120
-"""Characters of a query in the title."""
+"""Largest number of characters of a query in the title."""
 
 STABLE_TRIES = 8
-"""A number inside the text that it counts settles after one or two; more would be a mistake of ours."""
+"""A count inside the text that it counts is stable after one or two tries; more would be a bug."""
 
 
 class Numbers(NamedTuple):
-    """What an answer counts: its tokens, the nodes shown, and all others that were reached."""
+    """Counts in an answer: its tokens, the nodes shown, and the other nodes reached."""
 
     used: int
     included: int
@@ -61,9 +60,9 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GraphPage:
-    """Writes and counts what is shown. `rest` are all nodes, best first, as they are named in the overflow.
+    """Writes and counts the text. `rest` are all nodes, best first, as they are named in the overflow.
 
-    `embeddings` says whether vectors took part; `shown_before` names what the session has already, line by line.
+    `embeddings` says whether vectors were used; `shown_before` are lines naming the nodes that the session has had.
     """
 
     request: GraphRequest
@@ -108,12 +107,12 @@ class GraphPage:
 
 
 def references(before: Sequence[ShownBefore], counter: TokenCounter, budget: int, *, is_all: bool) -> tuple[str, ...]:
-    """As many references as have room beside nodes, or as there is room for where `is_all` there is."""
+    """Return lines for the references that fit beside nodes, or into the whole budget with `is_all`."""
     lines = within_room(before, counter, budget - HEAD_TOKENS if is_all else budget * LINES_SHARE)
     return reference_lines(lines, len(before) - len(lines))
 
 
-# Markdown: a heading, a line of ours and one marked block a node
+# Markdown: a heading, a line about the node and one marked block for each node
 
 
 def _markdown_head(page: GraphPage, numbers: Numbers) -> str:
@@ -132,7 +131,7 @@ def _markdown_head(page: GraphPage, numbers: Numbers) -> str:
 
 
 def _markdown_node(item: ContextItem) -> str:
-    """Name and tags, score, distance and path, then text and fields. The name is said once."""
+    """Write name and tags, score, distance and path, then text and fields. The name is written once."""
     node = node_of(item.metadata)
     detail = "" if item.detail is Detail.FULL else " (shortened)"
     about = f"*score {node['score']:.2f}, distance {node['distance']}{_path_text(node)}{detail}{_place_text(node)}*"
@@ -161,16 +160,13 @@ def _titled(name: str, tags: Sequence[str]) -> str:
 
 
 def _path_text(node: Mapping[str, Any]) -> str:
-    """`: child > Plan, then reference (in) > Budget`: how the walk came here."""
+    """Return the path to a node: `: child > Plan, then reference (in) > Budget`."""
     hops = [
-        f"{hop['type']}{' (in)' if hop['direction'] == 'in' else ''}{_line_text(hop)} > {quote(hop['name'])}"
+        f"{hop['type']}{' (in)' if hop['direction'] == 'in' else ''}"
+        f"{' at line ' + str(hop['line']) if 'line' in hop else ''} > {quote(hop['name'])}"
         for hop in node["path"]
     ]
     return f": {', then '.join(hops)}" if hops else ""
-
-
-def _line_text(hop: Mapping[str, Any]) -> str:
-    return f" at line {hop['line']}" if "line" in hop else ""
 
 
 def _place_text(node: Mapping[str, Any]) -> str:
@@ -225,7 +221,7 @@ def _json_tail(overflow: Sequence[Overflow]) -> str:
 def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflow]]:
     """Choose the nodes that are shown and name the others; the text has at most the tokens of the budget.
 
-    All is empty where not even head and foot fit.
+    Both results are empty where not even head and foot fit.
     """
     limit = page.request.max_tokens
     packer = Packer([section], page.counter, NODE_FRAME, merges_twins=False, is_strict=False)
@@ -249,7 +245,7 @@ def fitted_page(page: GraphPage, section: Section) -> tuple[Fitted, list[Overflo
 
 
 def _overflow_tokens(page: GraphPage, section: Section, overflow: Sequence[Overflow], room: int) -> int:
-    """Return the tokens of the names of the overflow, as many of them as fit into the room kept for them."""
+    """Return the tokens of as many names of the overflow as fit into the room reserved for them."""
     items = build_items([section], page.key)
     bare = page.text(items, ())[1]
     taken = 0

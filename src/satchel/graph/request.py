@@ -1,6 +1,6 @@
-"""A graph request, checked once, and its lens: which relations a walk follows, in which order of worth.
+"""A checked graph request and its lens: the relations that a walk follows, the most important first.
 
-A lens is data. The first five are those of the specification; users write their own in their settings:
+The first five lenses are those of the specification; users define their own in their settings:
 
     [lenses.review]
     edges = ["calls:in", "touches", "reference"]
@@ -27,7 +27,7 @@ from satchel.types import EdgeType, Format
 LEAST_DEPTH, MOST_DEPTH = 1, 5
 
 DEFAULT_DEPTH = 2
-"""What is two steps away still has to do with where one stands; three steps away is most of a workspace."""
+"""Nodes two steps away are still related to the source; three steps reach most of a workspace."""
 
 DEFAULT_LENS = "general"
 
@@ -52,8 +52,8 @@ class Move:
 class Lens:
     """`edges` are `type` or `type:direction`, the most important first. Tags and fields are compared in lower case.
 
-    A node with one of `boost_tags` scores higher; `include_fields` are shown whatever else is left out. `max_depth`
-    bounds a walk whose depth nobody asked for.
+    A node with one of `boost_tags` scores higher; `include_fields` are always shown. `max_depth` bounds a walk
+    without an explicit depth.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Lens:
     def moves(self) -> tuple[Move, ...]:
         """Every relation and direction that a walk follows, the most important first.
 
-        The relations of notes have their likes in code: a child is what something contains, a reference is an import,
+        The relations of notes have counterparts in code: a child is a contained definition, a reference is an import,
         a call or an inheritance. So the same lens works on both.
         """
         moves_by_edge: dict[tuple[EdgeType, Direction], Move] = {}
@@ -82,25 +82,18 @@ class Lens:
 
     @property
     def is_about_code(self) -> bool:
-        """Whether all that it follows are relations of code."""
+        """Whether the lens follows relations of code only."""
         return all(EdgeType(edge.partition(":")[0]) in CODE_EDGES for edge in self.edges)
-
-    def depth(self, asked: int | None) -> int:
-        """Return how far to walk: what was asked for, else the usual depth as far as the lens allows."""
-        return asked if asked is not None else min(DEFAULT_DEPTH, self.max_depth)
 
 
 NOTE_EDGES = frozenset({EdgeType.CHILD, EdgeType.PARENT, EdgeType.REFERENCE, EdgeType.FIELD})
-CODE_EDGES = frozenset(
-    {EdgeType.CONTAINS, EdgeType.IMPORTS, EdgeType.CALLS, EdgeType.INHERITS, EdgeType.TOUCHES}
-)  # fmt: skip
+CODE_EDGES = frozenset({EdgeType.CONTAINS, EdgeType.IMPORTS, EdgeType.CALLS, EdgeType.INHERITS, EdgeType.TOUCHES})
 
-_BOTH = (Direction.OUT, Direction.IN)
 _ALIKE: Mapping[EdgeType, tuple[tuple[EdgeType, Direction], ...]] = {
     EdgeType.CHILD: ((EdgeType.CONTAINS, Direction.OUT),),
     EdgeType.PARENT: ((EdgeType.CONTAINS, Direction.IN),),
     EdgeType.REFERENCE: tuple(
-        (type_, side) for type_ in (EdgeType.CALLS, EdgeType.IMPORTS, EdgeType.INHERITS) for side in _BOTH
+        (type_, side) for type_ in (EdgeType.CALLS, EdgeType.IMPORTS, EdgeType.INHERITS) for side in Direction
     ),
 }
 
@@ -125,32 +118,29 @@ LENSES: Mapping[str, Lens] = {
         Lens("impact", ("calls:in", "inherits:in", "imports:in"), max_depth=3),
     )
 }  # fmt: skip
-"""The five of the specification, then what surrounds a piece of code, and what depends on it."""
+"""The five lenses of the specification, then one for the surroundings of code, and one for its dependents."""
 
 _KEYS = ("edges", "boost_tags", "include_fields", "max_depth")
 
 
 def find_lens(name: str, own: Mapping[str, Any], origin: str = "the settings") -> Lens:
-    """A lens by name, one of the user before ours. Raises UsageError that lists all, ConfigError for an impossible one.
+    """Return a lens by name; one of the user hides a built-in one.
 
-    `own` are the tables below `[lenses]`, `origin` the file that they come from.
+    `own` are the tables below `[lenses]`, `origin` is their file. Raises UsageError that lists all names, ConfigError
+    for an impossible lens.
     """
     if name in own:
         return parse_lens(name, own[name], origin)
     if name in LENSES:
         return LENSES[name]
-    raise UsageError(f"unknown lens {name!r}: choose from {', '.join(lens_names(own))}")
-
-
-def lens_names(own: Mapping[str, Any]) -> list[str]:
-    """Every lens there is: ours, then those of the user."""
-    return list(dict.fromkeys((*LENSES, *sorted(own))))
+    raise UsageError(f"unknown lens {name!r}: choose from {', '.join(dict.fromkeys((*LENSES, *sorted(own))))}")
 
 
 def parse_lens(name: str, table: Any, origin: str) -> Lens:
-    """The lens that a table of the settings describes. Raises ConfigError that says what is wrong and what is allowed.
+    """Return the lens that a table of the settings describes.
 
-    What the table leaves out is as in the lens of that name, where there is one.
+    Missing keys have the values of the built-in lens of that name, if any. Raises ConfigError that says what is wrong
+    and what is allowed.
     """
     place = f"{origin}: lens {name!r}"
     if not isinstance(table, Mapping):
@@ -158,8 +148,8 @@ def parse_lens(name: str, table: Any, origin: str) -> Lens:
     for key in table:
         if key not in _KEYS:
             near = get_close_matches(str(key), _KEYS, n=1)
-            meant = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
-            raise ConfigError(f"{place} has an unknown key {key!r}: {meant}")
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(_KEYS)}"
+            raise ConfigError(f"{place} has an unknown key {key!r}: {hint}")
     base = LENSES.get(name)
     if base is None and not table.get("edges"):
         raise ConfigError(f"{place} has no edges: list at least one of {', '.join(_edge_names())}")
@@ -198,14 +188,14 @@ def _texts(table: Mapping[str, Any], key: str, usual: tuple[str, ...], place: st
 FORMATS = (Format.MARKDOWN, Format.JSON)
 
 MOST_QUERIES = 8
-"""Each is a walk of its own; whoever blends more topics than these wants another tool."""
+"""Most queries in one request; each needs a walk of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphRequest:
-    """Topics or node ids to start from, and how to walk, weigh and write. Build it with `make_graph_request`.
+    """Topics or node ids to start from, and the options of walk, score and text. Build it with `make_graph_request`.
 
-    `depth` is in steps. `workspace` is the name of what is asked, as answers show it. `now` is in seconds;
+    `depth` is in steps. `workspace` is the name of the workspace as answers show it. `now` is in seconds;
     `deadline_seconds`, `max_nodes` and `hub_nodes` bound the walk. `session` and `ledger` are as in `AssembleRequest`.
     """
 
@@ -240,41 +230,41 @@ def make_graph_request(
     workspace: str,
     origin: str = "the settings",
 ) -> GraphRequest:
-    """A checked request; what no option says comes from the settings. Raises UsageError with the possible values."""
-    given = {name: value for name, value in options.items() if value is not None}
-    lens = find_lens(given.pop("lens", DEFAULT_LENS), lenses, origin)
+    """Return a checked request; defaults come from the settings. Raises UsageError with the possible values."""
+    remaining = {name: value for name, value in options.items() if value is not None}
+    lens = find_lens(remaining.pop("lens", DEFAULT_LENS), lenses, origin)
     request = GraphRequest(
         queries=_queries([query, *blended], settings),
         lens=lens,
-        depth=lens.depth(_depth(given.pop("depth", None))),
-        max_tokens=check_budget(given.pop("max_tokens", settings.budget_max_tokens)),
-        format=_format(given.pop("format", Format.MARKDOWN)),
-        include_fields=bool(given.pop("include_fields", True)),
-        tokenizer=counter(given.pop("tokenizer", settings.budget_tokenizer)).name,
-        workspace=given.pop("workspace", workspace),
-        now=given.pop("now", 0.0) or start_of_day(),
+        depth=_depth(remaining.pop("depth", None), lens),
+        max_tokens=check_budget(remaining.pop("max_tokens", settings.budget_max_tokens)),
+        format=_format(remaining.pop("format", Format.MARKDOWN)),
+        include_fields=bool(remaining.pop("include_fields", True)),
+        tokenizer=counter(remaining.pop("tokenizer", settings.budget_tokenizer)).name,
+        workspace=remaining.pop("workspace", workspace),
+        now=remaining.pop("now", 0.0) or start_of_day(),
         max_nodes=settings.graph_max_nodes,
         hub_nodes=settings.graph_hub_nodes,
         deadline_seconds=settings.graph_deadline_s,
-        session=check_session(given.pop("session", "")),
+        session=check_session(remaining.pop("session", "")),
     )
-    if given:
-        raise UsageError(f"unknown option {', '.join(sorted(given))} of a graph context")
+    if remaining:
+        raise UsageError(f"unknown option {', '.join(sorted(remaining))} of a graph context")
     return request
 
 
 def _queries(queries: Sequence[str], settings: Settings) -> tuple[str, ...]:
     if not queries[0].strip():
         raise UsageError("the query is empty: give a topic, or the id of a node")
-    asked = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
-    if len(asked) > MOST_QUERIES:
-        raise UsageError(f"{len(asked)} queries are blended: give at most {MOST_QUERIES}")
-    return tuple(sanitize.text(one, settings.redact_allow) for one in asked)
+    distinct = tuple(dict.fromkeys(one.strip() for one in queries if one.strip()))
+    if len(distinct) > MOST_QUERIES:
+        raise UsageError(f"{len(distinct)} queries are blended: give at most {MOST_QUERIES}")
+    return tuple(sanitize.text(one, settings.redact_allow) for one in distinct)
 
 
-def _depth(depth: Any) -> int | None:
+def _depth(depth: Any, lens: Lens) -> int:
     if depth is None:
-        return None
+        return min(DEFAULT_DEPTH, lens.max_depth)
     if isinstance(depth, bool) or not isinstance(depth, int) or not LEAST_DEPTH <= depth <= MOST_DEPTH:
         raise UsageError(f"depth is {depth!r}: give {LEAST_DEPTH} to {MOST_DEPTH} steps", "depth")
     return depth

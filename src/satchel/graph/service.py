@@ -21,7 +21,7 @@ from satchel.receipts.service import ReceiptService
 from satchel.types import Context, Failure, Kind
 
 MOST_CONTEXTS = 128
-"""Kept at once: at 4,000 tokens they take 5 MB."""
+"""Contexts kept at once: at 4,000 tokens they need 5 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Entry:
 
 
 class ContextCache:
-    """Contexts by key, the one that was not used for longest goes first. Safe to share between threads."""
+    """Contexts by key; the least recently used one is dropped first. Safe to share between threads."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """`seconds` to live; 0 keeps nothing."""
@@ -41,7 +41,7 @@ class ContextCache:
         self.hits = 0
 
     def get(self, key: Hashable, is_current: Callable[[Context], bool]) -> Context | None:
-        """The context under this key, None where there is none, it is too old, or a file that it shows changed."""
+        """Return the context under this key; None where there is none, it is too old, or a shown file has changed."""
         with self._guard:
             entry = self._entries.get(key)
             if entry is None:
@@ -57,7 +57,7 @@ class ContextCache:
         return entry.context
 
     def put(self, key: Hashable, context: Context) -> None:
-        """Keep a context, unless it has to note something that may be otherwise next time."""
+        """Keep a context, unless it has failures or timed out: the next answer may then differ."""
         if self._seconds <= 0 or context.failures or context.meta.get("timed_out"):
             return
         with self._guard:
@@ -94,7 +94,7 @@ class GraphService:
         )
 
     def graph(self, query: str, *, blend: Sequence[str] = (), refresh: bool = True, **options: Any) -> Context:
-        """The context around a topic or a node id, over the relations of notes and code; `blend` adds other queries.
+        """Return the context around a topic or a node id, from relations of notes and code; `blend` adds queries.
 
         Options: `depth` (1 to 5 steps, default 2), `lens` (default `general`), `max_tokens`, `format` ("markdown" or
         "json"), `include_fields`, `workspace` (the name that the answer shows), `tokenizer`, `session`, `now`. Raises
@@ -104,7 +104,7 @@ class GraphService:
         return self.graph_answer(request, self._root.refresh() if refresh else ())
 
     def graph_answer(self, request: GraphRequest, notes: Sequence[Failure] = ()) -> Context:
-        """Return the context for a checked request, from the index as it is: a former one while nothing has changed."""
+        """Return the context for a checked request from the present index; a kept one while nothing has changed."""
         account = self._receipts.account(request.session, request.ledger)
         with self._receipts.traced() as tell:
             context = self._root.with_bench(partial(self._answer, request), notes, account)
@@ -123,17 +123,17 @@ class GraphService:
         return context
 
     def _is_as_shown(self, context: Context) -> bool:
-        """Return whether the files that a context shows still have the bytes that they had."""
+        """Return whether the files that a context shows are unchanged."""
         files: Mapping[str, str] = context.meta["files"]
-        return all(self._hash_now(path, shown) == shown for path, shown in files.items())
-
-    def _hash_now(self, path: str, shown: str) -> str:
-        lines = self._root.lines.read(path, shown)
-        return "" if isinstance(lines, Unreadable) else lines.content_hash
+        for path, shown in files.items():
+            lines = self._root.lines.read(path, shown)
+            if ("" if isinstance(lines, Unreadable) else lines.content_hash) != shown:
+                return False
+        return True
 
 
 def node_handles(context: Context) -> list[HandleTarget]:
-    """Return what the handles of a graph context stand for: of a file the lines of the node, else the whole record."""
+    """Return the targets of the handles of a graph context: the lines of a node in a file, else its record."""
     handles = []
     for item in context.items:
         place = item.metadata["node"].get("location")

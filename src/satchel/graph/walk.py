@@ -1,8 +1,8 @@
 """Breadth first over the relations, from several sources at once.
 
-Every node is visited once, at its smallest distance, so circles end. Of the ways to it at that distance the best one
-counts: from the most relevant source, over the most important relations. Three caps bound the work, and each says so
-where it was reached: neighbours of a single node, nodes in all, and seconds.
+Every node is visited once, at its smallest distance, so cycles end. Of several paths of that length the best one
+counts: from the most relevant source, over the most important relations. Three limits bound the work, and reaching one
+gives a warning: neighbours of a single node, nodes in all, and seconds.
 
 Notes refer to each other by key, so one query in each direction answers. Calls and inheritance of code are resolved
 (`satchel.search.relations`).
@@ -28,10 +28,10 @@ from satchel.store.records import Place, StoredChunk
 from satchel.types import EdgeType, Kind
 
 FEW_PLACES = 5
-"""Up to so many chunks each has all of its callers looked for."""
+"""For up to so many chunks in a step all callers are searched."""
 
 FILES_IN_ALL = 100
-"""Files that are parsed for the callers of more chunks together, so that a step takes half a second at most."""
+"""Files parsed for the callers of more chunks together, so that a step needs half a second at most."""
 
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
@@ -51,7 +51,7 @@ class Edge(NamedTuple):
 def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
     """Return every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
 
-    A chunk is not related to itself, whatever its text says. Of several calls the first counts.
+    A chunk is never related to itself. Of several calls the first counts.
     """
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
@@ -70,25 +70,25 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     return list({step[:3]: step for step in reversed(edges)}.values())[::-1]
 
 
-_Wanted = Collection[tuple[EdgeType, Direction]]
+_Moves = Collection[tuple[EdgeType, Direction]]
 _Step = tuple[int, EdgeType, Direction, int]
 
 
-def _types(wanted: _Wanted, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
-    return sorted(type_ for type_, direction in wanted if direction is side and type_ in among)
+def _types(moves: _Moves, among: Collection[EdgeType], side: Direction) -> list[EdgeType]:
+    return sorted(type_ for type_, direction in moves if direction is side and type_ in among)
 
 
-def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Relations between notes: the target is the key of a note. One that names nothing leads nowhere."""
+def _notes(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
+    """Yield relations between notes. The target is the key of a note; an unknown key is skipped."""
     notes = [place for place in places.values() if place.kind is Kind.NOTE]
-    outgoing = _types(wanted, NOTE_EDGES, Direction.OUT)
+    outgoing = _types(moves, NOTE_EDGES, Direction.OUT)
     if notes and outgoing:
         edges = store.edges_from([note.row for note in notes], outgoing)
         rows = _note_rows(store, {target for _, _, target in edges})
         for source, type_, target in edges:
             if target in rows:
                 yield source, type_, Direction.OUT, rows[target]
-    incoming = _types(wanted, NOTE_EDGES, Direction.IN)
+    incoming = _types(moves, NOTE_EDGES, Direction.IN)
     if notes and incoming:
         own = {note.natural_key: note.row for note in notes}
         for source, type_, target in store.edges_to(sorted(own), incoming):
@@ -96,7 +96,7 @@ def _notes(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterat
 
 
 def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
-    """Return rows of the notes with these natural keys: `a.md` is a file of a vault, `a.md::Plan` a section of it."""
+    """Return the rows of the notes with these keys: `a.md` is a file of a vault, `a.md::Plan` a section in it."""
     rows = store.first_rows(Kind.NOTE, keys)
     sections = {key: key.partition("::")[0] for key in keys if "::" in key and key not in rows}
     if sections:
@@ -107,9 +107,9 @@ def _note_rows(store: Store, keys: Collection[str]) -> dict[str, int]:
     return rows
 
 
-def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Yield what contains what in one file, by qualified names; the first chunk stands for the file."""
-    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in wanted]
+def _members(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
+    """Yield containment inside files, by qualified names; the first chunk represents the file."""
+    sides = [side for side in Direction if (EdgeType.CONTAINS, side) in moves]
     files = [place for place in places.values() if place.kind in (Kind.CODE, Kind.DOC)]
     if not sides or not files:
         return
@@ -127,54 +127,54 @@ def _members(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
 
 
 def _owner(part: StoredChunk, inside: Sequence[StoredChunk]) -> int:
-    """Return the row of what contains a part: by its name, else the first chunk of its file; 0 for that one."""
+    """Return the row of the chunk that contains one: by its name, else the first chunk of its file; 0 for that one."""
     above = part.name.rpartition(".")[0]
     by_name = next((one.row for one in inside if one.name == above), 0) if above else 0
     return by_name or (inside[0].row if part.row != inside[0].row else 0)
 
 
 def _names(
-    relations: Relations, places: Mapping[int, Place], wanted: _Wanted
+    relations: Relations, places: Mapping[int, Place], moves: _Moves
 ) -> Iterator[tuple[int, EdgeType, Direction, int, int]]:
-    """Calls and inheritance, each with the line of the call."""
+    """Yield calls and inheritance, each with the line of the call (0 for inheritance)."""
     code = sorted(place.row for place in places.values() if place.kind is Kind.CODE)
-    if not code or not any(type_ in _NAMED for type_, _ in wanted):
+    if not code or not any(type_ in _NAMED for type_, _ in moves):
         return
     most = MOST_FILES if len(code) <= FEW_PLACES else max(FILES_IN_ALL // len(code), 1)
     relations.code.load(code)
     relations.code.load_files(relations.code.document_of(row).key for row in code)
     for row in code:
         own = relations.definition(row)
-        if (EdgeType.CALLS, Direction.OUT) in wanted:
+        if (EdgeType.CALLS, Direction.OUT) in moves:
             for call in relations.callees(row):
                 yield row, EdgeType.CALLS, Direction.OUT, call.definition.row, call.line
-        if (EdgeType.CALLS, Direction.IN) in wanted and own is not None:
+        if (EdgeType.CALLS, Direction.IN) in moves and own is not None:
             for site in relations.callers(own, most).sites:
                 yield row, EdgeType.CALLS, Direction.IN, site.row, site.line
         for side, classes in ((Direction.OUT, relations.bases), (Direction.IN, relations.heirs)):
-            if (EdgeType.INHERITS, side) in wanted and own is not None:
+            if (EdgeType.INHERITS, side) in moves and own is not None:
                 yield from ((row, EdgeType.INHERITS, side, other.row, 0) for other in classes(own))
 
 
-def _imports(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
-    """Yield files that import each other; each stands there with its first chunk.
+def _imports(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
+    """Yield imports between files, each represented by its first chunk.
 
-    Who imports a file concerns the file as a whole, not every function in it.
+    The importers of a file are related to the file, not to every function in it.
     """
     code = [place for place in places.values() if place.kind is Kind.CODE]
-    if code and (EdgeType.IMPORTS, Direction.OUT) in wanted:
+    if code and (EdgeType.IMPORTS, Direction.OUT) in moves:
         for source, target in import_targets(store, code):
             yield source, EdgeType.IMPORTS, Direction.OUT, target
-    whole = [place for place in code if place.is_first]
-    if whole and (EdgeType.IMPORTS, Direction.IN) in wanted:
-        for source, target in importers(store, whole):
+    files = [place for place in code if place.is_first]
+    if files and (EdgeType.IMPORTS, Direction.IN) in moves:
+        for source, target in importers(store, files):
             yield source, EdgeType.IMPORTS, Direction.IN, target
 
 
-def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iterator[_Step]:
+def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterator[_Step]:
     """Yield commits and the files that they changed."""
     commits = [place.row for place in places.values() if place.kind is Kind.COMMIT]
-    if commits and (EdgeType.TOUCHES, Direction.OUT) in wanted:
+    if commits and (EdgeType.TOUCHES, Direction.OUT) in moves:
         edges = store.edges_from(commits, [EdgeType.TOUCHES])
         paths = {path for _, _, path in edges}
         rows = store.first_rows(Kind.DOC, paths) | store.first_rows(Kind.CODE, paths)
@@ -185,7 +185,7 @@ def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
     for place in places.values():
         if place.kind in (Kind.CODE, Kind.DOC):
             files[place.key].append(place.row)
-    if files and (EdgeType.TOUCHES, Direction.IN) in wanted:
+    if files and (EdgeType.TOUCHES, Direction.IN) in moves:
         for commit, _, path in store.edges_to(sorted(files), [EdgeType.TOUCHES]):
             for row in files[path]:
                 yield row, EdgeType.TOUCHES, Direction.IN, commit
@@ -193,14 +193,14 @@ def _touches(store: Store, places: Mapping[int, Place], wanted: _Wanted) -> Iter
 
 RANK_FADE = 0.05
 """A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to order
-what is equally near, too little to put what is near behind what is far."""
+nodes of equal distance, too little to put a near node behind a far one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A node at distance 0. `factor` is its worth in parts of that of the best one; 1 for a node that was named.
+    """A node at distance 0. `factor` is its worth relative to the best one; 1 for a node that the query names.
 
-    What is not `walked` is a match beyond the best ones: the walk may come to it, and does not start there.
+    One that is not `walked` is a match beyond the best ones: the walk may reach it, but does not start there.
     """
 
     row: int
@@ -220,9 +220,9 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A node that a walk came to. `previous` is the node before it, None for a source.
+    """A node that a walk reached. `previous` is the node before it, None for a source.
 
-    `source_factor` is that of the source, `edge_factor` the worth of the relations on the way, both 0 to 1.
+    `source_factor` is that of the source, `edge_factor` the worth of the relations on the path, both 0 to 1.
     """
 
     place: Place
@@ -240,7 +240,7 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How far a walk goes. `hub_nodes` are the most neighbours taken of one node; `clock` gives seconds."""
+    """Limits of a walk. `hub_nodes` is the largest number of neighbours followed of one node; `clock` gives seconds."""
 
     depth: int
     max_nodes: int
@@ -251,9 +251,9 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """All that was reached, by row, and what was left out on the way. `timed_out`: another run may reach more.
+    """The nodes that were reached, by row, and warnings about those left out. `timed_out`: another run may reach more.
 
-    `pairs` are the relations between nodes that were reached, as far as the walk saw them.
+    `pairs` are the relations that the walk saw between nodes that were reached.
     """
 
     reached: Mapping[int, Reached]
@@ -262,7 +262,7 @@ class Walk:
     timed_out: bool = False
 
     def path(self, row: int) -> tuple[Hop, ...]:
-        """Return the way from the source to a node, one hop a step; empty for a source."""
+        """Return the path from the source to a node, one hop for each step; empty for a source."""
         hops = []
         at = self.reached[row]
         while at.hop is not None and at.previous is not None:
@@ -317,9 +317,9 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
 def _sampled(
     store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
 ) -> list[Edge]:
-    """Return the steps, of each node those to its most relevant `most` neighbours, production code before tests.
+    """Return the steps from each node to its most relevant `most` neighbours, production code before tests.
 
-    What was left out is noted in `hubs`.
+    Nodes with more neighbours are added to `hubs` with both counts.
     """
     kept: list[Edge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
@@ -346,32 +346,25 @@ def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list
     return sorted(listed[order[: max(most, 0)]].tolist())
 
 
-def _worth(step: Edge, reached: Mapping[int, Reached]) -> float:
-    """Return what the way over this step is worth, without the distance."""
-    before = reached[step.source]
-    return before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
-
-
 def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Edge]:
-    """For each node the best step to it; of equal ones the first in order of source, relation and direction."""
+    """Return the best step to each node; of equal ones the first in order of source, relation and direction."""
     best: dict[int, tuple[float, Edge]] = {}
     for step in steps:
-        worth = _worth(step, reached)
-        before = best.get(step.target)
-        if before is None or worth > before[0]:
+        before = reached[step.source]
+        worth = before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
+        if step.target not in best or worth > best[step.target][0]:
             best[step.target] = (worth, step)
     return {target: step for target, (_, step) in best.items()}
 
 
 def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reached:
-    return Reached(
-        place, distance, before.source_factor, before.edge_factor * (1 - RANK_FADE * step.move.rank), step.source,
-        Hop(step.target, step.move.type, step.move.direction, step.line),
-    )  # fmt: skip
+    edge_factor = before.edge_factor * (1 - RANK_FADE * step.move.rank)
+    hop = Hop(step.target, step.move.type, step.move.direction, step.line)
+    return Reached(place, distance, before.source_factor, edge_factor, step.source, hop)
 
 
 def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reached]) -> list[str]:
-    """Return what was left out around nodes with many neighbours, the largest first, three by name."""
+    """Return notes about neighbours left out, the nodes with most neighbours first, three by name."""
     rows = sorted(hubs, key=lambda row: (-hubs[row][1], row))
     notes = [
         f"{reached[row].place.key}: {hubs[row][0]:,} of {hubs[row][1]:,} new neighbours followed, the most relevant"

@@ -65,7 +65,7 @@ class _Weighed:
 
 
 class _Level:
-    """What the lengths of one level's units say. Immutable."""
+    """Length normalisation of the units of one level. Immutable."""
 
     def __init__(self, live: npt.NDArray[np.bool_], lengths: FloatArray, k1: float, b: float) -> None:
         self.total = len(live)
@@ -100,15 +100,14 @@ def _each_once(parts: Sequence[tuple[IntArray, FloatArray]], scratch: FloatArray
 
 
 def idf(count: int, holders: int) -> float:
-    """Lucene's inverse chunk frequency of a term that `holders` of `count` units contain."""
+    """Return Lucene's inverse chunk frequency of a term that `holders` of `count` units contain."""
     return float(np.log1p((count - holders + 0.5) / (holders + 0.5)))
 
 
 def score(lexicon: Lexicon, terms: Sequence[QueryTerm], *, files: bool = True) -> Scores:
     """Score every unit of a lexicon for these terms. `files=False` leaves the span and document levels at 0."""
     chunk_total, document_total = len(lexicon.columns.chunk_row), len(lexicon.columns.document_id)
-    cache = _known(lexicon)
-    weighed_terms = cache.weighed(lexicon, [term.term for term in terms], files=files)
+    weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=files)
     name = np.zeros(document_total)
     mass, title_mass, missing = 0.0, 0.0, []
     for term, weighed in zip(terms, weighed_terms, strict=True):
@@ -161,11 +160,11 @@ def _masses(level: Sequence[_Weighed | None], masses: Sequence[float], total: in
 
 
 def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, npt.NDArray[np.uint32]]]:
-    """For each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
-    weighed_terms = _known(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
-    nobody: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
+    """Return for each term its share (0 to 1) of the idf mass of all, and the chunks that contain it."""
+    weighed_terms = _term_cache(lexicon).weighed(lexicon, [term.term for term in terms], files=False)
+    no_chunks: npt.NDArray[np.uint32] = np.zeros(0, dtype=np.uint32)
     rows = [
-        (term.weight * idf(lexicon.chunk_count, 0), nobody)
+        (term.weight * idf(lexicon.chunk_count, 0), no_chunks)
         if one.chunk is None
         else (term.weight * one.chunk.idf, one.chunk.units)
         for term, one in zip(terms, weighed_terms, strict=True)
@@ -176,15 +175,15 @@ def holders(lexicon: Lexicon, terms: Sequence[QueryTerm]) -> list[tuple[float, n
 
 LEAST_KEPT_UNITS = 1_000_000
 KEPT_UNITS_PER_SPAN = 8
-"""So many weighed units of terms are kept between questions, 12 bytes each, and more of a large lexicon: the common
-terms, which cost most, are in every other question."""
+"""Weighed units of terms kept between questions, 12 bytes each, and more for a large lexicon: every other question
+contains common terms, which cost most."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Term:
     """One term at each level, None where no unit contains it, and the documents that are named with it.
 
-    `size` counts the units held, over all levels.
+    `size` counts the units over all levels.
     """
 
     span: _Weighed | None
@@ -198,10 +197,10 @@ class _Term:
         return self.document.idf if self.document is not None else 0.0
 
 
-class _Known:
-    """What was made of a lexicon's postings, for the questions that follow. Threads may share it.
+class _TermCache:
+    """Weighed terms of a lexicon, kept for later questions. Threads may share it.
 
-    Two that weigh the same term at the same time both do the work; either result is right.
+    Two threads may weigh the same term at the same time; their results are equal.
     """
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -212,26 +211,26 @@ class _Known:
         )
         self._most_units = max(LEAST_KEPT_UNITS, KEPT_UNITS_PER_SPAN * len(lexicon.live_span))
         self._terms: dict[tuple[str, bool], _Term] = {}
-        self._held = 0
+        self._kept_units = 0
         self._guard = threading.Lock()
 
     def weighed(self, lexicon: Lexicon, terms: Sequence[str], *, files: bool) -> list[_Term]:
-        """Return each term, weighed now or before."""
+        """Return each term, weighed now or taken from the cache."""
         kept = {term: self._taken((term, files)) for term in terms}
-        missing = [term for term, known in kept.items() if known is None]
+        missing = [term for term, weighed in kept.items() if weighed is None]
         if missing:
             scratch = [np.zeros(level.total) for level in self._levels]
             for term, postings in zip(missing, lexicon.postings(missing), strict=True):
                 kept[term] = self._weigh(_spread(lexicon, postings, files=files), scratch)
-        weighed = {term: known for term, known in kept.items() if known is not None}
-        self._keep({(term, files): known for term, known in weighed.items()})
-        return [weighed[term] for term in terms]
+        weighed_terms = {term: weighed for term, weighed in kept.items() if weighed is not None}
+        self._keep({(term, files): weighed for term, weighed in weighed_terms.items()})
+        return [weighed_terms[term] for term in terms]
 
     def _taken(self, key: tuple[str, bool]) -> _Term | None:
-        """Return what is kept under this key, taken out so that it can be put back as the newest."""
+        """Remove and return the term under this key, so that it can be put back as the newest."""
         with self._guard:
             term = self._terms.pop(key, None)
-            self._held -= term.size if term is not None else 0
+            self._kept_units -= term.size if term is not None else 0
             return term
 
     def _weigh(self, spread: _Spread, scratch: Sequence[FloatArray]) -> _Term:
@@ -245,22 +244,22 @@ class _Known:
         return _Term(span, chunk, document, spread.named, size)
 
     def _keep(self, used: Mapping[tuple[str, bool], _Term]) -> None:
-        """Keep what was just used; what was not used for longest makes room for it."""
+        """Keep these terms as the newest; the least recently used ones make room for them."""
         with self._guard:
             for key, term in used.items():
                 if key not in self._terms:
-                    self._held += term.size
+                    self._kept_units += term.size
                 self._terms[key] = term
-            while self._held > self._most_units:
+            while self._kept_units > self._most_units:
                 oldest = next(iter(self._terms))
-                self._held -= self._terms.pop(oldest).size
+                self._kept_units -= self._terms.pop(oldest).size
 
 
-def _known(lexicon: Lexicon) -> _Known:
-    cached = lexicon.cache.get(_Known)
+def _term_cache(lexicon: Lexicon) -> _TermCache:
+    cached = lexicon.cache.get(_TermCache)
     if cached is None:
-        cached = lexicon.cache[_Known] = _Known(lexicon)
-    assert isinstance(cached, _Known)
+        cached = lexicon.cache[_TermCache] = _TermCache(lexicon)
+    assert isinstance(cached, _TermCache)
     return cached
 
 
@@ -314,7 +313,7 @@ def _spread(lexicon: Lexicon, postings: TermPostings, *, files: bool) -> _Spread
 
 
 def largest(values: FloatArray, count: int) -> IntArray:
-    """Positions of the `count` largest values, falling; equal values in order of position."""
+    """Return the positions of the `count` largest values, falling; equal values in order of position."""
     if len(values) <= count:
         return np.argsort(-values, kind="stable")
     chosen = np.flatnonzero(values >= threshold(values, count))
@@ -322,13 +321,13 @@ def largest(values: FloatArray, count: int) -> IntArray:
 
 
 _LONG = 8
-"""Blocks of at least so many values are worth looking at first."""
+"""Least number of values in a block for which comparing maxima first is faster."""
 
 
 def threshold(values: FloatArray, count: int) -> float:
     """Return the `count`-th largest of more than `count` values.
 
-    The `count`-th largest among the maxima of that many blocks or more is a lower bound: it leaves few to look at.
+    The `count`-th largest among the maxima of that many blocks or more is a lower bound, which few values reach.
     """
     length = len(values) // (4 * count)
     if length >= _LONG:

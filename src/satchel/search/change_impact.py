@@ -1,7 +1,7 @@
-"""What a change concerns: what depends on the changed definitions, and who changed their files before.
+"""The impact of a change: dependents of the changed definitions, and earlier commits to their files.
 
-Found by the relations of the store, not by words. A hit found this way ranks with the best of its kind, by how near
-it is to the change. Weights are judgements from reading answers about real changes, not measured optima.
+Both come from the relations of the store, not from words. Such a hit ranks with the best of its kind, by how near it is
+to the change. Weights are judgements from reading answers about real changes, not measured optima.
 """
 
 from __future__ import annotations
@@ -34,46 +34,46 @@ from satchel.store.protocol import Store
 from satchel.types import EdgeType, Hit, Kind, Role, ScoredSpan, Signal
 
 COMMIT = 0.6
-"""How near a commit is that touched all changed files."""
+"""Nearness of a commit that touched all changed files."""
 
 MOST_COMMITS = 40
 MOST_FILES = 40
-"""Commits found by their files, and the files of a commit up to which it says something about one of them."""
+"""Most commits found by their files, and most files of such a commit: one with more says little about any of them."""
 
 MOST_TOUCHED_ONLY = 3
-"""Commits that only touched the files and share no word with the question: the last few say what is going on there."""
+"""Most commits that touched the files but share no word with the question: the last few show the recent work there."""
 
 TOUCHED_ONLY = 0.2
-"""Of the value of a commit that touched the changed files and shares no word with the question."""
+"""Factor for a commit that touched the changed files but shares no word with the question."""
 
 HALF_LIFE_SECONDS = 3 * 365.25 * 86_400
 """A commit of three years before the newest counts half."""
 
 WORD_FACTOR = 0.25
-"""Of the words of a change beside those of a question."""
+"""Weight of the words of a change beside those of a question."""
 
 OWN_FILE = 0.4
-"""Of the value of what a changed file holds besides: it shares all words with the change, and is open anyway."""
+"""Factor for other chunks of a changed file: they share all words with the change, and the file is open anyway."""
 
 
 def blended(query: Query, change: Change) -> Query:
-    """Return the question with what the change names and, at low weight, with the words of the changed lines."""
+    """Return the question with the names in the change and, at low weight, the words of the changed lines."""
     names = " ".join(f"`{name}`" for name in change.names)
     own = analyse(names)
-    asked = {term.term for term in query.terms}
+    query_terms = {term.term for term in query.terms}
     lines = analyse("\n".join(["", *(f"    {line}" for line in change.words.split("\n"))]))
     extra: dict[str, float] = {}
     for source in (own, lines):
         for term in source.terms:
             extra[term.term] = max(extra.get(term.term, 0.0), term.weight)
     factor = WORD_FACTOR if query.terms else 1.0
-    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in asked]
+    terms = [QueryTerm(term, weight * factor, 0.0) for term, weight in extra.items() if term not in query_terms]
     symbols = [Mention(one.text, one.form, Zone.PROSE, one.qualifier) for one in own.symbols]
     return replace(query, terms=(*query.terms, *terms), symbols=(*query.symbols, *symbols))
 
 
 def impact_of_change(change: Change, store: Store) -> Impact:
-    """Return what depends on the definitions that a change touches or removes."""
+    """Return the dependents of the definitions that a change touches or removes."""
     gone = [_removed(file, name) for file in change.files for name in file.removed]
     relations = Relations(store, gone)
     named = [relations.named(file.path, name) for file in change.files for name in file.names]
@@ -102,7 +102,7 @@ def _file_of(change: Change, hit: Hit) -> ChangedFile | None:
 
 
 def is_changed(change: Change, hit: Hit, start: int, end: int) -> bool:
-    """Whether the change itself touches these lines of a chunk: a definition by its name, all else by its lines."""
+    """Return whether the change touches these lines of a chunk: a definition by its name, all else by its lines."""
     file = _file_of(change, hit)
     if file is None:
         return False
@@ -154,7 +154,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
             if unasked > MOST_TOUCHED_ONLY:
                 continue
         weight = COMMIT * share
-        # A commit that also says what the question says stands before those that only touched the file.
+        # A commit that shares words with the question comes before those that only touched the file.
         value = hit.score + math.log1p(share) if hit is not None else ceiling + math.log(weight * TOUCHED_ONLY)
         signal = Signal(SIGNAL, round(weight, 4), 1.0)
         base = hit or Hit(chunk, 0.0, value, (ScoredSpan(part.start, part.end, value),))
@@ -164,7 +164,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
 
 
 def _path_weights(paths: Sequence[str], touched: Mapping[int, set[str]], store: Store) -> dict[str, float]:
-    """Return what touching a path says: little for one that every third commit touches, such as a change log."""
+    """Return weights of touched paths: low for one that every third commit touches, such as a change log."""
     former = json.loads(store.meta("renames") or "{}")
     total = max(store.kinds().get(Kind.COMMIT, 0), 1)
     counts = Counter(path for files in touched.values() for path in files)

@@ -1,7 +1,7 @@
-"""What depends on a definition: its call sites, what implements or overrides it, and the tests that reach it.
+"""The dependents of a definition: its call sites, implementations, overrides, and the tests that reach it.
 
-A change of the work tree asks for it, and questions such as "what breaks if I rename `Client.send`". An answer that
-somebody edits from has the calls of the functions that a search found first.
+They answer a change of the work tree and questions such as "what breaks if I rename `Client.send`". An answer for
+editing also has the calls of the functions that a search ranks first.
 """
 
 from __future__ import annotations
@@ -35,65 +35,65 @@ FURTHER_TEST = 0.5
 CALLEE = 0.45
 USER = 0.75
 IMPORTER = 0.4
-"""How near something is: what is changed itself (a test or an example less, it says little), who calls it, what
-overrides it or inherits from it, tests that call it, tests that call a caller of it, what it calls, who passes it on or
-has it as a type, who only imports it."""
+"""Nearness of a chunk to a change: the changed definition itself (a changed test or example says less), its callers,
+its overrides and heirs, tests that call it, tests that call a caller, its callees, code that passes it on or uses it as
+a type, code that only imports it."""
 
 ALIKE, UNSURE, BESIDE = 0.1, 0.6, 0.3
-"""Of the value of what only shares words with a question about an impact: little where calls or uses were found. The
-last is for prose and commits beside them."""
+"""Factors for hits that only share words with a question about an impact: with calls or uses found, and without. The
+last is for prose and commits beside calls and uses."""
 
 MOST_RELATED = 80
-"""Chunks found by relation that go on to the packer, the nearest first."""
+"""Most chunks found by relation that the packer gets, the nearest first."""
 
 MOST_TARGETS = 200
-"""Definitions of a change that are looked at: more is a sweep, and its callers are everywhere."""
+"""Most definitions of a change that are examined: a larger one is a sweep with callers everywhere."""
 
 MOST_FILES, FEWEST_FILES = 250, 10
-"""Files that are parsed for the callers of one definition; where many are asked for, each has its part of them."""
+"""Files parsed for the callers of one definition; several definitions share them, each with the latter at least."""
 
 MOST_BETWEEN, FURTHER_FILES = 8, 40
-"""Callers over which tests are looked for, the nearest first, and files that are parsed for the callers of each."""
+"""Callers whose own callers are searched for tests, the nearest first, and files parsed for each."""
 
 CONTEXT_LINES, TEST_LINES = 2, 1
 """Lines shown before and after a call in production code and in a test."""
 
 SMALL_LINES = 12
-"""A part of so many lines is one span."""
+"""A chunk of at most so many lines is one span."""
 
 FIRST_LINES, REST = 24, 0.75
-"""So many lines of a long definition that is asked about come first; the others count less: they come after the calls,
-before the tests."""
+"""The first lines of a long definition that a question is about come first; the others have this factor, so that they
+come after the calls and before the tests."""
 
 SUBJECT = 0.4
 """The definition that a question is about is worth so much more (log scale) than the best answer of the search."""
 
 SPREAD = 1.7
-"""How far apart what depends on a definition is valued where a question asks for it: the calls of production code come
-before implementations, those before tests, and all of that before what only shares words."""
+"""Factor for the log values of dependents where a question asks for them: calls in production code come before
+implementations, those before tests, and all of them before hits that only share words."""
 
 MOST_SPANS = 20
-"""Calls of one chunk that are shown; the listing has all of them."""
+"""Most calls of one chunk that are shown; the listing has all of them."""
 
 LATER_CALL = 0.02
 """A later call of one chunk is worth so much less (log scale) than the one before it."""
 
 MOST_ALIKE = 3
-"""A name that more definitions share is not taken for the subject of a question."""
+"""A name that more definitions share is not the subject of a question."""
 
 MOST_CHARACTERS = 400
-"""A longer question, or one of several lines, is a report or a task, whatever names it says that it changes."""
+"""A longer question, or one of several lines, is a report or a task, even if it names a change."""
 
 MOST_SUBJECTS, NEAR = 3, 1.0
-"""Functions whose calls are looked for: the first ones of the ranking, as far as they are worth nearly as much as the
-best one (log scale)."""
+"""Most functions whose calls are searched, the first ones of the ranking, and how much less (log scale) than the best
+one they may be worth."""
 
 FILES_PER_SUBJECT = 10
-"""Files that are parsed for the calls of one function: some thirty in all, less than a tenth of a second."""
+"""Files parsed for the calls of one function: some thirty in all, less than a tenth of a second."""
 
 MOST_CALLS, MOST_SITES = 12, 3
-"""Chunks that call one function, those of production code first, and calls that are shown of each: the others of a
-test file say the same again."""
+"""Most chunks that call one function, production code first, and most calls shown of each: further calls in a test file
+say the same again."""
 
 CALL_DROP, TEST_DROP = 0.7, 1.4
 """How much less (log scale) a call in production code and in a test is worth than the function that is called."""
@@ -125,12 +125,12 @@ _PLAIN_BEFORE = re.compile(
     rf"|\b(?:function|method|class|type|struct)\s+$|\b(?:is|are)\s+$",
     re.IGNORECASE,
 )
-"""What stands before a plain word where it is a name: `who calls send`, `where is send used`."""
+"""Text before a plain word that makes it a name: `who calls send`, `where is send used`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A chunk that depends on a definition: how near it is, 0 to 1, and the lines that say so; none for all."""
+    """A chunk that depends on a definition: how near it is, 0 to 1, and the lines that show it; none for all lines."""
 
     weight: float
     lines: tuple[tuple[int, int], ...] = ()
@@ -138,7 +138,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What depends on some definitions: chunks by row, and the call sites of each definition."""
+    """The dependents of some definitions: chunks by row, and the call sites of each definition."""
 
     related: Mapping[int, Related]
     callers: tuple[tuple[Definition, Callers], ...] = ()
@@ -147,7 +147,7 @@ class Impact:
 
     @property
     def is_sure(self) -> bool:
-        """Whether a question is answered by calls and uses, so that what only shares its words is not needed."""
+        """Whether calls and uses answer a question, so that hits which only share its words are not needed."""
         return self.is_question and bool(self.uses or any(callers.sites for _, callers in self.callers))
 
     def listing(self) -> list[dict[str, Any]]:
@@ -166,7 +166,7 @@ class Impact:
 
 
 def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
-    """By file: the lines that call a definition, those that name it otherwise, and in which definitions they are."""
+    """Return for each file the lines that call a definition, those that only name it, and definitions around them."""
     files: dict[str, list[CallSite]] = {}
     for site in sorted(sites, key=lambda site: site.secondary):
         files.setdefault(site.path, []).append(site)
@@ -181,18 +181,18 @@ def _listed(sites: Sequence[CallSite]) -> list[dict[str, Any]]:
 
 
 def speaks_of_impact(text: str) -> bool:
-    """Return whether a question is about changing something, or about who uses it, by its wording."""
+    """Return whether a question is worded as one about changing or using something."""
     question = text.strip()
     return len(question) <= MOST_CHARACTERS and "\n" not in question and _WORDING.search(question) is not None
 
 
 def is_act(word: str) -> bool:
-    """Return whether a word says what is to be done with a definition: `rename` need not occur in the code."""
+    """Return whether a word names a change of a definition: `rename` need not occur in the code."""
     return re.fullmatch(_ACTS, word, re.IGNORECASE) is not None
 
 
 def impact_of_question(query: Query, store: Store) -> Impact | None:
-    """What depends on the definition that a question names, where it asks for that; None for all other questions."""
+    """Return the dependents of the definition that a question names, if it asks for them; else None."""
     if not speaks_of_impact(query.text):
         return None
     from satchel.search.relations import Relations  # here, because parsing is only for such questions
@@ -212,7 +212,7 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
 
 
 def impact_targets(text: str, relations: Relations) -> list[Definition]:
-    """The definitions that a question about an impact names: the longest name that is clear, first come first."""
+    """Return the definitions that a question about an impact names: those of its longest clear name, then the first."""
     from satchel.search.relations import clear, definitions_named, last_of
 
     rated: list[tuple[int, int, list[Definition]]] = []
@@ -230,7 +230,7 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
 
 
 def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
-    """Return what depends on definitions that are being changed; `own` are the chunks of the change itself, by row."""
+    """Return the dependents of changed definitions; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
     callers = [(target, dependents.depend_on(target, most)) for target in targets[:MOST_TARGETS]]
@@ -241,7 +241,7 @@ def impact_of_definitions(relations: Relations, targets: Sequence[Definition], o
 
 
 class _Dependents:
-    """Chunks by row with how near they are; the nearest relation counts, and its lines."""
+    """Related chunks by row; of several relations the nearest counts."""
 
     def __init__(self, relations: Relations, own: Mapping[int, float] | None = None) -> None:
         self._relations, self._own = relations, own
@@ -257,7 +257,7 @@ class _Dependents:
             self.rows[row] = Related(weight, (*before.lines, *lines))
 
     def depend_on(self, target: Definition, most_files: int) -> Callers:
-        """Add a definition, its callers, its heirs, and the tests of both; the callers are given back."""
+        """Add a definition, its callers, its heirs, and the tests of both; return the callers."""
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
         for site in callers.sites:
@@ -273,7 +273,7 @@ class _Dependents:
         return callers
 
     def uses(self, target: Definition) -> tuple[CallSite, ...]:
-        """Add what names a definition without calling it."""
+        """Add and return the uses of a definition other than calls."""
         uses = self._relations.uses(target, MOST_FILES)
         for site in uses:
             weight = (FURTHER_TEST if site.secondary else USER) if site.how == "use" else IMPORTER
@@ -281,7 +281,7 @@ class _Dependents:
         return uses
 
     def callees(self, target: Definition, weight: float) -> None:
-        """Add what a definition calls; a name with several definitions is shared among them."""
+        """Add the definitions that one calls."""
         for call in self._relations.callees(target.row):
             self._add(call.definition.row, weight * call.certainty)
 
@@ -293,7 +293,7 @@ def around(site: CallSite, most: int = CONTEXT_LINES) -> tuple[int, int]:
 
 
 def with_impact(result: SearchResult, impact: Impact, store: Store) -> SearchResult:
-    """Return the hits of a search and everything that the impact names, best first."""
+    """Return the hits of a search and the chunks of the impact, best first."""
     factor = ALIKE if impact.is_sure else UNSURE
     rest = [faded(hit, factor) if impact.is_question else hit for hit in result.hits]
     return replace(result, hits=merged(rest, _hits(result.hits, impact, store)))
@@ -306,12 +306,12 @@ def merged(hits: Iterable[Hit], related: Iterable[Hit]) -> tuple[Hit, ...]:
 
 
 def beside_impact(result: SearchResult) -> SearchResult:
-    """Prose and commits that share words with a question which calls and uses answer already."""
+    """Return prose or commits with less relevance, for a question that calls and uses answer already."""
     return replace(result, hits=tuple(replace(hit, relevance=hit.relevance * BESIDE) for hit in result.hits))
 
 
 def faded(hit: Hit, factor: float) -> Hit:
-    """Return what counts less beside something that answers better."""
+    """Return a hit whose values are multiplied by a factor."""
     spans = tuple(replace(span, value=span.value + math.log(factor)) for span in hit.spans)
     return replace(hit, score=hit.score + math.log(factor), spans=spans)
 
@@ -346,7 +346,7 @@ def _hits(searched: Sequence[Hit], impact: Impact, store: Store) -> list[Hit]:
 
 
 def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[ScoredSpan, ...]:
-    """The lines of a part that are worth showing: all of a small one, the lines around each call of a large one."""
+    """Return the lines of a chunk to show: all of a small one, the lines around each call of a large one."""
     if part.end - part.start < SMALL_LINES:
         return (ScoredSpan(part.start, part.end, value),)
     if not relation.lines:
@@ -364,7 +364,7 @@ def spans_of(part: StoredChunk, relation: Related, value: float) -> tuple[Scored
 
 
 def with_callers(result: SearchResult, store: Store) -> SearchResult:
-    """Return the hits of a search for code, and the calls of the functions that come first in it."""
+    """Return the hits of a search for code, and the calls of the functions ranked first."""
     least = result.hits[0].score - NEAR if result.hits else 0.0
     functions = [hit for hit in result.hits if hit.chunk.role in (Role.FUNCTION, Role.METHOD)]
     subjects = [hit for hit in functions if hit.score >= least][:MOST_SUBJECTS]

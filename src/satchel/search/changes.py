@@ -1,7 +1,7 @@
-"""What the history says of files, told from the index alone: who changed what, when, and how often.
+"""The history of files from the index alone: who changed what, when, and how often.
 
-Only commits that HEAD reaches count, and only as many of the newest as are indexed. Files that moved unchanged keep
-their history: a commit is told under the path that its files have now. Merges are not in the index.
+Only indexed commits that HEAD reaches count, which are the newest ones. Files that moved unchanged keep their history:
+a commit is listed under the present paths of its files. Merges are not in the index.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from satchel.system import git
 from satchel.types import Kind
 
 NEAR_NAMES = 3
-"""Paths offered when one is unknown."""
+"""Most paths suggested for an unknown one."""
 
-_FIELD_CHARACTERS = 400  # of a shown path, author or subject
-_NEAR_ENOUGH = 0.6  # the share of equal characters that difflib itself takes
+_FIELD_CHARACTERS = 400  # most characters of a shown path, author or subject
+_NEAR_ENOUGH = 0.6  # least share of equal characters, the default of difflib
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One commit as its files see it. `paths` are those asked for that it touched, as they are called now.
+    """One commit. `paths` are the requested paths that it touched, by their present names.
 
     `time` is when it was committed; `file_count` counts all files that it touched.
     """
@@ -48,7 +48,7 @@ class Change:
 class FileHistory:
     """The commits that touched a file or a folder, newest first; `total` counts also those beyond the limit.
 
-    `path` is the present path, empty for the whole root; `former` are the paths that it had before.
+    `path` is the present path, empty for the root; `former` are earlier paths of the same file.
     """
 
     path: str
@@ -95,8 +95,8 @@ def relative_path(path: str | os.PathLike[str], root: Path) -> str:
 class Changes:
     """The commits of one state of the index, read once, newest first.
 
-    `prefix` is where the root lies in its repository (`packages/app/`, empty for the top): only what is below it is
-    told, relative to it. Texts are cleaned and redacted; `allow` are secrets that may be shown.
+    `prefix` is the folder of the root in its repository (`packages/app/`, empty for the top): only paths below it are
+    listed, relative to it. Texts are cleaned and redacted; `allow` are secrets that may be shown.
     """
 
     def __init__(self, store: Store, *, prefix: str = "", allow: Sequence[str] = ()) -> None:
@@ -109,11 +109,11 @@ class Changes:
         path = self._present(path)
         changes = self._of(path)
         former = sorted(old for old, new in self._former.items() if new == path and old != path)
-        shown = tuple(self._told(change) for change in changes[:limit])
+        shown = tuple(map(self._cleaned, changes[:limit]))
         return FileHistory(self._safe(path), tuple(map(self._safe, former)), len(changes), shown)
 
     def churn(self, path: str, days: int, now: float, limit: int) -> list[FileChurn]:
-        """The files below a path that changed most often on the day (UTC) of `now` and so many before, most first."""
+        """Return the files below a path that changed most often on the day (UTC) of `now` and `days` before it."""
         if days < 1:
             raise UsageError(f"days is {days}: give at least 1")
         since = now // DAY_SECONDS * DAY_SECONDS - days * DAY_SECONDS
@@ -129,7 +129,7 @@ class Changes:
         return sorted(rows, key=lambda row: (-row.commits, -row.authors, row.path))[:limit]
 
     def authors(self, path: str, limit: int) -> list[Author]:
-        """Who changed anything below a path, most commits first."""
+        """Return the authors of changes below a path, most commits first."""
         times: dict[str, list[float]] = {}
         for change in self._of(self._present(path)):
             times.setdefault(self._safe(change.author), []).append(change.time)
@@ -173,20 +173,16 @@ class Changes:
         return changes
 
     def _present(self, path: str) -> str:
-        """Return the path under which something is told: itself, else what it was renamed to."""
+        """Return the path itself if it is indexed, else its present name. Raises UsageError for an unknown one."""
         path = path.strip("/")
-        if not path or self._is_known(path):
+        if not path or any(name == path or name.startswith(f"{path}/") for name in self._names()):
             return path
         if path in self._former:
             return self._former[path]
         raise UsageError(self._unknown(path))
 
-    def _is_known(self, path: str) -> bool:
-        below = f"{path}/"
-        return any(name == path or name.startswith(below) for name in self._names())
-
     def _names(self) -> Iterable[str]:
-        """Yield every path that is told or indexed, in order, repeated ones too."""
+        """Yield every path of a commit or of the index, in order, with repetitions."""
         for change in self._changes:
             yield from change.paths
         for kind in (Kind.CODE, Kind.DOC):
@@ -203,7 +199,7 @@ class Changes:
         hint = f"did you mean {listed}?" if listed else "paths are relative to the root, as `satchel search` shows them"
         return f"no indexed file or commit knows {path!r}: {hint}"
 
-    def _told(self, change: Change) -> Change:
+    def _cleaned(self, change: Change) -> Change:
         return replace(
             change,
             author=self._safe(change.author),
@@ -216,6 +212,6 @@ class Changes:
 
 
 def _visible(store: Store) -> list[Document]:
-    """Newest first. Of commits of the same second, what git told first is newer, and the store numbers as git told."""
+    """Return visible commits, newest first. In the same second, the lower id is newer, as git lists them."""
     ids = store.document_ids(Kind.COMMIT, store.iterate_keys(Kind.COMMIT))
     return sorted(store.documents(ids.values()).values(), key=lambda document: (-document.created, document.id))

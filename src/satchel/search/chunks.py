@@ -1,4 +1,4 @@
-"""Stored parts as chunks, and how chunks are named."""
+"""Chunks made from stored ones, and the ids of chunks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Kind, Location, Role
 
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})
-"""Kinds whose chunks are whole records, or sides of one, rather than parts of files. Notes may be either."""
+"""Kinds whose chunks are records, or sides of one, rather than parts of files. Notes may be either."""
 
 FILE_ORIGIN = "file"
-"""The origin of what was read from a file of the root."""
+"""The origin of a document that was read from a file of the root."""
 
 ALSO = "also"
-"""The field of a hit that holds the ids of the other chunks of its record that were found."""
+"""The field of a hit with the ids of other matching chunks of its record."""
 
 
 def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | None = None) -> Chunk:
-    """Return the chunk that a stored part is, with `more` fields; its body is read later, from the file or the store.
+    """Return a stored chunk with the data of its document and `more` fields; its body is read later.
 
-    The title of a record is that of the record; the side of it that the part is stands in the id.
+    A chunk of a record has the title of the record; its side of the record is in the id.
     """
     is_record = document.kind in RECORD_KINDS and not (document.kind is Kind.NOTE and document.origin == FILE_ORIGIN)
     location = None if is_record else Location(document.key, part.start, part.end, document.content_hash)
@@ -50,7 +50,7 @@ def chunk_of(document: Document, part: StoredChunk, more: Mapping[str, Any] | No
 
 
 def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk, Chunk]]:
-    """Stored parts by row, each with its chunk, in the order of the rows."""
+    """Return stored chunks by row, each with its `chunk_of`, in the order of the rows."""
     listed = list(rows)
     parts = store.parts(listed)
     documents = store.documents({part.document for part in parts.values()})
@@ -58,12 +58,12 @@ def chunks_of(store: Store, rows: Iterable[int]) -> dict[int, tuple[StoredChunk,
 
 
 def identity_of(document: Document, part: StoredChunk) -> str:
-    """Return the id of a stored part as a chunk."""
+    """Return the id of a stored chunk."""
     return chunk_id(document.kind, document.key, part.name, part.twin, part.start, part.end)
 
 
 def chunk_id(kind: Kind, key: str, name: str, twin: int, start: int, end: int) -> str:
-    """`kind:key`, with `::name` for a named part, `~2` for its twins, and `#La-b` for an unnamed part of a file."""
+    """Return `kind:key`, with `::name` for a named chunk, `~2` for its twins, `#La-b` for an unnamed part of a file."""
     if not name:
         return f"{kind}:{key}" if kind in RECORD_KINDS else f"{kind}:{key}#L{start}-{end}"
     return f"{kind}:{key}::{name}" + (f"~{twin}" if twin > 1 else "")

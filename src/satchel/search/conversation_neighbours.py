@@ -1,7 +1,7 @@
-"""The order of what was said: which chunks of a conversation stand beside each other.
+"""The order of turns in conversations, and scores with those of neighbouring turns.
 
-A turn is short, and what it answers stands in the turn before it. So a part of a turn's score goes to its neighbours
-in the same session, and more of a question's score to what follows it. Measured on LoCoMo (benchmarks/memory.py):
+A turn is short, and the turn before it has the question that it answers. So neighbours in the same session get a part
+of a turn's score, and the turn after a question gets more. Measured on LoCoMo (benchmarks/memory.py):
 R@10 .647 without neighbours, .748 with them, .768 with questions handed on, .787 with all of this file; each constant
 moved by half of itself changes that by at most a point.
 """
@@ -22,29 +22,24 @@ from satchel.store.segments import IntArray
 from satchel.types import Kind
 
 NEIGHBOUR_WEIGHTS = (0.3, 0.3, 0.15)
-"""What a turn gets of the score of those 1, 2 and 3 places away, before and after."""
+"""Shares of the scores of turns 1, 2 and 3 places before and after that are added to a turn."""
 
 ANSWER_WEIGHT = 0.4
-"""What a turn gets in addition of the score of a question right before it."""
+"""Additional share of the score of a question that is added to the turn right after it."""
 
 SPEAKER_BONUS = 0.2
-"""A question that names somebody is mostly answered by what that person said."""
+"""Added to the factor of a turn of a named person, who mostly has the answer."""
 
 QUESTION_PENALTY = 0.2
-"""A turn that only asks is less often what is looked for."""
+"""Subtracted from the factor of a turn that only asks, which is less often the answer."""
 
 HALF_WEIGHT_TERMS = 4
 """A turn of so many terms counts half, one of twice as many two thirds: "Thanks!" says nothing by itself."""
 
 
-def session_of(key: str) -> str:
-    """Return the session in the key of an exchange: `SESSION/20260501T103000-1a2b3c4d`."""
-    return key.rpartition("/")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Chunks of a lexicon in the order they were said in, session after session.
+    """Chunks of a lexicon in the order of their turns, session after session.
 
     `chunks` are positions in the lexicon; `session` numbers the session of each. Exchanges of one session have
     keys that sort by time, so the order needs neither their texts nor their fields.
@@ -54,7 +49,7 @@ class Order:
     session: IntArray
 
     def shifted(self, values: FloatArray, places: int) -> FloatArray:
-        """For every chunk the value of the one so many places before it in its session, 0 where there is none."""
+        """Return for every chunk the value of the one so many places before it in its session, 0 if there is none."""
         result = np.zeros(len(values))
         count = len(self.chunks)
         if abs(places) >= count:
@@ -68,7 +63,7 @@ class Order:
 
 
 def order_of(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
-    """Return the order of a lexicon's live chunks, worked out once a revision."""
+    """Return the order of a lexicon's live chunks, computed once for each revision."""
     cached = lexicon.cache.get(_ORDER)
     if cached is None:
         cached = lexicon.cache[_ORDER] = _order(store, kind, lexicon)
@@ -86,28 +81,29 @@ def _order(store: Store, kind: Kind, lexicon: Lexicon) -> Order:
     owners = columns.document_id[columns.chunk_document[live]].tolist() if live else []
     placed = sorted((keys[owner], chunk) for chunk, owner in zip(live, owners, strict=True) if owner in keys)
     sessions: dict[str, int] = {}
-    numbers = [sessions.setdefault(session_of(key), len(sessions)) for key, _ in placed]
+    # The key of an exchange is `SESSION/20260501T103000-1a2b3c4d`.
+    numbers = [sessions.setdefault(key.rpartition("/")[0], len(sessions)) for key, _ in placed]
     return Order(np.array([chunk for _, chunk in placed], dtype=np.int64), np.array(numbers, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What surrounds the chunks of a lexicon, for one question."""
+    """Neighbours of the chunks of a lexicon and factors of the chunks, for one question."""
 
     order: Order
     asks: npt.NDArray[np.bool_]
     worth: FloatArray
-    """What each chunk counts, 0 to 1.2: by its length, by who speaks, and less where it only asks."""
+    """Factor of each chunk, 0 to 1.2: by its length, by its speaker, and less where it only asks."""
 
     def spread(self, scores: FloatArray) -> FloatArray:
-        """Scores with what neighbours and questions hand on."""
+        """Return the scores with shares of those of neighbours and of preceding questions."""
         result = scores.copy()
         for places, weight in enumerate(NEIGHBOUR_WEIGHTS, 1):
             result += weight * (self.order.shifted(scores, places) + self.order.shifted(scores, -places))
         return result + ANSWER_WEIGHT * self.order.shifted(scores * self.asks, 1)
 
     def best(self, shares: FloatArray) -> FloatArray:
-        """Shares of what was asked, each the best of a chunk's own and what is handed on to it."""
+        """Return matched shares, each the best of a chunk's own and the weighted ones of its neighbours."""
         nearest = NEIGHBOUR_WEIGHTS[0]
         around = np.maximum(self.order.shifted(shares, 1), self.order.shifted(shares, -1)) * nearest
         answers = self.order.shifted(shares * self.asks, 1) * (nearest + ANSWER_WEIGHT)
@@ -116,14 +112,14 @@ class Surroundings:
 
 
 def surroundings(store: Store, kind: Kind, lexicon: Lexicon, query: Query) -> Surroundings:
-    """Return what surrounds the chunks of a kind that consists of sessions."""
+    """Return the surroundings of the chunks of a kind that consists of sessions."""
     columns = lexicon.columns
-    marked, *asked = lexicon.postings([ASKS, *(term.term for term in query.terms)])
+    marked, *term_postings = lexicon.postings([ASKS, *(term.term for term in query.terms)])
     asking = np.zeros(len(columns.document_id), dtype=bool)
     asking[marked.path[0]] = True
     asks = asking[columns.chunk_document]
     speakers = np.zeros(len(columns.chunk_row))
-    for speaking in asked:
+    for speaking in term_postings:
         speakers[speaking.signature[0]] = 1.0
     length = lexicon.chunk_length
     worth = (1 + SPEAKER_BONUS * speakers) * (1 - QUESTION_PENALTY * asks) * length / (length + HALF_WEIGHT_TERMS)

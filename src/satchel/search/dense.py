@@ -1,7 +1,7 @@
 """Similarity of meaning: an exact scan over the stored vectors, and its values on the scale of relevance.
 
-Exact, because a scan of 100,000 vectors takes 30 ms and every index over them loses some. A kind without vectors, and
-an embedder that fails, cost nothing but this signal: the words still answer.
+Exact, because a scan of 100,000 vectors needs 30 ms and every index over them loses some. For a kind without vectors,
+or after a failure of the embedder, only this signal is missing: the words still answer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from satchel.types import Failure, Kind
 
 UNRELATED_COSINE = 0.19
 UNRELATED_PRIOR = 20
-"""The mean similarity of a question to all chunks of a kind is what means nothing; while there are few chunks
-it is pulled to this, as if there were so many more of them. A little more than what the bundled model gives on LoCoMo
-(.17, benchmarks/results/vectors.json): of few chunks rather too little is said than too much."""
+"""The mean similarity of a question to all chunks of a kind counts as unrelated. With few chunks it is pulled to this
+value, as if there were so many more chunks. It is a little more than the mean of the bundled model on LoCoMo (.17,
+benchmarks/results/vectors.json), so that few chunks rather get too little relevance than too much."""
 
 VECTOR_FLOOR = 0.35
 """Similarity above the mean, as a share of what is possible, that counts as relevance 0. Questions about other people's
@@ -45,8 +45,8 @@ class Likeness:
 class Similar:
     """One value a chunk of a lexicon, 0 where it has no vector.
 
-    `cosine` is -1 to 1; `contrast` what lies above the usual for this question, as a share of what is possible (below
-    0 for less than usual); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
+    `cosine` is -1 to 1; `contrast` is the excess over the mean for this question, as a share of what is possible
+    (negative below the mean); `relevance` is 0 to 1, on the scale of the matched share of a question's words. `count`
     live chunks have a vector.
     """
 
@@ -59,7 +59,7 @@ class Similar:
 def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
     """Return the likeness of every live chunk of the lexicon.
 
-    Models differ in what they give two unrelated texts (.15 or .7): the mean over the kind tells what is usual.
+    Models differ in the similarity of two unrelated texts (.15 or .7), so it is compared with the mean over the kind.
     """
     rows = lexicon.columns.chunk_row
     cosine, has_vector = np.zeros(len(rows)), np.zeros(len(rows), dtype=bool)
@@ -76,13 +76,13 @@ def similar_chunks(lexicon: Lexicon, likeness: Likeness) -> Similar:
 
 
 QUERY_CHARACTERS = 2_000
-"""Of a question: models look at a few hundred words, and a pasted log says most at its beginning."""
+"""Most characters of a question to embed: models read a few hundred words, and a log says most at its start."""
 
 
 class Meaning:
-    """One question's vector, made when the first kind asks for it. Safe to share between threads.
+    """One question's vector, made at the first use. Safe to share between threads.
 
-    `failure` says why there is none, after a failed try; it is not tried again for this question.
+    `failure` is the reason of a failed try, which is not repeated for this question.
     """
 
     def __init__(self, embedder: Embedder, question: str) -> None:

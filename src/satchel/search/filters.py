@@ -1,7 +1,7 @@
-"""Which records a search may return: by what they say of themselves, checked once so that the search can trust it.
+"""Filters for the records that a search may return, checked once.
 
-A filter on something that a kind does not have (the domain of a commit) says nothing about that kind. Times are
-seconds since the epoch (UTC).
+A filter on a field that a kind does not have (the domain of a commit) does not apply to that kind. Times are seconds
+since the epoch (UTC).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _FIELDS: Mapping[str, tuple[type[StrEnum], str]] = {
     "outcome": (OutcomeStatus, "outcome_status"),
     "axis": (Axis, "axis"),
 }
-"""Filter -> its choices, and the stored field that it looks at."""
+"""Filter -> its choices, and the stored field that it compares."""
 
 _PLURAL_FIELDS = {"domain": "domains", "strategy": "strategies"}
-"""A value has been seen in several domains: any of them will do."""
+"""Fields of values with several domains or strategies, of which any may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a record must be like. Build it with `make_filters`, which checks the values; None and () admit all.
+    """Conditions on records. Build it with `make_filters`, which checks the values; None and () admit all.
 
     `axis` chooses the side of experiences (and the axis that values come from); `author` is a part of a commit's
     author, case ignored; `since` is included, `until` is not; a record needs all of `tags`, and one of `workspaces`.
@@ -60,7 +60,7 @@ class Filters:
     workspaces: tuple[str, ...] | None = None
 
     def admits(self, document: Document, part: str) -> bool:
-        """Whether a record may be returned; `part` is the name of the chunk in it (the axis of an experience)."""
+        """Return whether a record may be returned; `part` is the name of a chunk of it (the axis of an experience)."""
         if self == NO_FILTERS:
             return not document.fields.get("superseded_by")
         return (
@@ -85,37 +85,41 @@ class Filters:
         return self.author.casefold() in str(document.fields.get("author", "")).casefold()
 
     def _says(self, name: str, document: Document, part: str) -> bool:
-        """Return whether a record has the wanted value of one of the choices, or is not concerned by it."""
-        wanted = getattr(self, name)
+        """Return whether a record has the value of one of the choices, or is of a kind without that field."""
+        value = getattr(self, name)
         field = _FIELDS[name][1]
-        if wanted is None or document.kind not in FILTER_KINDS[name]:
+        if value is None or document.kind not in FILTER_KINDS[name]:
             return True
         if name == "axis" and document.kind is Kind.EXPERIENCE:
-            return bool(part == wanted)
+            return bool(part == value)
         if document.kind is Kind.VALUE and name in _PLURAL_FIELDS:
-            return wanted in document.fields.get(_PLURAL_FIELDS[name], ())
-        return bool(document.fields.get(field) == wanted)
+            return value in document.fields.get(_PLURAL_FIELDS[name], ())
+        return bool(document.fields.get(field) == value)
 
 
 NO_FILTERS = Filters()
 
 
 def make_filters(**values: Any) -> Filters:
-    """Checked filters; the names are those of the fields of `Filters`.
+    """Return checked filters; the names are those of the fields of `Filters`.
 
     Raises UsageError for an unknown choice (the message lists all), an importance outside 0 to 1, or a time span that
     ends before it begins.
     """
-    asked = Filters(**values)
-    choices_made: dict[str, Any] = {name: _choice(name, getattr(asked, name)) for name in _FIELDS}
-    if asked.min_importance is not None and not 0 <= asked.min_importance <= 1:
-        raise UsageError(f"min_importance is {asked.min_importance}: give 0 to 1", "min_importance")
-    if asked.since is not None and asked.until is not None and asked.until <= asked.since:
-        raise UsageError(f"since ({asked.since:g}) is not before until ({asked.until:g}): nothing lies between them")
-    if isinstance(asked.tags, str):
-        raise UsageError(f"tags is {asked.tags!r}: give a list, as in tags=[{asked.tags!r}]")
-    workspaces = tuple(asked.workspaces) if asked.workspaces is not None else None
-    return replace(asked, **choices_made, author=asked.author or None, tags=tuple(asked.tags), workspaces=workspaces)
+    filters = Filters(**values)
+    choices_made: dict[str, Any] = {name: _choice(name, getattr(filters, name)) for name in _FIELDS}
+    if filters.min_importance is not None and not 0 <= filters.min_importance <= 1:
+        raise UsageError(f"min_importance is {filters.min_importance}: give 0 to 1", "min_importance")
+    if filters.since is not None and filters.until is not None and filters.until <= filters.since:
+        raise UsageError(
+            f"since ({filters.since:g}) is not before until ({filters.until:g}): nothing lies between them"
+        )
+    if isinstance(filters.tags, str):
+        raise UsageError(f"tags is {filters.tags!r}: give a list, as in tags=[{filters.tags!r}]")
+    workspaces = tuple(filters.workspaces) if filters.workspaces is not None else None
+    return replace(
+        filters, **choices_made, author=filters.author or None, tags=tuple(filters.tags), workspaces=workspaces
+    )
 
 
 def _choice(name: str, value: str | None) -> str | None:
@@ -130,7 +134,7 @@ def _choice(name: str, value: str | None) -> str | None:
 
 
 def parse_filters(filters: Mapping[str, Any] | Filters) -> Filters:
-    """Filters by name, as in `{"category": "error"}`. Raises UsageError for an unknown name (the message lists all)."""
+    """Return filters by name, as in `{"category": "error"}`. Raises UsageError, which lists all names, for others."""
     if isinstance(filters, Filters):
         return filters
     names = [field.name for field in fields(Filters)]

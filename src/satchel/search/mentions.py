@@ -1,12 +1,13 @@
-"""What a question names outright, looked up exactly: files, symbols, and the frames of a pasted trace.
+"""Exact look-ups of names in a question: files, symbols, and the frames of a pasted trace.
 
 Weights from the retrieval recipe (docs/decisions/0002): in all, names add 1 point of r@5 and 3 of r@1. A line of a
-trace is that of another version more often than not, so the function that a frame names decides: the line counts where
-that function is at it, else the function in that file, else the only function of that name anywhere.
+trace is mostly that of another version, so the function of a frame decides: the line counts where that function
+contains it, else the function in that file, else the only function of that name anywhere.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,37 +24,37 @@ from satchel.store.protocol import Store
 from satchel.store.segments import IntArray
 
 MOST_FRAMES = 200
-"""Frames that are looked at, the innermost first."""
+"""Most frames that are looked up, the innermost first."""
 
 MOST_PLACES = 10
-"""Chunks that a trace leads to. The callers behind them set the scene at most."""
+"""Most chunks that a trace leads to; further callers are only background."""
 
 LEAST_STRENGTH = 0.6
 STRENGTH_STEP = 0.07
 """The innermost place has a strength of 1, the next ones less, down to the least."""
 
 LATEST_TEST = 2
-"""A test that failed has this rank (from 0) at the latest: after a failure it is wanted, although it is outermost."""
+"""Largest rank (from 0) of a failed test: it is relevant after a failure, although it is the outermost frame."""
 
 MOST_FILES = 3
-"""A file name that more files share than this leads nowhere, unless only one of them defines the function."""
+"""A file name that more files share is ignored, unless only one of them defines the function."""
 
 MOST_OF_A_NAME = 200
-"""A name that more chunks define than this is not looked up."""
+"""A name that more chunks define is not looked up."""
 
 RAISING_SPANS = 12
 """Spans whose text is compared with the words of an error."""
 
 LITERAL_WORDS = 3
 LITERAL_CHARACTERS = 10
-"""Words in a row, and their characters, that a source must share with an error to be where it was raised."""
+"""Least words in a row, and their characters, that a source shares with an error that it raises."""
 
 RAISING_SHARE = 0.25
 TEST_SHARE = 0.75
-"""Share of the runs of words that must be there: values stand between those of an error, nothing between a test's."""
+"""Least share of the runs of words in a source: an error has values between its words, the name of a test has none."""
 
 MOST_LITERALS = 3
-"""Errors, and names of tests, that are looked for as strings of the source."""
+"""Most errors, and most names of tests, that are searched as strings of the source."""
 
 _WORDS = re.compile(r"\w+")
 
@@ -62,10 +63,10 @@ _COMPILED = re.compile(r"\.[cm]?js$")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TracedPlace:
     """A chunk of the lexicon that a trace leads to, the 1-based line in its file, and how strongly (0 to 1).
 
-    The line of one that `drifted` is where its function begins.
+    With `drifted` the line is the first one of its function.
     """
 
     chunk: int
@@ -84,7 +85,7 @@ class _Defined:
 
 
 class _Sources:
-    """What the frames of one trace name, read from the store at once: files by their name, definitions by theirs."""
+    """The files and definitions that the frames of one trace name, read from the store at once."""
 
     def __init__(self, frames: Sequence[Frame], store: Store, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
@@ -113,7 +114,7 @@ class _Sources:
         return self._defined.get(name_of(function)[0], [])
 
     def files(self, path: str) -> tuple[list[int], int, bool]:
-        """The files that share most of the end of a path, how many segments, and whether that is all of either."""
+        """Return files that share most last segments with a path, their number, and whether all segments are shared."""
         written = _segments(path)
         name = path.rpartition("/")[2]
         named = self._files.get(name) or self._files.get(name.rpartition(".")[0], [])
@@ -133,7 +134,7 @@ class _Sources:
         return int(columns.span_chunk[first + int(inside.argmax())]) if inside.any() else None
 
 
-def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Place], list[Place]]:
+def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[TracedPlace], list[TracedPlace]]:
     """Return the places that a trace leads to, the best first, each chunk once; then those that are only mentioned."""
     frames = [*trace.frames[:MOST_FRAMES], *trace.tests[:MOST_FRAMES]]
     mentions = trace.mentions[:MOST_FRAMES]
@@ -141,7 +142,7 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Pl
         return [], []
     sources = _Sources([*frames, *mentions], store, lexicon)
     secondary = lexicon.columns.document_secondary > 0
-    led: dict[int, Place] = {}
+    led: dict[int, TracedPlace] = {}
     tests: set[int] = set()
     failed = set(trace.tests)
     for frame in frames:
@@ -164,8 +165,8 @@ def traced_places(trace: Trace, store: Store, lexicon: Lexicon) -> tuple[list[Pl
     return framed, [place for frame in mentions if (place := _place(frame, sources)) is not None]
 
 
-def _place(frame: Frame, sources: _Sources) -> Place | None:
-    """Where one frame leads: by its line, by its function there, by its function anywhere, by its line after all."""
+def _place(frame: Frame, sources: _Sources) -> TracedPlace | None:
+    """Return the place of a frame: by its function in the file, by its function anywhere, else by its line."""
     files, shared, is_whole = sources.files(frame.path)
     vendored = is_vendored(frame.path)
     name, qualifier = name_of(frame.function)
@@ -179,23 +180,23 @@ def _place(frame: Frame, sources: _Sources) -> Place | None:
         return None
     clear = _clear(name, qualifier, defined, sources) if not vendored else None
     if clear is not None:
-        return Place(clear.chunk, clear.line, drifted=True)
+        return TracedPlace(clear.chunk, clear.line, drifted=True)
     at = [sources.chunk_at(document, frame.line) for document in files] if is_own and frame.line else []
     by_line = [chunk for chunk in at if chunk is not None]
-    return Place(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
+    return TracedPlace(by_line[0], frame.line) if 0 < len(by_line) <= (1 if vendored else MOST_FILES) else None
 
 
-def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> Place:
+def _nearest(frame: Frame, defined: Sequence[_Defined], sources: _Sources) -> TracedPlace:
     """Return the line itself where it is in one of these definitions, else the definition that is nearest to it."""
     for one in defined:
         if frame.line >= one.line and sources.chunk_at(sources.document(one.chunk), frame.line) == one.chunk:
-            return Place(one.chunk, frame.line)
+            return TracedPlace(one.chunk, frame.line)
     one = min(defined, key=lambda one: (abs(one.line - frame.line), one.chunk))
-    return Place(one.chunk, one.line, drifted=True)
+    return TracedPlace(one.chunk, one.line, drifted=True)
 
 
 def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sources) -> _Defined | None:
-    """The only definition that a name may mean: that of its owner or module, else the only one of a telling name."""
+    """Return the only definition that a name may mean: that of its owner or module, or the one of a compound name."""
     if qualifier:
         defined = [one for one in defined if one.owner == qualifier] or [
             one for one in defined if qualifier in _WORDS.findall(sources.paths[sources.document(one.chunk)])
@@ -205,8 +206,8 @@ def _clear(name: str, qualifier: str, defined: Sequence[_Defined], sources: _Sou
     return defined[0] if len({one.chunk for one in defined}) == 1 else None
 
 
-def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
-    """Yield where the source has the words of the errors, then those of the tests whose name is a sentence."""
+def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[TracedPlace]:
+    """Yield places with the words of the errors, then of the tests whose name is a sentence."""
     for text in trace.errors[:MOST_LITERALS]:
         yield from _literal(text.partition(": ")[2] or text, store, lexicon, RAISING_SHARE, secondary=False)
     for test in trace.tests[:MOST_LITERALS]:
@@ -214,8 +215,8 @@ def _raising(trace: Trace, store: Store, lexicon: Lexicon) -> Iterator[Place]:
             yield from _literal(test.function, store, lexicon, TEST_SHARE, secondary=True)
 
 
-def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[Place]:
-    """The span that shares most words in a row with a text, at least a share of them, of those with its rarest."""
+def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, secondary: bool) -> Iterator[TracedPlace]:
+    """Yield the span that shares most runs of words with a text, at least the share `least`, among its best matches."""
     spoken = [word.lower() for word in words.words(text)]
     runs = set(_runs(spoken))
     terms = sorted({term for word in spoken if words.is_meaningful(word) for term in words.terms_of(word)})
@@ -230,19 +231,19 @@ def _literal(text: str, store: Store, lexicon: Lexicon, least: float, *, seconda
     columns = lexicon.columns
     ids = {span: int(columns.document_id[lexicon.span_document[span]]) for span in spans}
     texts = {document: text.split("\n") for document, text in store.texts(set(ids.values())).items()}
-    best: tuple[int, Place] | None = None
+    best: tuple[int, TracedPlace] | None = None
     for span in spans:
         start, end = int(columns.span_start[span]), int(columns.span_end[span])
         lines = texts.get(ids[span], [])[start - 1 : end]
         shared = [len(runs.intersection(_runs([word.lower() for word in words.words(line)]))) for line in lines]
         if sum(shared) >= least * len(runs) and any(shared) and (best is None or sum(shared) > best[0]):
-            best = sum(shared), Place(int(columns.span_chunk[span]), start + shared.index(max(shared)))
+            best = sum(shared), TracedPlace(int(columns.span_chunk[span]), start + shared.index(max(shared)))
     if best is not None:
         yield best[1]
 
 
 def _runs(text_words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield every few words in a row that are long enough to be those of a message."""
+    """Yield every run of `LITERAL_WORDS` words that is long enough to be part of a message."""
     count = min(LITERAL_WORDS, max(len(text_words), 2))
     for start in range(len(text_words) - count + 1):
         run = tuple(text_words[start : start + count])
@@ -256,12 +257,7 @@ def _segments(path: str) -> list[str]:
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many segments two paths share at their ends."""
-    count = 0
-    for left, right in zip(reversed(one), reversed(other), strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
+    return len(posixpath.commonprefix([list(reversed(one)), list(reversed(other))]))
 
 
 def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
@@ -272,36 +268,36 @@ def _spans_of(lexicon: Lexicon, document: int) -> tuple[int, int]:
 PATH_SUFFIX_WEIGHT = 4.0
 FILE_NAME_WEIGHT = 3.0
 STEM_WEIGHTS = {"backticks": 1.5, "dotted": 1.2, "compound": 1.0, "call": 0.5, "capitalised": 0.5, "plain": 0.5}
-"""What naming a file is worth: two or more path segments, its file name, its module stem; divided by the matches."""
+"""Weights of naming a file by two or more path segments, its file name, its module stem; divided by the matches."""
 
 TITLE_FACTOR = 1.5
 CODE_FACTOR = 0.7
-"""A path in the title says more, one in pasted code or a trace less."""
+"""Factors for a path in the title, and for one in pasted code or a trace."""
 
 OWNER_FACTOR = 2.5
-"""`Session.send` names `send` of class `Session`: worth this much more than any `send`."""
+"""Factor for a definition whose owner is named as well: `Session.send` means `send` of class `Session`."""
 
 MOST_DEFINITIONS = 30
-"""A name defined more often than this says nothing about where."""
+"""A name with more definitions is ignored."""
 
 DEFINITION_EXPONENT = 0.7
 
 BARE_NAMES = frozenset({"__init__.py", "mod.rs", "index.js", "index.ts", "index.tsx", "main.rs", "lib.rs", "index.jsx"})
-"""File names that every folder has."""
+"""File names that occur in every folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
     """Exact look-ups: `path` by document; `symbol` and `trace` by chunk (positions in the lexicon).
 
-    `places` are where the frames of a pasted trace lead, the best first; `trace` is the strength of each chunk that
-    the question names by a line, in a frame or in prose.
+    `places` are those of the frames of a pasted trace, the best first; `trace` is the strength of each chunk that the
+    question names by a line, in a frame or in prose.
     """
 
     path: FloatArray
     symbol: FloatArray
     trace: FloatArray
-    places: tuple[Place, ...] = ()
+    places: tuple[TracedPlace, ...] = ()
 
 
 def look_up(query: Query, store: Store, lexicon: Lexicon) -> Mentions:
@@ -328,7 +324,7 @@ def _placed(positions: IntArray, values: Mapping[int, float], total: int) -> Flo
 
 
 def _path_values(query: Query, store: Store) -> dict[int, float]:
-    """Document id -> what the query's paths and module names are worth to it; the best mention counts."""
+    """Return document ids with the weight of the best mention by path or module name."""
     values: dict[int, float] = defaultdict(float)
     names = {mention.text.rpartition("/")[2] for mention in query.paths}
     stems = {mention.text: mention for mention in query.symbols}
@@ -355,8 +351,8 @@ def _path_values(query: Query, store: Store) -> dict[int, float]:
 
 
 def _path_matches(mention: str, candidates: Sequence[tuple[int, str]]) -> tuple[list[int], float]:
-    """Files that share the longest suffix of the mentioned path: two segments or more beat the file name alone."""
-    pieces = [piece for piece in mention.split("/") if piece not in {"", ".", ".."}]
+    """Return files with the longest suffix of the mentioned path, and its weight; a file name alone weighs less."""
+    pieces = _segments(mention)
     for length in range(len(pieces), 1, -1):
         suffix = "/".join(pieces[-length:])
         matches = [document for document, path in candidates if path == suffix or path.endswith("/" + suffix)]
@@ -372,7 +368,7 @@ def _zone_factor(mention: Mention) -> float:
 
 
 def _symbol_values(query: Query, store: Store) -> dict[int, float]:
-    """Chunk row -> the best mention of a name that it defines."""
+    """Return chunk rows with the weight of the best mention of a name that they define."""
     by_name = defaultdict(list)
     for definition in store.definitions(sorted({mention.text for mention in query.symbols})):
         by_name[definition.name].append(definition)

@@ -1,4 +1,4 @@
-"""Which peripheral files step back for a question: those that it neither names nor is answered by."""
+"""Peripheral files that rank lower for a question: those that it does not name and that do not answer it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from satchel.types import Kind
 BoolArray = npt.NDArray[np.bool_]
 
 FAR_BETTER = 1.5
-"""A part of a peripheral file that matches so many times as much as the best other file, whole, is the answer. Parts
-are compared with files on purpose: a changelog as a whole matches everything."""
+"""A chunk of a peripheral file that matches so many times as much as the best other file is the answer. Chunks are
+compared with files on purpose: a changelog as a whole matches everything."""
 
 _ROLES = tuple(Peripheral)
 
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """Of each document the position of its role, -1 for an ordinary one, and the paths of the peripheral ones."""
+    """The index of each document's role, -1 for an ordinary one, and the paths of the peripheral ones."""
 
     role: npt.NDArray[np.int8]
     paths: dict[int, str]
 
 
 def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores) -> BoolArray:
-    """Return the documents of a kind of files that step back."""
+    """Return a mask of the documents of a kind of files that rank lower."""
     roles = _roles(store, lexicon, kind)
     if not roles.paths:
         return np.zeros(len(roles.role), dtype=bool)
-    asked = asked_peripherals(title_of(query))
-    steps_back = (roles.role >= 0) & lexicon.live_document
-    steps_back &= ~np.isin(roles.role, [_ROLES.index(role) for role in asked])
+    requested = [_ROLES.index(role) for role in asked_peripherals(title_of(query))]
+    steps_back = (roles.role >= 0) & lexicon.live_document & ~np.isin(roles.role, requested)
     mentioned = [mention.text.lower().strip("/") for mention in query.paths]
     for position, path in roles.paths.items() if mentioned else ():
         if any(_is_named(path.lower(), name) for name in mentioned):
@@ -47,7 +46,7 @@ def aside(query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25
 
 
 def title_of(query: Query) -> str:
-    """Return the first line of a question: what it asks for; the rest of an issue names whatever it touches."""
+    """Return the first line of a question, its subject; the rest of an issue names many other things."""
     return next((line for zone, line in query.zones if zone is Zone.TITLE), "")
 
 
@@ -56,7 +55,7 @@ def _is_named(path: str, mention: str) -> bool:
 
 
 def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
-    """Return the roles of all files of a kind, told once for each state of the store and kept with its words."""
+    """Return the roles of all files of a kind, computed once for each state of the store and kept with its lexicon."""
     cached = lexicon.cache.get(_Roles)
     if cached is None:
         is_prose = kind is not Kind.CODE
@@ -77,7 +76,7 @@ def _roles(store: Store, lexicon: Lexicon, kind: Kind) -> _Roles:
 def _far_better(
     query: Query, store: Store, lexicon: Lexicon, kind: Kind, scores: bm25.Scores, steps_back: BoolArray
 ) -> BoolArray:
-    """Return the documents among those that would step back of which a part matches far better than any other file."""
+    """Return the documents in `steps_back` with a chunk that matches far better than any other file."""
     best = np.zeros(len(steps_back))
     np.maximum.at(best, lexicon.columns.chunk_document, scores.chunk_matched)
     ordinary = lexicon.live_document & ~steps_back & (lexicon.columns.document_secondary == 0)

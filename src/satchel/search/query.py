@@ -1,11 +1,11 @@
-"""What a question says: its zones, its weighted terms, and the names, paths and stack frames that it mentions.
+"""The analysis of a question: its zones, its weighted terms, and the names, paths and stack frames that it mentions.
 
 An issue text is mostly noise for a search: templates, logs, environment listings. It is split into zones (title,
-prose, code, trace), and a term counts by the zones where it stands. Source of the rules and weights: the retrieval
-recipe (docs/decisions/0002).
+prose, code, trace), and a term is weighted by its zones. Source of the rules and weights: the retrieval recipe
+(docs/decisions/0002).
 
-The title counts most. Hosts put lines of their own before the output of a command (`Exit code 1`), people paste the
-prompt of their shell, and a log begins with anything: none of these is the title, the error is.
+The title counts most. Lines that hosts add to the output of a command (`Exit code 1`), shell prompts and the first
+lines of a log are not titles; the error is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel import text as words
 from satchel.search.trace import NO_TRACE, Trace, read_trace
 
 LONGEST_WRAPPER = 120
-"""Characters of a line that says how a command ended. A longer one says more than that."""
+"""Most characters of a line that only reports the end of a command."""
 
 _WRAPPER_WORDS = frozenset((
     "an", "cmd", "code", "command", "completed", "err", "errno", "error", "exit", "exited", "failed", "finished",
@@ -34,7 +34,7 @@ _WRAPPER = re.compile(
     r"|npm (?:err!|error)(?:\s|$)|error command failed|elifecycle",
     re.IGNORECASE,
 )
-"""What the tools say that ran the failing one."""
+"""Messages of tools that ran the failing one."""
 
 _SHELL_PROMPT = re.compile(
     r"\s*(?:(?:\(\S{1,40}\) )?[$%\u276f\u279c>]|\S{0,40}[\w.-]{1,40}@[\w.-]{1,60}[:~ ]\S{0,200} ?[$%\u276f\u279c>#]"
@@ -50,13 +50,13 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 def without_wrappers(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines without those that only say that a command failed; all of them if nothing else is there."""
+    """Return the lines without those that only say that a command failed; all of them if no other has text."""
     kept = [line for line in lines if not is_wrapper(line)]
     return kept if any(map(str.strip, kept)) else lines
 
 
 def is_wrapper(line: str) -> bool:
-    """Whether a line only says that a command failed: `Exit code 1`, `Error: Command failed with exit code 1:`."""
+    """Return whether a line only reports a failed command: `Exit code 1`, `Error: Command failed with exit code 1:`."""
     text = line.strip()
     if not text or len(text) > LONGEST_WRAPPER:
         return False
@@ -75,7 +75,7 @@ TITLE_WEIGHT = 3.0
 PROSE_WEIGHT = 1.0
 CODE_WEIGHT = 0.6
 TRACE_WEIGHT = 0.5
-"""What one occurrence of a term counts in each zone. Title weights of 2.5 to 6 measured the same."""
+"""Weight of one occurrence of a term in each zone. Title weights of 2.5 to 6 measured the same."""
 
 PASTED_LINES = 5
 """A run of pasted lines (code, traces) counts as much as this many of them: a list of installed packages or a log of
@@ -83,19 +83,19 @@ a hundred lines must not outweigh the sentence that asks. 1 to 2 points of file@
 
 SHORT_TERM_FACTOR = 0.5
 LONGEST_SHORT_TERM = 2
-"""Words and numbers of one or two characters (`os`, `3`, `10`) count this much: they stand in versions and listings
-more often than in names. Half a point of file@4k; 0.25 and 0.75 gave less."""
+"""Factor for words and numbers of one or two characters (`os`, `3`, `10`), which occur in versions and listings more
+often than in names. Half a point of file@4k; 0.25 and 0.75 gave less."""
 
 MAX_QUERY_CHARACTERS = 60_000
-"""A longer question is cut: what decides stands in front, and a pasted log must not cost seconds."""
+"""A longer question is cut: the important part is at its start, and a pasted log must not cost seconds."""
 
 LONGEST_RUN = 255
-"""Characters without a space that are looked at together. No file name is longer, and patterns for names and paths try
-every place of a run: ten thousand characters of base64 cost three seconds."""
+"""Most characters without a space that are matched together. No file name is longer, and patterns for names and paths
+try every position of a run: ten thousand characters of base64 cost three seconds."""
 
 
 class Zone(StrEnum):
-    """Where in a question a line stands."""
+    """The zone of a line in a question."""
 
     TITLE = "title"
     PROSE = "prose"
@@ -115,7 +115,7 @@ _ZONE_WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A search term, its weight over all zones, and its weight in the title alone (0 when not there)."""
+    """A search term, its weight over all zones, and its weight in the title alone (0 if it is not in the title)."""
 
     term: str
     weight: float
@@ -124,7 +124,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A name or path as the question wrote it. `form` is how it was written, `weight` what that form is worth."""
+    """A name or path as written in the question. `form` is a key of `FORM_WEIGHTS`, or `path`."""
 
     text: str
     form: str
@@ -167,7 +167,6 @@ _PATH = re.compile(r"(?:[\w@+.-]+[/\\])+[\w@+.-]+|\b[\w+-]+(?:\.[\w+-]+)*\.[A-Za
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)+")
 _NAME = re.compile(r"([A-Za-z_$][\w$]*)(\s?\()?")
 _SEPARATORS = re.compile(r"\.|::|#|->")
-_TEST_QUESTION = re.compile(r"\b(?:unit |integration |regression )?tests?\b(?! (?:case|fail|pass|run))", re.IGNORECASE)
 _TEST_REQUEST = re.compile(
     r"\b(?:add|write|fix|update|improve|find|show|which|what|where|missing|flaky|our|the)\b[^.\n]{0,30}\btests?\b",
     re.IGNORECASE,
@@ -175,7 +174,7 @@ _TEST_REQUEST = re.compile(
 
 
 def analyse(text: str) -> Query:
-    """Split a question into zones, weigh its terms, and note what it mentions."""
+    """Split a question into zones, weigh its terms, and collect its mentions."""
     text = text[:MAX_QUERY_CHARACTERS]
     lines = without_wrappers(_RUN.sub(r"\1 ", _COMMENT.sub(" ", text)).split("\n"))
     trace = read_trace(lines)
@@ -203,7 +202,7 @@ def analyse(text: str) -> Query:
 
 
 def _zones(lines: Sequence[str], error: str) -> Iterator[tuple[Zone, str]]:
-    """Yield each line with its zone. What begins with a log has its error as the title, and the log stays a log."""
+    """Yield each line with its zone. The title of a text that begins with a log is its error."""
     fenced = traced = titled = False
     for line in lines:
         if _FENCE.match(line):
@@ -252,7 +251,7 @@ def _terms(zones: Sequence[tuple[Zone, str]]) -> tuple[QueryTerm, ...]:
 
 
 def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
-    """What each line counts of its zone's weight: all of it, or its part of `PASTED_LINES` in a long pasted run."""
+    """Return the factor of each line: 1, or its share of `PASTED_LINES` in a long pasted run."""
     shares: list[float] = []
     for pasted, run in groupby(zones, key=lambda row: row[0] in _PASTED):
         length = len(list(run))
@@ -261,7 +260,7 @@ def _shares(zones: Sequence[tuple[Zone, str]]) -> list[float]:
 
 
 FORM_WEIGHTS = {"backticks": 3.0, "dotted": 2.0, "compound": 2.0, "call": 1.2, "capitalised": 1.0, "plain": 0.35}
-"""What a mention of a symbol is worth by the way it is written."""
+"""Weight of a mention of a symbol by its form."""
 
 
 def _symbols(line: str, zone: Zone) -> Iterator[Mention]:

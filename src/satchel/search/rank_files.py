@@ -1,8 +1,8 @@
 """Recipe R: ranking files, and valuing spans inside them.
 
 F, the score of a file, is a sum of signals, each divided by its maximum over the files. The value of a span is a sum
-on the log scale: it is what the packer divides by a power of the cost. The log scale is what matters: an additive score
-per token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 real issues of 14 repositories.
+on the log scale, which the packer divides by a power of the cost. The log scale is essential: an additive score per
+token loses 20 points of file@4k. All constants: docs/decisions/0002, from 296 real issues of 14 repositories.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
-from satchel.search.mentions import Mentions, Place, look_up
+from satchel.search.mentions import Mentions, TracedPlace, look_up
 from satchel.search.peripherals import aside
 from satchel.search.query import Query
 from satchel.search.retrievers import FILE_WEIGHTS as FILE_WEIGHTS
@@ -35,20 +35,20 @@ RANKED_SPANS = 1500
 """All spans of this many files, and this many spans anywhere, get a value; no other was ever shown."""
 
 BEST_PARTS = 200
-"""Parts that take part in the top-three sum."""
+"""Chunks that count in the top-three sum."""
 
 SIMILAR_PARTS = 50
-"""Parts that get a value for their vector alone, whatever their words."""
+"""Chunks that get a value for their vector alone, whatever their words."""
 
 NAME_DILUTION = 0.075
-"""The name signal of a file is divided by sqrt(1 + parts * this): big files define every word."""
+"""The name signal of a file is divided by sqrt(1 + chunks * this): big files define every word."""
 
 SECONDARY_FACTOR = 0.3
 """Tests and examples, unless the question asks for tests. Measured: as good as leaving them out. Peripheral files count
 the same (`satchel.search.peripherals`)."""
 
 CLEARLY_NAMED = 2.0
-"""Weight of a mention from which a definition counts as asked for, though it is in a test: `test_backoff_doubles`."""
+"""Least weight of a mention for which a definition in a test is not demoted: `test_backoff_doubles`."""
 
 VALUE_FILE = 1.6
 VALUE_FILE_RANK = 0.32
@@ -64,23 +64,23 @@ MENTION_CEILING = 4.0
 """Coefficients of the log value of a span."""
 
 VALUE_TRACE = 12.0
-"""What the span of a frame has above the best of all other spans, times the strength of the frame: one step of
-strength is more than a difference in size takes away when spans are packed."""
+"""Value of the span of a frame above the best of all other spans, times the strength of the frame: one step of strength
+outweighs any difference in size when spans are packed."""
 
 AROUND_FRAME = 0.15
-"""Of that strength, what the other spans of the function lose: they follow the lines of the next two frames."""
+"""Subtracted from the strength for the other spans of the function: they follow the lines of the next two frames."""
 
 WHOLE_FUNCTION_LINES = 60
-"""A framed function of so many lines is wanted as a whole; of a longer one the spans next to the line."""
+"""A framed function with fewer lines is lifted as a whole; of a longer one the spans next to the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One value a unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
+    """One value for each unit of the lexicon; `value` is of spans, on the log scale, -inf where unranked.
 
-    `weights` are those that the signals of files were summed with. The relevance of documents marked `peripheral` is
-    multiplied by `SECONDARY_FACTOR` too. `evidence` is what speaks for the answer as a whole, `best` the value of the
-    best span before any was demoted.
+    `weights` are the weights of the signals of files. The relevance of documents marked `peripheral` is multiplied by
+    `SECONDARY_FACTOR` too. `evidence` concerns the answer of the kind, `best` is the value of the best span before any
+    was demoted.
     """
 
     scores: bm25.Scores
@@ -112,8 +112,8 @@ def rank(
 ) -> Ranking:
     """Score all files and spans of the lexicon of one kind of files; `silent` strategies take no part.
 
-    `similar` says how near each chunk is to the question in meaning (0 for not at all), on any scale. `weights`
-    replace those of the signals that they name.
+    `similar` is the similarity of meaning of each chunk to the question (0 for none), on any scale. `weights` replace
+    those of the signals that they name.
     """
     scores = bm25.score(lexicon, query.terms)
     mentions = look_up(query, store, lexicon)
@@ -153,10 +153,10 @@ def rank(
 
 
 def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength: float) -> FloatArray:
-    """Return the relevance (0 to 1) of these spans: how well the question is answered, less for those worth less."""
+    """Return the relevance (0 to 1) of these spans: the strength of the answer, less for spans of less value."""
     listed = np.fromiter(spans, dtype=np.int64)
     worth = np.exp(np.minimum(RELEVANCE_EXPONENT * (ranking.value[listed] - ranking.best), 0.0))
-    # What a peripheral file is worth less is in its value with the exponent; its relevance has the whole factor.
+    # The value of a peripheral file has the factor with the exponent; its relevance has the full factor.
     aside = np.where(
         ranking.peripheral[lexicon.span_document[listed]], SECONDARY_FACTOR ** (1 - RELEVANCE_EXPONENT), 1.0
     )
@@ -167,7 +167,7 @@ def relevance(ranking: Ranking, lexicon: Lexicon, spans: Sequence[int], strength
 def _silenced(
     scores: bm25.Scores, mentions: Mentions, silent: AbstractSet[SearchStrategy]
 ) -> tuple[bm25.Scores, Mentions]:
-    """Return both without what the silent strategies found. What is matched stays: it is what relevance means."""
+    """Return both without the results of the silent strategies. Matched shares stay: they define relevance."""
     if SearchStrategy.LEXICAL in silent:
         span, chunk, document = map(np.zeros_like, (scores.span, scores.chunk, scores.document))
         scores = replace(scores, span=span, chunk=chunk, document=document)
@@ -179,7 +179,7 @@ def _silenced(
 
 
 def _evidence(query: Query, lexicon: Lexicon, scores: bm25.Scores, mentions: Mentions) -> Evidence:
-    """Return what speaks for the answer. Tests count as well: they say that the project has what is asked about."""
+    """Return the evidence for the answer. Tests count as well: they show that the project has the subject."""
     return Evidence(
         title_share(scores.title[lexicon.live_chunk], scores.title_mass),
         spans_share(scores.span_matched[lexicon.live_span]),
@@ -224,7 +224,7 @@ def _file_signals(
 
 @dataclass(frozen=True, slots=True)
 class _Primary:
-    """Which documents, chunks and spans set the scale, and which live documents are worth less."""
+    """Masks of the documents, chunks and spans that set the scale, and of the demoted documents."""
 
     demoted: npt.NDArray[np.bool_]
     document: npt.NDArray[np.bool_]
@@ -243,7 +243,7 @@ def _primary(lexicon: Lexicon, peripheral: npt.NDArray[np.bool_], *, asks_for_te
 
 
 def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> FloatArray:
-    """The largest value among the members of each owner, 0 where it has none; members of an owner are neighbours."""
+    """Return the largest value among the members of each owner, 0 without any; members of an owner are neighbours."""
     best = np.zeros(len(first))
     owners = np.flatnonzero(counts)
     if len(owners):
@@ -252,31 +252,24 @@ def _best_of_each(values: FloatArray, first: IntArray, counts: IntArray) -> Floa
 
 
 def _by_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> FloatArray:
-    """Values divided by the largest among primary files, at most 1: a demoted test must not set the scale."""
-    largest = _largest_primary(values, primary)
-    return np.minimum(values / largest, 1.0) if largest > 0 else _by_maximum(values)
+    """Return non-negative values divided by the largest of primary files, at most 1, so that no demoted test scales."""
+    return _scaled(values, primary, slice(None))
 
 
-def _largest_primary(values: FloatArray, primary: npt.NDArray[np.bool_]) -> float:
-    """Return the largest of these values, none of which is negative; 0 where there is none."""
-    return float((values * primary).max(initial=0.0))
-
-
-def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], wanted: IntArray) -> FloatArray:
-    """`_by_primary` of the wanted ones alone."""
-    largest = _largest_primary(values, primary)
+def _scaled(values: FloatArray, primary: npt.NDArray[np.bool_], positions: IntArray | slice) -> FloatArray:
+    """Return the values at these positions, scaled as in `_by_primary`."""
+    largest = float((values * primary).max(initial=0.0))
     if largest > 0:
-        return np.minimum(values[wanted] / largest, 1.0)
+        return np.minimum(values[positions] / largest, 1.0)
     largest = float(values.max(initial=0.0))
-    return values[wanted] / largest if largest > 0 else values[wanted]
+    return values[positions] / largest if largest > 0 else values[positions]
 
 
 def _top_three(chunk_scores: FloatArray, owner: IntArray, total: int) -> FloatArray:
-    """Per document: its best parts among the best of all, weighted 1, 1/2, 1/4."""
+    """Return for each document the sum of its chunks among the best of all, weighted 1, 1/2, 1/4."""
     sums = np.zeros(total)
     seen = np.zeros(total, dtype=np.int64)
-    best = bm25.largest(chunk_scores, BEST_PARTS)
-    for position in best.tolist():
+    for position in bm25.largest(chunk_scores, BEST_PARTS).tolist():
         document = owner[position]
         if seen[document] < 3:
             sums[document] += chunk_scores[position] / (1 << int(seen[document]))
@@ -299,19 +292,19 @@ def _ranked_spans(
     file_rank: IntArray,
     similar: FloatArray | None,
 ) -> IntArray:
-    """Live spans that get a value: all of the best files, the best ones anywhere, and those of the nearest parts."""
+    """Return live spans that get a value: all of the best files, the best anywhere, and those of the nearest chunks."""
     least = 0.0
     if len(span_scores) > RANKED_SPANS:
         least = max(bm25.threshold(span_scores, RANKED_SPANS), 1e-9)
-    wanted = span_scores >= least
+    chosen = span_scores >= least
     for document in np.flatnonzero(file_rank < RANKED_FILES).tolist():
         first = lexicon.document_first_span[document]
-        wanted[first : first + lexicon.document_span_count[document]] = True
+        chosen[first : first + lexicon.document_span_count[document]] = True
     if similar is not None:
         for chunk in bm25.largest(similar, SIMILAR_PARTS).tolist():
             first = lexicon.chunk_first_span[chunk]
-            wanted[first : first + lexicon.chunk_span_count[chunk]] = True
-    spans = np.flatnonzero(wanted & lexicon.live_span)
+            chosen[first : first + lexicon.chunk_span_count[chunk]] = True
+    spans = np.flatnonzero(chosen & lexicon.live_span)
     return spans[file_score[lexicon.span_document[spans]] > 0]
 
 
@@ -349,15 +342,14 @@ def _span_values(
     return value
 
 
-def _lift_frames(value: FloatArray, places: Sequence[Place], lexicon: Lexicon) -> None:
+def _lift_frames(value: FloatArray, places: Sequence[TracedPlace], lexicon: Lexicon) -> None:
     """Put the spans of the frames of a trace before all others, in the order of the frames. Changes `value`."""
     columns = lexicon.columns
     ceiling = max(float(value.max(initial=-np.inf)), 0.0)
     for place in reversed(places):
         first = int(lexicon.chunk_first_span[place.chunk])
         last = first + int(lexicon.chunk_span_count[place.chunk])
-        at = first + int((columns.span_start[first:last] <= place.line).sum()) - 1
-        at = max(at, first)
+        at = max(first + int((columns.span_start[first:last] <= place.line).sum()) - 1, first)
         is_small = columns.span_end[last - 1] - columns.span_start[first] < WHOLE_FUNCTION_LINES
         around = slice(first, last) if is_small else slice(max(at - 1, first), min(at + 2, last))
         value[around] = ceiling + VALUE_TRACE * (place.strength - AROUND_FRAME)
@@ -365,7 +357,7 @@ def _lift_frames(value: FloatArray, places: Sequence[Place], lexicon: Lexicon) -
 
 
 def _rank_within(scores: FloatArray, owner: IntArray) -> FloatArray:
-    """Rank (from 0) of each member among the members of its owner, by falling score; ties in order of position."""
+    """Return the rank (from 0) of each member within its owner, by falling score; ties in order of position."""
     order = np.lexsort((np.arange(len(scores)), -scores, owner))
     ordered = owner[order]
     first = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, dtype=bool)

@@ -1,12 +1,12 @@
-"""Ranking of records: by their words, by their vectors where there are some, and by what is known about them.
+"""Ranking of records by their words, by their vectors if there are any, and by boosts.
 
-A record may have several chunks (the axes of an experience): it is found once, through the best of them, unless
-the filters ask for one. Conversations are ranked with what stands around each turn (`conversation_neighbours`).
+A record may have several chunks (the axes of an experience): it is one hit, for the best of them, unless the filters
+name an axis. Turns of conversations are ranked with their neighbours (`conversation_neighbours`).
 
-Boosts are signals beside the match: how far a record can be relied on, how much it matters, how new it is. Each is a
-share (0 to 1) times a weight on the log scale of the score. Together they are worth at most `LARGEST`: they order what
-matches about equally well, and a record that matches clearly better stays in front. Only routine commits step back
-further: they share the words of every question about the project and answer few.
+Boosts are signals beside the match: reliability, importance and age. Each is a share (0 to 1) times a weight on the log
+scale of the score. Together they add at most `LARGEST`: they order records that match about equally well, and a clearly
+better match stays first. Only routine commits are lowered further: they share the words of every question about the
+project and answer few.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from satchel.codec import DAY_SECONDS
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import ALSO, chunk_of, identity_of
@@ -45,7 +46,7 @@ IMPORTANCE_WEIGHT = 0.12
 """The same for a memory of importance 1 before one of importance 0."""
 
 RECENCY_WEIGHT = 0.08
-"""Less than the others: what is old is not wrong. It orders two records that say the same."""
+"""Less than the others, because old records are not wrong. It orders two records with the same content."""
 
 LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
 """A match better by more than a factor of exp(0.2) = 1.22 cannot be overtaken."""
@@ -54,21 +55,16 @@ ROUTINE_FACTOR = 0.3
 """A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
 
 HALF_LIFE_SECONDS = 30 * 86_400.0
-"""The half-life of recency, the same as for nodes of a graph: after 30 days a half is left, after 60 a quarter."""
-
-DAY_SECONDS = 86_400
+"""The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}
 
 
-def adjustments(document: Document, now: float) -> tuple[Signal, ...]:
-    """Return what speaks for a record beside its words. `now` (seconds, 0 for unknown) is cut to its day."""
-    moment = document.updated or document.created
-    return beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
-
-
 def beside_words(kind: Kind, tier: object, importance: float | None, moment: float, now: float) -> tuple[Signal, ...]:
-    """What speaks for a record of a kind: its tier, its importance, and when it was written, as far as they count."""
+    """Return the boosts of a record: its tier, importance and recency, as far as they count for its kind.
+
+    `now` (seconds, 0 for unknown) is cut to its day.
+    """
     signals = []
     if kind is Kind.EXPERIENCE:
         signals.append(Signal("tier", _TIERS.get(str(tier), MISSING_TIER_WEIGHT), TIER_WEIGHT))
@@ -80,7 +76,7 @@ def beside_words(kind: Kind, tier: object, importance: float | None, moment: flo
 
 
 def routine(document: Document) -> Signal | None:
-    """Return what speaks against a commit that a bot made, or that only moves versions; None for all other records."""
+    """Return the signal against a commit by a bot, or one that only moves versions; None for all other records."""
     if document.kind is not Kind.COMMIT or not is_routine_commit(
         document.title, str(document.fields.get("author", ""))
     ):
@@ -94,7 +90,7 @@ def tier_share(document: Document) -> float:
 
 
 def recency(moment: float, now: float) -> float:
-    """1 for today or later, 0.5 for 30 days before the day of `now`, 0 for what has no time."""
+    """Return 1 for today or later, 0.5 for 30 days before the day of `now`, 0 without a time."""
     if moment <= 0:
         return 0.0
     today = now // DAY_SECONDS * DAY_SECONDS
@@ -102,23 +98,23 @@ def recency(moment: float, now: float) -> float:
 
 
 VECTOR_WEIGHT = 0.35
-"""The part of a score that comes from vectors, the rest from words, each in parts of its largest. On LoCoMo R@10 .819;
-with .18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
+"""The part of a score from vectors; the rest is from words, each divided by its largest. On LoCoMo R@10 is .819; with
+.18 it is .803, with .53 .809, and words alone give .787 (benchmarks/results/memory.json)."""
 
 SMALLEST_SHARE = 0.05
-"""A span of a note counts for at least this share of its best one: three on the log scale is out of every race."""
+"""Least share of a note's best span for its other spans: three less on the log scale never wins."""
 
 PORTION_GROWTH = 4
-"""Where filters leave too few, the next look is at so many times the chunks."""
+"""Where filters leave too few records, so many times the chunks are read next."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Hits of one kind, best first, and the query terms that no chunk of the kind contains.
 
-    `strength` says how well the kind answers, 0 to 1, and `matched` which share of the question's idf mass its best
-    parts contain (`satchel.search.strength`); for records both are the best relevance.
-    `with_vectors` of `chunks` took part with a vector; it is None where no vectors were asked for.
+    `strength` is how well the kind answers, 0 to 1, and `matched` the share of the question's idf mass in its best
+    spans (`satchel.search.strength`); for records both are the best relevance. `with_vectors` of `chunks` have a
+    vector; it is None where vectors were not used.
     """
 
     hits: tuple[Hit, ...]
@@ -142,8 +138,8 @@ def search_records(
 ) -> SearchResult:
     """Rank the records of one kind; at most `candidates` of those that the filters admit, each once.
 
-    `now` (seconds since the epoch, 0 for unknown) is what recency is measured from. Relevance is the matched share of
-    the question's idf mass or, where that is larger, what the vectors say on the same scale.
+    Recency is relative to `now` (seconds since the epoch, 0 for unknown). Relevance is the matched share of the
+    question's idf mass or, if that is larger, the relevance of the vectors.
     """
     lexicon = store.lexicon(kind)
     is_alone = kind is Kind.NOTE
@@ -184,9 +180,9 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """What is known of all chunks of a lexicon: minus infinity in `ranked` is not found.
+    """The values of all chunks of a lexicon; `ranked` is minus infinity for chunks that do not match.
 
-    `spans` are the scores of the spans of chunks that stand alone (notes); None where a record is shown as one.
+    `spans` are the scores of spans where each chunk is a record (notes); None where a record is shown as one.
     With `wants_routine` routine commits count as much as all others.
     """
 
@@ -212,12 +208,12 @@ def _weighed(values: FloatArray, around: Surroundings | None) -> FloatArray:
 
 
 def _share(values: FloatArray) -> FloatArray:
-    """Values in parts of the largest, which is at least the smallest number that can divide."""
+    """Return values divided by the largest, or by 1e-12 if that is smaller."""
     return values / max(float(values.max(initial=0.0)), 1e-12)
 
 
 def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, now: float) -> list[Hit]:
-    """Return the best records that the filters admit; where these leave too few, more and more chunks are looked at."""
+    """Return the best records that the filters admit, reading more chunks while there are too few."""
     finite = np.flatnonzero(np.isfinite(ranking.ranked))
     picked: dict[int, _Picked] = {}
     seen, count = 0, candidates * ranking.documents_per_record
@@ -234,7 +230,7 @@ def _hits(store: Store, ranking: _Ranking, candidates: int, filters: Filters, no
 
 @dataclass(slots=True)
 class _Picked:
-    """A record with those of its chunks that were found, best first."""
+    """A record with its matching chunks, best first."""
 
     document: Document
     parts: list[StoredChunk]
@@ -244,16 +240,15 @@ class _Picked:
 def _pick(
     store: Store, ranking: _Ranking, positions: IntArray, filters: Filters, picked: dict[int, _Picked], most: int
 ) -> None:
-    """Add the records of these chunks (best first) that are admitted, by document, until there are `most` of them.
+    """Add the admitted records of these chunks (best first), by document, until there are `most` of them.
 
-    Chunks of a record that was taken are noted with it, however late they come. A chunk that stands alone, as the
-    section of a note does, is a record of its own, by its row.
+    Later chunks of an added record are added to it. A section of a note is a record of its own, by its row.
     """
     columns = ranking.lexicon.columns
     owners = columns.document_id[columns.chunk_document[positions]].tolist()
     rows = columns.chunk_row[positions].tolist()
     groups = rows if ranking.spans is not None else owners
-    if filters == NO_FILTERS:  # then the first ones are those that are taken, and no other has to be read
+    if filters == NO_FILTERS:  # then the first ones are admitted, and no other has to be read
         taken = frozenset(list(dict.fromkeys(groups))[:most])
         kept = [place for place, group in enumerate(groups) if group in taken]
         positions, owners, rows, groups = positions[kept], *([row[n] for n in kept] for row in (owners, rows, groups))
@@ -271,7 +266,8 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
     document = record.document
     others = [identity_of(document, part) for part in record.parts[1:]]
     chunk = chunk_of(document, part, {ALSO: others} if others else {})
-    boosts = adjustments(document, now)
+    moment = document.updated or document.created
+    boosts = beside_words(document.kind, document.fields.get("confidence_tier"), document.importance, moment, now)
     aside = None if ranking.wants_routine else routine(document)
     boosts = (*boosts, aside) if aside is not None else boosts
     value = math.log(float(ranking.ranked[position]) / largest) + sum(signal.value * signal.weight for signal in boosts)
@@ -292,7 +288,7 @@ def _hit(ranking: _Ranking, record: _Picked, largest: float, now: float) -> Hit:
 
 
 def _spans(ranking: _Ranking, position: int, value: float) -> tuple[ScoredSpan, ...]:
-    """Return the spans of a chunk that match, best first; all have about the value of the chunk, in their order."""
+    """Return the matching spans of a chunk, best first, with values near that of the chunk."""
     assert ranking.spans is not None
     columns, first = ranking.lexicon.columns, int(ranking.lexicon.chunk_first_span[position])
     spans = range(first, first + int(ranking.lexicon.chunk_span_count[position]))

@@ -1,6 +1,6 @@
-"""Records without a question: those that the filters admit, ranked by what is known of them.
+"""Records without a question: those that the filters admit, ranked by their signals.
 
-Whoever asks before anything has failed has no words to search with, only a kind of work and a way to go about it.
+Before anything has failed there are no words to search with, only a domain of work and a strategy.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from satchel.types import Hit, Kind, ScoredSpan, Signal
 from satchel.vocabulary import Axis, OutcomeStatus
 
 PORTION = 64
-"""Records whose chunks are read at once in search of those that have the wanted side."""
+"""Records whose chunks are read at once to find those with the requested side."""
 
 LOOKED_AT = 8
-"""Commits that are read for each one that is wanted: bots make runs of routine ones."""
+"""Commits that are read for each one returned: bots make runs of routine ones."""
 
 LEAST_OF_LAST = 0.01
 LAST_FADE = 0.9
-"""The newest records keep their order where all of them are old: each counts a tenth less than the one before it."""
+"""Factors that order the newest records even if all are old: each counts a tenth less than the one before it."""
 
 MANY_MEMBERS = 20
-"""A value that rests on so many experiences rests on enough: more of them say no more for it."""
+"""Number of experiences from which a value has full support."""
 
 _RANKED_FIELDS = frozenset({
     "domain", "strategy", "domains", "strategies", "axis", "outcome_status", "confidence_tier", "category",
     "cluster_size", "superseded_by",
 })  # fmt: skip
-"""What filters and ranks look at. The other fields are read again for the few records that are chosen."""
+"""Fields used by filters and ranking. The other fields are read again for the few chosen records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +70,15 @@ def known_records(
 ) -> SearchResult:
     """Return the `most` best records of a kind that the filters admit, each once, best first; ties by id.
 
-    With an axis in the filters only experiences that have it are found, through that side of them. `now` (seconds, 0
-    for unknown) is what recency is measured from.
+    With an axis in the filters only experiences with that side are returned, shown by it. Recency is relative to `now`
+    (seconds, 0 for unknown).
     """
     lexicon = store.lexicon(kind)
     matches = _matches(lexicon, standing.words) if standing.weights.get("match") else {}
     side = filters.axis if kind is Kind.EXPERIENCE else None
     admitted = replace(filters, axis=None) if side else filters
     ranked: list[tuple[float, str, Document, dict[str, float]]] = []
-    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).meant(filters)
+    every = _newest(store, kind, most) if standing.last else _shelf(store, kind, lexicon).candidates(filters)
     for position, document in enumerate(every):
         if admitted.admits(document, ""):
             shares = _shares(document, standing, matches.get(document.id, 0.0), now)
@@ -104,13 +104,13 @@ def known_records(
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """Every visible record of a kind with the fields that rank it, and those of experiences by what is asked most."""
+    """Every visible record of a kind with the fields that rank it, and experiences by domain and strategy."""
 
     every: Sequence[Document]
     by_domain: Mapping[str, Sequence[Document]]
     by_strategy: Mapping[str, Sequence[Document]]
 
-    def meant(self, filters: Filters) -> Sequence[Document]:
+    def candidates(self, filters: Filters) -> Sequence[Document]:
         """Return those that these filters may admit."""
         if filters.domain and self.by_domain:
             return self.by_domain.get(filters.domain, ())
@@ -120,7 +120,7 @@ class _Shelf:
 
 
 def _shelf(store: Store, kind: Kind, lexicon: Lexicon) -> _Shelf:
-    """Return the records of a kind, read once for each state of the store and kept with its words."""
+    """Return the records of a kind, read once for each state of the store and kept with its lexicon."""
     cached = lexicon.cache.get((_Shelf, kind))
     if cached is None:
         ids = lexicon.columns.document_id[lexicon.live_document].tolist()
@@ -184,7 +184,7 @@ def _share(counts: Mapping[str, Any], name: str) -> float:
 
 
 def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side: str) -> Iterator[StoredChunk | None]:
-    """Of each record the chunk of this name, else its first one; None where it has none any more."""
+    """Yield for each record the chunk of this name, else its first one; None if it has none any more."""
     rows = [row for _, _, document, _ in portion for row in range(document.first_chunk, document.last_chunk + 1)]
     parts = store.parts(rows)
     for _, _, document, _ in portion:

@@ -1,7 +1,7 @@
-"""Who calls what: call sites of a definition with their lines, what a function calls, who inherits from a class.
+"""Relations of code: call sites of a definition with their lines, callees of a function, heirs of a class.
 
-The index knows calls by the bare name. Which definition is meant is settled when somebody asks: the files that call
-the name are parsed, and each call is resolved (`satchel.search.resolve`).
+The index has calls by their bare names. The definition is resolved on demand: the files that call the name are parsed,
+and each call is resolved (`satchel.search.resolve`).
 """
 
 from __future__ import annotations
@@ -33,12 +33,11 @@ _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 def definitions_named(code: Code, text: str) -> list[Definition]:
     """Return the definitions that a name ends with, those of production code first; empty where there are none.
 
-    The last part of a longer name is the unqualified name, what stands before it the end of the owner's name. A path,
-    or the end of one, may stand before `::`.
+    The last part of a dotted name is the unqualified name, the rest is the end of the owner's name. A path, or the end
+    of one, may precede `::`.
     """
-    wanted = text.strip().strip("`").removeprefix("./").removesuffix("()").partition("~")[0]
-    path, symbol = "", wanted
-    before, colons, after = wanted.partition("::")
+    path, symbol = "", text.strip().strip("`").removeprefix("./").removesuffix("()").partition("~")[0]
+    before, colons, after = symbol.partition("::")
     if colons and _FILE.search(before):
         path, symbol = before.removeprefix("code:"), after
     plain = re.sub(r"::|#(?=\w)|->", ".", symbol)
@@ -64,32 +63,31 @@ def clear(named: Sequence[Definition], most: int) -> list[Definition]:
 
 def files_named(store: Store, path: str) -> list[Document]:
     """Return the files of code and documentation at a path, or whose paths end with it."""
-    wanted = path.strip().removeprefix("./")
-    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, wanted)) is not None]
+    path = path.strip().removeprefix("./")
+    exact = [document for kind in (Kind.CODE, Kind.DOC) if (document := store.document(kind, path)) is not None]
     if exact:
         return exact
-    name = wanted.rpartition("/")[2]
-    ids = [number for number, key in store.paths_named([name], []) if key.endswith(f"/{wanted}")]
+    ids = [number for number, key in store.paths_named([path.rpartition("/")[2]], []) if key.endswith(f"/{path}")]
     return [one for one in store.documents(ids).values() if one.kind in (Kind.CODE, Kind.DOC)]
 
 
 MOST_FILES = 250
-"""Files that call a name and are parsed for it: a second of work. Production code comes first, then what is near."""
+"""Most files parsed for the callers of a name, a second of work; production code first, then the nearest files."""
 
 RESOLVED, INHERITED, GUESSED = 1.0, 0.8, 0.5
-"""How sure a call is: it means the definition; it means what the definition overrides; the class cannot be told, and
-its file names the only class that has such a method."""
+"""Certainty of a call: it resolves to the definition; it resolves to one that the definition overrides; its class is
+unknown, and its file names the only class with such a method."""
 
 MOST_IMPORTERS = 1_000
-"""Files that import a definition's file and are parsed for the names that they give it, the nearest first."""
+"""Most importers of a definition's file that are parsed for its aliases, the nearest first."""
 
 MOST_HEIRS = 100
-"""Classes that inherit from one, directly or not."""
+"""Most classes that inherit from one, directly or not, that are searched."""
 
 CALL, USE, IMPORT = "call", "use", "import"
 
 _OWN = frozenset({"self", "cls", "this", "super", "base", "parent"})
-"""What stands before the methods of the class itself and of its bases."""
+"""Names before methods of the class itself and of its bases."""
 
 BUILDERS = frozenset({"__init__", "__new__", "constructor", "initialize"})
 """Methods that are called by the name of their class."""
@@ -100,7 +98,7 @@ class CallSite:
     """One call: its file and line, the chunk around it and its name, empty outside any definition.
 
     `certainty` is 0 to 1. `secondary` marks tests, docs and examples. `through` is the overridden definition that the
-    call names, empty where it names the definition itself. `how` is `CALL`, or what else names the definition.
+    call names, empty where it names the definition itself. `how` is `CALL`, `USE` or `IMPORT`.
     `statement` are the first and the last line of the short statement around it.
     """
 
@@ -117,7 +115,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """The calls of a definition, those of production code first; `unread` counts files that were too many."""
+    """The calls of a definition, those of production code first; `unread` counts files beyond the limit."""
 
     sites: tuple[CallSite, ...]
     unread: int = 0
@@ -125,7 +123,7 @@ class Callers:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing that a chunk calls: the definition, the first line that does, and how sure it is."""
+    """One callee of a chunk: the definition, the first line that calls it, and the certainty."""
 
     definition: Definition
     line: int
@@ -196,10 +194,10 @@ class Relations:
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
     def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
-        """Chunks that call one of the names, or what any file imports the target as, with those names."""
-        wanted = {*names, *(bound for _, _, bound in self._imports_of(target))}
+        """Return chunks that call one of the names, or an alias of the target in any file, with those names."""
+        spellings = {*names, *(bound for _, _, bound in self._imports_of(target))}
         rows: dict[int, set[str]] = defaultdict(set)
-        for row, _, name in self.code.store.edges_to(sorted(wanted), [EdgeType.CALLS]):
+        for row, _, name in self.code.store.edges_to(sorted(spellings), [EdgeType.CALLS]):
             rows[row].add(name)
         return {row: rows[row] for row in self._of_group(rows, target)}
 
@@ -218,7 +216,7 @@ class Relations:
         return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
     def _imports_of(self, target: Definition) -> list[tuple[SourceFile, int, str]]:
-        """(file, line, bound name) wherever a definition is imported from its own file."""
+        """Return (file, line, bound name) of every import of a definition from its own file."""
         if target.key not in self._imports:
             self._imports[target.key] = [] if target.owner else list(self._importing(target))
         return self._imports[target.key]
@@ -236,10 +234,10 @@ class Relations:
                     if file is not None and self._means(self.names.imported(file, one, bound), target):
                         yield file, one.start, bound
 
-    # Everything else that names a definition
+    # Other uses of a definition
 
     def uses(self, target: Definition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
-        """Return where a definition is imported, passed on, or stands as a type: what names it without calling it."""
+        """Return the uses of a definition other than calls: imports, references, and types."""
         lexicon = self.code.store.lexicon(Kind.CODE)
         (postings,) = lexicon.postings(terms_of(target.name)[:1])
         chunks = np.unique(lexicon.columns.span_chunk[postings.body[0]])
@@ -271,8 +269,8 @@ class Relations:
         return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
 
     @staticmethod
-    def _means(meant: Iterable[Entity], target: Definition) -> bool:
-        return any(isinstance(one, Definition) and one.key == target.key for one in meant)
+    def _means(entities: Iterable[Entity], target: Definition) -> bool:
+        return any(isinstance(one, Definition) and one.key == target.key for one in entities)
 
     def _sites(
         self, row: int, names: set[str], keys: set[tuple[str, str]], overridden: dict[tuple[str, str], str]
@@ -283,28 +281,28 @@ class Relations:
         for node in file.calls(part.start, part.end):
             if file.text(node) not in names:
                 continue
-            meant = self.names.meaning(file, node)
-            definitions = {one.key for one in meant if isinstance(one, Definition)}
+            entities = self.names.meaning(file, node)
+            definitions = {one.key for one in entities if isinstance(one, Definition)}
             inherited = definitions & overridden.keys()
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
             elif inherited and not calls_base(node, file.source):
                 yield self._site(row, node, INHERITED, overridden[min(inherited)])
-            elif self._guesses(meant, file, node) & keys:
+            elif self._guesses(entities, file, node) & keys:
                 yield self._site(row, node, GUESSED)
 
-    def _guesses(self, meant: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
-        """Return what a call may mean that syntax cannot tell: nothing is known of it, or its name is a telling one.
+    def _guesses(self, entities: Sequence[Entity], file: SourceFile, node: Node) -> set[tuple[str, str]]:
+        """Return possible targets of a call that syntax cannot resolve: it has no result, or a name of several words.
 
         A class whose base is from outside may have any method, and share the names of its own with the base.
         """
         owner = owner_of(node)
-        if meant and not is_telling(file.text(node)):
+        if entities and not is_telling(file.text(node)):
             return set()
-        if meant and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(meant) != {OUTSIDE}):
+        if entities and (owner is None or file.text(owner).partition("(")[0] in _OWN or set(entities) != {OUTSIDE}):
             return set()
         guesses = self.names.guess(file, node)
-        return {one.key for one in guesses if not meant or not self._has_outside_base(self.owner(one))}
+        return {one.key for one in guesses if not entities or not self._has_outside_base(self.owner(one))}
 
     def _has_outside_base(self, one: Definition | None) -> bool:
         classes = [one, *self._all_bases(one)] if one is not None else []
@@ -319,9 +317,9 @@ class Relations:
             return []
         calls: dict[tuple[str, str], Call] = {}
         for node in file.calls(part.start, part.end):
-            meant = self.names.meaning(file, node)
-            certainty = RESOLVED if meant else GUESSED
-            for one in meant or self.names.guess(file, node):
+            entities = self.names.meaning(file, node)
+            certainty = RESOLVED if entities else GUESSED
+            for one in entities or self.names.guess(file, node):
                 if isinstance(one, Definition) and (one.row, one.qualified) != (row, part.name):
                     calls.setdefault(one.key, Call(one, node.start_point[0] + 1, certainty))
         return list(calls.values())
@@ -362,7 +360,7 @@ class Relations:
         )
 
     def _class_of(self, row: int) -> Definition | None:
-        """Return the class that a chunk is; for an `impl` block of Rust the type itself."""
+        """Return the class that a chunk defines; for an `impl` block of Rust the type itself."""
         own = self.definition(row)
         if own is not None and own.language != "rust":
             return own
@@ -396,7 +394,7 @@ def last_of(name: str) -> str:
 
 
 def far(home: str, path: str) -> int:
-    """Folders to go up and down from one file to the other, 0 for the file itself."""
+    """Return the number of folders up and down from one file to the other, 0 for the file itself."""
     if home == path:
         return 0
     here, there = home.split("/"), path.split("/")

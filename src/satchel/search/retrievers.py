@@ -1,11 +1,11 @@
-"""The ways of searching that a question may be limited to, and the weights of the signals of a file.
+"""The search strategies that a question may be limited to, and the weights of the signals of a file.
 
-Nothing here needs numpy, so that a request is checked without it.
+Nothing here imports numpy, so that a request is checked without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from satchel.errors import UsageError
@@ -13,9 +13,9 @@ from satchel.types import Failure
 
 
 class SearchStrategy(StrEnum):
-    """One way of finding.
+    """One way of searching.
 
-    `lexical` counts the words of a text, `names` looks for what the question names (files, symbols, frames of a trace),
+    `lexical` counts the words of a text, `names` looks up names in the question (files, symbols, frames of a trace),
     `history` lets commits vote for the files they touched, `graph` follows calls, `dense` compares meanings.
     """
 
@@ -27,22 +27,21 @@ class SearchStrategy(StrEnum):
 
 
 def parse_strategies(names: Iterable[str]) -> tuple[SearchStrategy, ...]:
-    """Strategies by name, each once, in their order; none stands for all. Raises UsageError that lists all."""
-    asked = list(names)
-    for name in asked:
+    """Return strategies by name, each once, in their order; none means all. Raises UsageError that lists all."""
+    listed = list(names)
+    for name in listed:
         if name not in set(SearchStrategy):
             raise UsageError(f"unknown search strategy {name!r}: choose from {', '.join(SearchStrategy)}")
-    return tuple(strategy for strategy in SearchStrategy if strategy in asked)
+    return tuple(strategy for strategy in SearchStrategy if strategy in listed)
 
 
-def silent(asked: Iterable[SearchStrategy]) -> frozenset[SearchStrategy]:
+def silent(strategies: Sequence[SearchStrategy]) -> frozenset[SearchStrategy]:
     """Return the strategies that take no part; none if none was asked for by name."""
-    wanted = frozenset(asked)
-    return frozenset(SearchStrategy) - wanted if wanted else frozenset()
+    return frozenset(SearchStrategy) - frozenset(strategies) if strategies else frozenset()
 
 
-def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
-    """Return what was asked for by name and cannot be had, as named failures; the others answer."""
+def unavailable(strategies: Iterable[SearchStrategy], *, has_vectors: bool, has_history: bool) -> list[Failure]:
+    """Return a failure for each named strategy that cannot be used here."""
     missing = {
         SearchStrategy.HISTORY: (has_history, "no commits are indexed here", "it needs a git history"),
         SearchStrategy.DENSE: (
@@ -53,7 +52,7 @@ def unavailable(asked: Iterable[SearchStrategy], *, has_vectors: bool, has_histo
     }
     return [
         Failure(f"strategy {strategy}", missing[strategy][1], missing[strategy][2])
-        for strategy in asked
+        for strategy in strategies
         if strategy in missing and not missing[strategy][0]
     ]
 

@@ -1,9 +1,9 @@
-"""From a question to ranked hits of one kind. Files are ranked by recipe R, prose by its vectors too, records apart."""
+"""Ranked hits of one kind for a question. Files are ranked by recipe R (prose also by vectors), records separately."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
@@ -22,22 +22,22 @@ from satchel.store.protocol import Store
 from satchel.types import Hit, Kind, ScoredSpan, Signal
 
 __all__ = [
-    "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "by_file",
-    "chunk_of", "search_kind",
+    "CANDIDATE_SPANS", "RECORD_KINDS", "SPANS_PER_RECORD", "SearchResult", "balanced", "chunk_of",
+    "search_kind",
 ]  # fmt: skip
 
 CANDIDATE_SPANS = 400
-"""Spans that go on to the packer. 94 % of the wanted functions are among the first 400 parts."""
+"""Most spans given to the packer. 94 % of the expected functions are among the first 400 chunks."""
 
 TRACE_SIGNAL = "trace"
-"""The signal of a part that a frame of a pasted trace leads to; its file has "traced file"."""
+"""The signal of a chunk that a frame of a pasted trace leads to; its file has "traced file"."""
 
 FRAMED_FILE = 0.9
-"""Files of a trace come before all others that were found (at most 1) and after what is pinned (2)."""
+"""Added to the score of files of a trace: they come before all other files (at most 1) and after pinned ones (2)."""
 
 SPANS_PER_RECORD = 8
-"""A record is one item while a file needs several spans: an eighth of the candidates is 50 records for the twenty
-that are shown, and spares 15 ms of reading hundreds of them."""
+"""Spans of files that count as much as one record among the candidates. A record is one item while a file needs several
+spans: 50 records are read for the twenty that are shown, which saves 15 ms."""
 
 
 def search_kind(
@@ -53,10 +53,10 @@ def search_kind(
     silent: AbstractSet[SearchStrategy] = frozenset(),
     weights: rank_files.FileWeights = (),
 ) -> SearchResult:
-    """Rank the chunks of one kind. A question without meaningful terms finds nothing.
+    """Rank the chunks of one kind. The result is empty for a question without meaningful terms.
 
-    `votes` are those of the commits for this question; give the same object for every kind to compute them once.
-    `candidates` counts spans of files; of records there are at most an eighth as many (`WINDOWS_PER_RECORD`).
+    `votes` are those of the commits for this question; pass the same object for every kind to compute them once.
+    `candidates` counts spans of files; of records there are at most an eighth as many (`SPANS_PER_RECORD`).
     `filters` and `now` (see `search_records`) concern records only, `likeness` all kinds but code. `silent` strategies
     take no part. `weights` are those of `rank_files.rank`.
     """
@@ -86,8 +86,8 @@ def search_kind(
 def balanced(results: Mapping[Kind, SearchResult]) -> dict[Kind, SearchResult]:
     """Return the results with the relevance of code and prose on one scale.
 
-    The strength of each kind is computed from its own words, and a word that only the other one has weighs much there.
-    A kind that matches half as much as a strong one is at least half as strong.
+    The strength of each kind is computed from its own words, where a missing word weighs much. A kind that matches half
+    as much as a strong one is at least half as strong.
     """
     files = {kind: result for kind, result in results.items() if kind not in RECORD_KINDS and result.hits}
     best = max(files.values(), key=lambda result: result.strength, default=None)
@@ -150,28 +150,38 @@ def _file_hits(
 
 
 def _largest(values: bm25.FloatArray, count: int) -> list[int]:
-    """Positions of the largest finite values, falling; equal values in order of position."""
+    """Return the positions of the largest finite values, falling; equal values in order of position."""
     finite = np.flatnonzero(np.isfinite(values))
     return [int(position) for position in finite[bm25.largest(values[finite], count)]]
 
 
 def _file_signals(ranking: rank_files.Ranking, document: int) -> tuple[Signal, ...]:
-    """Return what speaks for a file, shared by all of its hits."""
-    found = [(name, float(values[document])) for name, values in ranking.file_signals.items()]
-    rows = [
-        Signal("traced file" if name == TRACE_SIGNAL else name, round(value, 4), ranking.weights[name])
-        for name, value in found
-        if value > 0
+    """Return the signals of a file, shared by all of its hits."""
+    score, peripheral = _score_signal(ranking, document), _peripheral_signal(ranking, document)
+    named = [
+        replace(signal, name="traced file") if signal.name == TRACE_SIGNAL else signal
+        for signal in _matched_signals(ranking, document)
     ]
-    if ranking.peripheral[document]:
-        rows.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
-    rows.append(Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE))
-    rows.append(Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK))
-    return tuple(rows)
+    place = Signal("file rank", float(ranking.file_rank[document] + 1), -rank_files.VALUE_FILE_RANK)
+    return (*named, *peripheral, score, place)
+
+
+def _matched_signals(ranking: rank_files.Ranking, document: int) -> list[Signal]:
+    values = [(name, float(row[document])) for name, row in ranking.file_signals.items()]
+    return [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
+
+
+def _score_signal(ranking: rank_files.Ranking, document: int) -> Signal:
+    return Signal("file score", round(float(ranking.file_score[document]), 4), rank_files.VALUE_FILE)
+
+
+def _peripheral_signal(ranking: rank_files.Ranking, document: int) -> list[Signal]:
+    factor = Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4))
+    return [factor] if ranking.peripheral[document] else []
 
 
 def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | None) -> tuple[Signal, ...]:
-    """Return what speaks for one part beyond its file."""
+    """Return the signals of a chunk beside those of its file."""
     calls = float(ranking.calls[chunk])
     rows = [Signal("calls", round(calls, 4), rank_files.VALUE_CALLS)] if calls > 0 else []
     strength = ranking.frame_strength(chunk)
@@ -182,16 +192,11 @@ def _part_signals(ranking: rank_files.Ranking, chunk: int, similar: Similar | No
     return tuple(rows)
 
 
-def by_file(hits: Sequence[Hit]) -> list[str]:
-    """Return paths of the hits, each once, in rank order."""
-    return list(dict.fromkeys(hit.chunk.location.path for hit in hits if hit.chunk.location is not None))
-
-
 @dataclass(frozen=True, slots=True)
 class FileStanding:
     """`rank` counts from 1 and is 0 for a file that matches nothing; `of` is how many files match.
 
-    `relevance` is absolute, 0 to 1: that of its best part, as `search_kind` gives it.
+    `relevance` is absolute, 0 to 1: that of its best chunk, as `search_kind` gives it.
     """
 
     rank: int
@@ -209,7 +214,7 @@ def file_standing(
     likeness: Likeness | None = None,
     weights: rank_files.FileWeights = (),
 ) -> FileStanding:
-    """Return the standing of an indexed file of a kind; nothing matches where the question has no meaningful word.
+    """Return the standing of an indexed file of a kind; its rank is 0 for a question without meaningful words.
 
     `likeness` is as for `search_kind`, `weights` as for `rank_files.rank`.
     """
@@ -224,11 +229,8 @@ def file_standing(
     matching = int(np.count_nonzero(ranking.file_score > 0))
     if ranking.file_score[position] <= 0:
         return FileStanding(0, matching, 0.0, ())
-    values = [(name, float(row[position])) for name, row in ranking.file_signals.items()]
-    signals = [Signal(name, round(value, 4), ranking.weights[name]) for name, value in values if value > 0]
-    signals.append(Signal("file score", round(float(ranking.file_score[position]), 4), rank_files.VALUE_FILE))
-    if ranking.peripheral[position]:
-        signals.append(Signal("peripheral", 1.0, round(math.log(rank_files.SECONDARY_FACTOR), 4)))
+    score, peripheral = _score_signal(ranking, position), _peripheral_signal(ranking, position)
+    signals = (*_matched_signals(ranking, position), score, *peripheral)
     strength = ranking.evidence.strength
     if similar is not None:
         strength = max(strength, float(similar.relevance.max(initial=0.0)))
@@ -237,4 +239,4 @@ def file_standing(
     relevance = float(rank_files.relevance(ranking, lexicon, spans, strength).max(initial=0.0))
     own = lexicon.columns.chunk_document == position
     relevance = max([relevance, *(place.strength for place in ranking.mentions.places if own[place.chunk])])
-    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, tuple(signals))
+    return FileStanding(int(ranking.file_rank[position]) + 1, matching, relevance, signals)

@@ -1,4 +1,4 @@
-"""How well an answer matches: its strength, and the words of the question that occur nowhere."""
+"""The strength of an answer, and the words of the question that occur nowhere."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from satchel.store.lexicon import Lexicon
 from satchel.types import Kind
 
 WEAK_FLOOR = 0.095
-"""Below it the best answer is a weak match: 1 % of the real questions, 71 % of the short questions about other worlds,
-and 31 to 43 % of the issues of other projects, whose words are those of every project."""
+"""Least strength of an answer that is not a weak match. Below it are 1 % of the real questions, 71 % of the short
+questions about other subjects, and 31 to 43 % of the issues of other projects, which share words with every project."""
 
 TITLE, SPANS, NAMED, LENGTH, BIAS = 5.7, 20.0, 2.6, 1.25, -10.6
 
 BEST_SPANS = 5
 SPANS_FOR_EACH = 20
-"""What a project is about stands in several spans. A small corpus has fewer: one of each twenty is looked at."""
+"""Spans in the mean matched share: the subject of a project is in several spans; in a small corpus one of twenty."""
 
 LARGEST_MENTION = 4.0
 
 RELEVANCE_EXPONENT = 0.5
-"""Of the value of a part over that of the best: right files are told from others with an area under the curve of .80
-in place of .71 (the matched share of the file), right parts with .72 in place of .54."""
+"""Exponent of the value of a chunk relative to the best: right files are separated with an area under the curve of .80
+instead of .71 (the matched share of the file), right chunks with .72 instead of .54."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the answer of one kind, each 0 to 1, and the number of search terms.
+    """Signals of the answer of one kind, each 0 to 1, and the number of search terms.
 
-    `title` is the best match of a part with the first line, as a share of what is possible; `spans` the share of the
-    question's idf mass in its best spans; `named` how plainly the question names a definition.
+    `title` is the best match of a chunk with the first line, as a share of the largest possible; `spans` is the share
+    of the question's idf mass in the best spans; `named` is how clearly the question names a definition.
     """
 
     title: float
@@ -76,10 +76,10 @@ def answer_strength(strengths: Mapping[Kind, float]) -> float:
 
 
 MOST_ABSENT = 6
-"""Words that are named. More of them say nothing new: then nothing was found."""
+"""Most absent words in an answer; more of them add nothing."""
 
 LONG_QUESTION_WORDS = 40
-"""A longer text is an issue or a message: only its title and what it marks as code is sure to be about the project."""
+"""A longer text is an issue or a message: only its title and its inline code are sure to be about the project."""
 
 SHORTEST_WORD = 3
 
@@ -87,7 +87,7 @@ SHORTEST_NAME = 5
 """Shorter pieces of code in a long text are mostly made up for its example."""
 
 _SCANNED = (Zone.TITLE, Zone.PROSE)
-"""Pasted code and traces name what is outside the project as often as what is in it."""
+"""Zones whose words are checked: pasted code and traces have as many names from outside the project as from it."""
 
 _INLINE_CODE = re.compile(r"`([^`\n]{1,200})`")
 
@@ -161,7 +161,7 @@ _COMMON = """
 """
 
 COMMON_WORDS = frozenset(_COMMON.split())
-"""Words that say little about what a question asks for, wherever it is asked."""
+"""Words that say little about the subject of a question in any project."""
 
 _ENDINGS = (
     "", "e", "s", "es", "ed", "er", "or", "ers", "ors", "ing", "ings", "y", "ies", "ion", "ions", "ation", "ations",
@@ -169,7 +169,7 @@ _ENDINGS = (
     "ized", "ised", "izing", "ising", "ization", "isation", "ance", "ence", "ant", "ent", "ic", "ical", "ness",
     "less", "ful", "ist", "ism",
 )  # fmt: skip
-"""What a word may end with and be a form of the same one."""
+"""Endings of forms of the same word."""
 
 SHORTEST_ROOT = 4
 
@@ -207,7 +207,7 @@ def absent_words(query: Query, lexicons: Iterable[Lexicon]) -> tuple[str, ...]:
 
 
 def _telling(query: Query) -> Iterator[str]:
-    """Yield the words that say what a question is about, each once."""
+    """Yield the words about the subject of a question, each once."""
     lines = [(zone, line) for zone, line in query.zones if zone in _SCANNED]
     is_long = sum(len(line.split()) for _, line in lines) > LONG_QUESTION_WORDS
     seen: set[str] = set()
@@ -234,11 +234,11 @@ def _is_telling(word: str) -> bool:
 
 
 def _is_present(word: str, has: Has, forms: Callable[[str], Iterable[str]] | None = None) -> bool:
-    """Whether a word occurs: as it is, or for a compound all of its parts. `forms` are others of a plain word."""
+    """Return whether a word occurs, or for a compound all of its parts. `forms` gives other forms of a plain word."""
     first, *parts = words.terms_of(word)
     if has([first]):
         return True
-    if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: what has socks and a 5 does not have it
+    if len(parts) == 2 and parts[1].isdigit():  # `socks5` is a name: a text with socks and a 5 does not contain it
         return False
     if parts:
         return all(len(part) < SHORTEST_WORD or has([part, *(forms(part) if forms else ())]) for part in parts)
@@ -261,7 +261,7 @@ def _is_joined(word: str, lexicon: Lexicon) -> bool:
 
 
 def _forms(word: str) -> list[str]:
-    """Search terms of other forms of a lower-case word: inflected, derived, abbreviated, and as an identifier."""
+    """Return search terms of other forms of a lower-case word: inflected, derived, abbreviated, as an identifier."""
     roots = {word}
     for ending in _ENDINGS:
         root = word.removesuffix(ending)

@@ -1,8 +1,8 @@
 """A pasted trace as values: its frames, its errors and the tests that failed.
 
 Every line is compared with a table of forms: tracebacks, stack traces and panics of Python, JavaScript, Java, .NET, Go,
-Rust and C, the output of test runners and of compilers, and places as people write them (`src/a.py:12`). A form looks
-at one line of bounded length, so a pasted log costs time in proportion to its length.
+Rust and C, the output of test runners and of compilers, and places as people write them (`src/a.py:12`). A form matches
+one line of bounded length, so the time for a pasted log is proportional to its length.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 LONGEST_LINE = 500
-"""Characters of a line that are compared with the forms. Frames are shorter; some forms try every place of a line."""
+"""Most characters of a line that are compared with the forms. Frames are shorter; some forms try every position."""
 
 PYTHON, JAVA, CSHARP, RUST, JAVASCRIPT, GO, C = "python", "java", "csharp", "rust", "javascript", "go", "c"
 
@@ -33,11 +33,11 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The traces of one text: frames with the innermost first, the errors with the telling one first.
+    """The traces of one text: frames with the innermost first, the errors with the most informative first.
 
     The frames of a chained error come before those of the error that was printed before it. The places that compilers
-    and linters report are frames too; `mentions` are those in prose. `tests` are the tests that a runner reports as
-    failed; the function of one is its name, which may be a sentence.
+    and linters report are frames too; `mentions` are those in prose. `tests` are the failed tests of a test runner;
+    the function of one is its name, which may be a sentence.
     """
 
     language: str = ""
@@ -53,7 +53,7 @@ class Trace:
 
     @property
     def places(self) -> tuple[Frame, ...]:
-        """Frames, the innermost first, then failing tests, then what is only mentioned."""
+        """Frames, the innermost first, then failing tests, then mentions."""
         return (*self.frames, *self.tests, *self.mentions)
 
 
@@ -81,7 +81,7 @@ _FORMS = tuple(
         ("", rf"{_FILE}\((?P<line>\d+),\d+\):? (?P<error>error\b.*)?"),
     )
 )
-"""The language of a trace, and what one of its lines looks like. The first form that matches counts."""
+"""Language and form of the lines of a trace. The first form that matches counts."""
 
 _FUNCTIONS = (
     re.compile(r"\s*\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[<\w{]\S*::\S.*?)\s*$"),
@@ -144,7 +144,7 @@ def read_trace(lines: Iterable[str]) -> Trace:
 
 @dataclass(slots=True)
 class _Reader:
-    """What was read so far. `place` is where the next frame of a trace goes that prints the innermost frame first."""
+    """The state of reading. `place` is the position of the next frame in a trace with the innermost frame first."""
 
     language: str = ""
     frames: list[Frame] = field(default_factory=list)
@@ -168,7 +168,7 @@ class _Reader:
         self.explains = explained is not None
 
     def flush(self) -> None:
-        """A Rust frame without debug information names a function and no place."""
+        """Add the last function as a frame without a place: Rust without debug information prints no places."""
         if self.function and "::" in self.function:
             self._add(RUST, Frame("", 0, self.function))
         self.function = ""
@@ -244,12 +244,12 @@ def _mentioned(line: str) -> Iterator[Frame]:
 
 
 def _test_name(name: str) -> str:
-    """`Class::test[param]` and `TestX/case` without the case; `Test/Case` is the method `TestCase` of a Go suite."""
+    """Return `Class::test[param]` or `TestX/case` without the case; `Test/Case` is `TestCase` of a Go suite."""
     return re.sub(r"^Test/(?=[A-Z])", "Test", name).partition("[")[0].partition("/")[0]
 
 
 def _clean_path(path: str, function: str = "", language: str = "") -> str:
-    """With forward slashes, without scheme, host and query; a Java file behind the folders of its package."""
+    """Return a path with forward slashes, without scheme, host and query; a Java file with folders of its package."""
     path = re.sub(r"^[a-z-]{2,20}://[^/]*/(?:\./)?", "/", path).partition("?")[0].replace("\\", "/")
     if language == JAVA:
         package = [name for name in function.rpartition("/")[2].split(".")[:-2] if name[:1].islower()]

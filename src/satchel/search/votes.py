@@ -1,11 +1,11 @@
-"""Two signals from beyond the words of a file: commits that read like the question, and one hop over calls.
+"""Two signals beside the words of a file: commits that match the question, and one step over calls.
 
 History is the best single addition to the recipe (4 points of r@5; alone as good as three rankings fused). Only commits
 that HEAD reaches are visible in the lexicon, so nothing after HEAD can leak into an answer.
 
-What the best candidates call, and what calls them, gains a little value: 1.5 points of span@4k; spreading scores over
-the graph before ranking loses (docs/decisions/0002). Every search asks for it, so it takes calls by their bare names as
-the index has them; `relations` settles which definition a call means.
+Callees and callers of the best candidates gain a little value: 1.5 points of span@4k; spreading scores over the graph
+before ranking loses (docs/decisions/0002). Every search does this, so calls are matched by their bare names in the
+index; `relations` resolves them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from satchel.store.protocol import Store
 from satchel.types import EdgeType, Kind
 
 BEST_COMMITS = 60
-"""How many commits vote. Measured to matter little."""
+"""Number of commits that vote; measured to matter little."""
 
 HALF_LIFE_SECONDS = 3 * 365.25 * 86_400
-"""A commit of three years before the newest one counts three quarters: half of its weight fades with this half-life."""
+"""Half of a commit's weight fades with this half-life: one three years before the newest has three quarters."""
 
 MOST_FILES = 40
-"""A commit that touches more files than this is a sweep and says nothing about one question."""
+"""A commit that touches more files is a sweep and has no vote."""
 
 
 class Votes:
@@ -43,7 +43,7 @@ class Votes:
         self._by_path: dict[str, float] | None = None
 
     def by_document(self, kind: Kind, lexicon: Lexicon) -> FloatArray:
-        """One value a document of the lexicon: the summed scores of commits that touched it, each over sqrt(files)."""
+        """Return for each document the sum of the scores of commits that touched it, each over sqrt(files)."""
         votes = np.zeros(len(lexicon.columns.document_id))
         with self._guard:
             if self._by_path is None:
@@ -53,8 +53,8 @@ class Votes:
             return votes
         renames = json.loads(self._store.meta("renames") or "{}")
         positions = {document: index for index, document in enumerate(lexicon.columns.document_id.tolist())}
-        wanted = [*by_path, *(renames[path] for path in by_path if path in renames)]
-        ids = self._store.document_ids(kind, wanted)
+        paths = [*by_path, *(renames[path] for path in by_path if path in renames)]
+        ids = self._store.document_ids(kind, paths)
         for path, value in by_path.items():
             document = ids.get(path, ids.get(renames.get(path, "")))
             if document in positions:
@@ -92,7 +92,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
 
 
 def _times(store: Store, commits: Lexicon, chunks: list[int]) -> dict[int, float]:
-    """Chunk row -> commit time."""
+    """Return commit times by chunk row."""
     columns = commits.columns
     ids = {position: int(columns.document_id[columns.chunk_document[position]]) for position in chunks}
     documents = store.documents(ids.values())
@@ -101,10 +101,10 @@ def _times(store: Store, commits: Lexicon, chunks: list[int]) -> dict[int, float
 
 SEEDS = 20
 CALLER_WEIGHT = 0.7
-"""A callee of a good candidate is worth 1, a caller this much."""
+"""Weight of a caller of a good candidate; a callee has 1."""
 
 MOST_DEFINITIONS = 4
-"""A name defined more often is ambiguous: its calls are not followed."""
+"""A name with more definitions is ambiguous: its calls are not followed."""
 
 
 def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexicon) -> FloatArray:
@@ -138,7 +138,7 @@ def neighbours(seeds: Sequence[tuple[int, float]], store: Store, lexicon: Lexico
 
 
 def _spread(gained: dict[int, float], source: int, value: float, reached: dict[int, float]) -> None:
-    """Give each reached chunk its part of the source's value, shared over the square root of how many there are."""
+    """Add to each reached chunk its part of the source's value, divided by the square root of their number plus one."""
     degree = len(reached)
     for row, weight in reached.items():
         if row != source:

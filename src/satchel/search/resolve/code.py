@@ -1,4 +1,4 @@
-"""The indexed code as resolving needs it: what a name can mean, where names are defined, and files as syntax trees."""
+"""The indexed code for resolving names: possible meanings of a name, definitions, and files as syntax trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_DEFINED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A name that a file defines. `row` is the chunk that holds it, `owner` the qualified name around it."""
+    """A name that a file defines. `row` is its chunk, `owner` the qualified name around it."""
 
     path: str
     owner: str
@@ -46,13 +46,13 @@ class Definition:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What overloads of one function share."""
+        """Path and qualified name, which overloads of one function share."""
         return self.path, self.qualified
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What an import names as a whole: a file, or in Go a folder. `inside` is a module written within the file."""
+    """The module of an import: a file, or in Go a folder. `inside` is a module written within the file."""
 
     path: str
     language: str
@@ -60,7 +60,7 @@ class Module:
 
 
 class Outside(Enum):
-    """What is not in the index: the standard library, a dependency, a value that was passed in."""
+    """Anything that is not in the index: the standard library, a dependency, a value that was passed in."""
 
     OUTSIDE = "outside"
 
@@ -69,7 +69,7 @@ OUTSIDE = Outside.OUTSIDE
 
 Entity = Definition | Module | Outside
 Entities = tuple[Entity, ...]
-"""All that a name may mean; empty where nobody can tell by syntax."""
+"""All possible meanings of a name; empty where syntax cannot tell."""
 
 
 class SourceFile:
@@ -90,7 +90,7 @@ class SourceFile:
 
     @cached_property
     def imports(self) -> list[Import]:
-        """The imports at the top, as the index knows them, then those inside functions."""
+        """The indexed imports at the top, then those inside functions."""
         rows = self.document.fields.get("imports", ())
         indexed = [Import(target, tuple(names), start, end) for target, names, start, end in rows]
         lines = {one.start for one in indexed}
@@ -188,7 +188,7 @@ class Code:
         self._gone_paths: dict[str, str] = {}
 
     def assume(self, gone: Definition) -> None:
-        """Resolve as if there still were this definition, which was removed: before anything else is asked."""
+        """Resolve names as if this removed definition still existed. Call it before all other methods."""
         self._gone[gone.name].append(gone)
         self._gone_paths[gone.path] = gone.language
 
@@ -196,8 +196,7 @@ class Code:
         """Read these chunks at once."""
         parts = self.store.parts({row for row in rows if row not in self._parts})
         self._parts |= parts
-        wanted = {part.document for part in parts.values()} - self._documents.keys()
-        self._documents |= self.store.documents(wanted)
+        self._documents |= self.store.documents({part.document for part in parts.values()} - self._documents.keys())
 
     def part(self, row: int) -> StoredChunk:
         """Return a chunk of the store."""
@@ -249,7 +248,7 @@ class Code:
         return sorted({path for _, path in self.store.paths_named(names, [])} | gone)
 
     def manifests(self, name: str, pattern: re.Pattern[str]) -> dict[str, str]:
-        """Folder -> what the pattern finds in the file of this name there (`go.mod`, `Cargo.toml`)."""
+        """Return folders with the match of the pattern in their file of this name (`go.mod`, `Cargo.toml`)."""
         rows = self.store.paths_named([name], [])
         texts = self.store.texts([number for number, _ in rows])
         matches = [(path, pattern.search(texts.get(number, ""))) for number, path in rows]

@@ -1,4 +1,4 @@
-"""Which file or folder an import means.
+"""The files or folders that imports mean.
 
 `Modules` resolves an import of a file that was parsed, as its language does. `import_targets` and `importers` compare
 imports as the store keeps them (`shop.errors`, `./client`, `crate::store`) with paths, in any language and at once.
@@ -23,7 +23,7 @@ _ES_ENDINGS = (
 )  # fmt: skip
 _ES_BUILT = re.compile(r"\.(?:js|mjs|cjs|jsx)$")
 _ES_HOMES = ("", "src", "lib")
-"""Where the files of a package lie that is imported by its own name."""
+"""Folders with the files of a package that is imported by its own name."""
 
 _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _CRATE = re.compile(r'^\[package\][^\[]*?^name\s*=\s*"([^"]+)"', re.MULTILINE | re.DOTALL)
@@ -165,23 +165,18 @@ class Modules:
 
 def _shared(path: str, other: str) -> int:
     """Return how many folders two paths have in common."""
-    count = 0
-    for one, two in zip(path.split("/"), other.split("/"), strict=False):
-        if one != two:
-            break
-        count += 1
-    return count
+    return len(posixpath.commonprefix([path.split("/"), other.split("/")]))
 
 
 def group_of(language: str) -> str:
-    """`ecmascript` for JavaScript and TypeScript, `c` for C and C++; other languages stand for themselves."""
+    """Return `ecmascript` for JavaScript and TypeScript, `c` for C and C++; the language itself for others."""
     return _GROUPS.get(language, language)
 
 
 _GROUPS = {"javascript": "ecmascript", "typescript": "ecmascript", "tsx": "ecmascript", "cpp": "c"}
 
 MOST_FILES = 3
-"""An import that fits more files than these is not followed: `utils` is everywhere."""
+"""An import that fits more files is not followed: `utils` is everywhere."""
 
 _SEPARATOR = re.compile(r"::|[./\\]+")
 _SUFFIX = re.compile(r"\.[A-Za-z]{1,4}$")
@@ -192,13 +187,14 @@ _LEADS = ("", "./", "../", "../../", "../../../", ".", "..")
 
 
 def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """(row of a place, first row of a file that its file imports)."""
+    """Yield (row of a place, first row of a file that its file imports)."""
     firsts = store.first_rows(Kind.CODE, {place.key for place in files})
     paths = {row: path for path, row in firsts.items()}
-    meant = _resolved(store, [(paths[row], target) for row, _, target in _written(store, firsts.values())])
-    rows = store.first_rows(Kind.CODE, {path for targets in meant.values() for path in targets})
+    edges = store.edges_from(sorted(firsts.values()), [EdgeType.IMPORTS])
+    paths_by_import = _resolved(store, [(paths[row], target) for row, _, target in edges])
+    rows = store.first_rows(Kind.CODE, {path for targets in paths_by_import.values() for path in targets})
     of_path: dict[str, list[str]] = defaultdict(list)
-    for (path, _), targets in meant.items():
+    for (path, _), targets in paths_by_import.items():
         of_path[path] += targets
     for place in files:
         for path in dict.fromkeys(of_path[place.key]):
@@ -207,19 +203,15 @@ def import_targets(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, 
 
 
 def importers(store: Store, files: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """(row of a place, first row of a file that imports its file)."""
+    """Yield (row of a place, first row of a file that imports its file)."""
     spelled = {place.key: _spellings(place.key) for place in files}
     edges = store.edges_to(sorted({one for spellings in spelled.values() for one in spellings}), [EdgeType.IMPORTS])
     sources = store.places({row for row, _, _ in edges})
-    meant = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
+    paths_by_import = _resolved(store, [(sources[row].key, target) for row, _, target in edges if row in sources])
     for row, _, target in edges:
         for place in files:
-            if row in sources and place.key in meant.get((sources[row].key, target), ()):
+            if row in sources and place.key in paths_by_import.get((sources[row].key, target), ()):
                 yield place.row, row
-
-
-def _written(store: Store, rows: Iterable[int]) -> list[tuple[int, EdgeType, str]]:
-    return store.edges_from(sorted(rows), [EdgeType.IMPORTS])
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -251,9 +243,9 @@ def _spellings(path: str) -> set[str]:
 
 
 def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    """(importing path, import as written) -> the paths that are meant, none where there are too many."""
-    wanted = {target: _parts(target) for _, target in written}
-    stems = {part for parts in wanted.values() for part in parts[-2:]}
+    """Return (importing path, import as written) -> the paths that it means, none where there are too many."""
+    parts_by_target = {target: _parts(target) for _, target in written}
+    stems = {part for parts in parts_by_target.values() for part in parts[-2:]}
     if not stems:
         return {}
     by_module: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -263,8 +255,8 @@ def _resolved(store: Store, written: Sequence[tuple[str, str]]) -> Mapping[tuple
             by_module[module[start:]].append(path)
     paths_of = {}
     for path, target in written:
-        parts = wanted[target]
-        # `from shop.errors import Late` may be written down as `shop.errors.Late`: then the last part is a name.
+        parts = parts_by_target[target]
+        # `from shop.errors import Late` may be stored as `shop.errors.Late`: then the last part is a name.
         fitting = by_module.get(parts) or (by_module.get(parts[:-1]) if len(parts) > 1 else None) or []
         near = [one for one in fitting if one.rpartition("/")[0] == path.rpartition("/")[0]]
         chosen = near if near and (len(parts) == 1 or target.startswith(".")) else fitting

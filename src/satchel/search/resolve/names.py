@@ -1,7 +1,7 @@
-"""What a name in a file means: a definition here, a module here, or something outside of what is indexed.
+"""The meaning of a name in a file: an indexed definition or module, or something outside the index.
 
-A name is looked up as its language does: in the scopes around it, among the imports of its file, in its package. What
-is before it (`self`, a module, a variable, another call) is looked up first: see `values`.
+A name is looked up by the rules of its language: in the scopes around it, among the imports of its file, in its
+package. The expression before it (`self`, a module, a variable, another call) is looked up first: see `values`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 MOST_CLEAR = 3
-"""In a language without imports by name (C, Ruby, PHP) a bare name means its definitions where they are so few."""
+"""In a language without imports by name (C, Ruby, PHP) a bare name means its definitions if so few."""
 
 _IMPLICIT_SELF = frozenset({"java", "csharp", "cpp", "ruby"})
 _LOOSE = frozenset({"c", "cpp", "csharp", "ruby", "php", "bash"})
@@ -32,7 +32,7 @@ _COMMON = frozenset({
     "join", "keys", "len", "map", "match", "next", "open", "pop", "push", "read", "remove", "replace", "set", "sort",
     "split", "then", "toString", "unwrap", "update", "values", "write",
 })  # fmt: skip
-"""Methods that the standard libraries have, too: nobody guesses whose they are."""
+"""Methods that the standard libraries have too, so that their class is not guessed."""
 
 _WORDS = re.compile(r"[A-Za-z][a-z]+|[A-Z]+(?![a-z])")
 
@@ -43,7 +43,7 @@ _DEFAULT_EXPORT = re.compile(
 
 
 class Names(Values):
-    """Resolves names in one state of the index; every answer is worked out once."""
+    """Resolves names in one state of the index; every answer is computed once."""
 
     def __init__(self, code: Code) -> None:
         super().__init__(code)
@@ -144,9 +144,9 @@ class Names(Values):
         for one in file.imports:
             for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
-                meant = self.in_module(entity, name) if is_own else self.member(entity, name)
-                if any(isinstance(one, Definition) for one in meant):
-                    return meant
+                members = self.in_module(entity, name) if is_own else self.member(entity, name)
+                if any(isinstance(one, Definition) for one in members):
+                    return members
         return ()
 
     def in_module(self, module: Entity, name: str) -> Entities:
@@ -225,8 +225,8 @@ class Names(Values):
             return self._used(file, one, name, statement)
         last = one.target.replace("\\", ".").rpartition(".")[2]
         ends = one.target.replace(".", "/").replace("\\", "/")
-        meant = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
-        return tuple(meant) or (OUTSIDE,)
+        definitions = [d for d in self.code.defined(last) if d.path.rpartition(".")[0].endswith(ends)]
+        return tuple(definitions) or (OUTSIDE,)
 
     def _python_import(self, file: SourceFile, one: Import, name: str, statement: str) -> Entities:
         if statement.lstrip().startswith("import"):

@@ -1,4 +1,4 @@
-"""What the shape of a syntax tree says about a name: what stands before it, what binds it, and in which scope.
+"""The syntax around a name: the expression before it, its binding, and its scope.
 
 Tables of node types and fields serve all languages at once: no type of node means two things in two of them.
 """
@@ -46,7 +46,7 @@ CLASSES = frozenset({
 })  # fmt: skip
 _MODULES = frozenset({"mod_item", "internal_module", "module_declaration", "namespace_definition"})
 _TYPES = frozenset({"function_type", "constructor_type", "call_signature", "function_signature", "method_signature"})
-"""Types and declarations of functions: their parameters are nobody's variables."""
+"""Types and declarations of functions, whose parameters are not variables."""
 
 SCOPES = FUNCTIONS | CLASSES | _MODULES | _TYPES
 
@@ -85,11 +85,11 @@ _PATTERN_FIELDS = ("left", "name", "pattern", "declarator", "alias", "parameter"
 
 _TOKENS_BEFORE = re.compile(r"([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(?:\.|::)$")
 _TOKENS_READ = 120
-"""Bytes before a name inside the unparsed arguments of a macro that may hold what it belongs to."""
+"""Bytes read before a name in the unparsed arguments of a macro to find its owner."""
 
 
 class How(Enum):
-    """How a name comes to be: declared with a body, as a member of a type, as a parameter, by a value, in a pattern."""
+    """How a name is bound: declared with a body, as a member of a type, as a parameter, by a value, in a pattern."""
 
     DECLARED = "declared"
     MEMBER = "member"
@@ -143,7 +143,7 @@ def calls_base(node: Node, source: bytes) -> bool:
 
 
 def tokens_before(node: Node, source: bytes) -> str:
-    """`self.matcher` before a name in the arguments of a Rust macro, which are not parsed; empty for a bare name."""
+    """Return `self.matcher` before a name in the unparsed arguments of a Rust macro; empty for a bare name."""
     if node.parent is None or node.parent.type != "token_tree":
         return ""
     text = source[max(node.start_byte - _TOKENS_READ, 0) : node.start_byte].decode("utf-8", "replace")
@@ -237,11 +237,11 @@ def _parameter(node: Node, inner: Node, parent: Node, member: Node | None, *, in
     return Binding(node, How.PARAMETER, parent.child_by_field_name("type"), None, member)
 
 
-def _matching(node: Node, left: Node, value: Node | None) -> Node | None:
-    """Of `a, b := x, y` the value at the place of the name; a call that returns several counts for the first."""
-    if value is None or left.type != "expression_list" or value.type != "expression_list":
+def _matching(node: Node, target: Node, value: Node | None) -> Node | None:
+    """Return the value at the position of the name in `a, b := x, y`; a call with several results is for the first."""
+    if value is None or target.type != "expression_list" or value.type != "expression_list":
         return value
-    names, values = left.named_children, value.named_children
+    names, values = target.named_children, value.named_children
     place = names.index(node) if node in names else 0
     if len(values) == len(names):
         return values[place]

@@ -1,6 +1,6 @@
-"""What an expression is (a class, a module or a function), and the members, bases and fields of classes.
+"""The class, module or function that an expression is, and the members, bases and fields of classes.
 
-Types, values and what calls return tell the class of an expression.
+The class of an expression comes from types, values and results of calls.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 MOST_STEPS = 12
-"""How many lookups may hang on each other: `a().b.c().d` needs 8. What needs more is given up."""
+"""Most nested lookups: `a().b.c().d` needs 8. An expression that needs more is not resolved."""
 
 MOST_BASES = 12
-"""Classes over which a field is looked for."""
+"""Most levels of base classes in which a field is searched."""
 
 _SELF = frozenset({"self", "cls", "this", "Self", "static"})
 _SUPER = frozenset({"super", "parent", "base"})
@@ -56,7 +56,7 @@ _PASSING = frozenset({
     "unwrap", "expect", "clone", "as_ref", "as_mut", "as_deref", "lock", "borrow", "borrow_mut", "to_owned",
     "unwrap_or_default", "ok", "into_inner", "by_ref", "unwrap_or_else", "ok_or_else", "map_err",
 })  # fmt: skip
-"""Methods of Rust that give back what they are called on, wrapped otherwise."""
+"""Methods of Rust that return the object they are called on, wrapped differently."""
 
 _GENERIC = frozenset({"generic_type", "generic_function", "type", "type_annotation", "generic_type_with_turbofish"})
 _INNER = frozenset({
@@ -92,7 +92,7 @@ Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
 class Values(ABC):
-    """Resolves expressions in one state of the index; every answer is worked out once.
+    """Resolves expressions in one state of the index; every answer is computed once.
 
     `Names`, which looks up names in scopes and imports, is the only subclass.
     """
@@ -141,7 +141,7 @@ class Values(ABC):
         return self.once("type", file, node, lambda *_: self.dotted(file, name, node)) if name else (OUTSIDE,)
 
     def once(self, what: str, file: SourceFile, node: Node, resolve: Resolve) -> Entities:
-        """Return the answer for a node, worked out the first time; empty for what depends on itself."""
+        """Return the answer for a node, computed the first time; empty for a node that depends on itself."""
         key = (what, file.path, node.start_byte, node.end_byte)
         if key not in self._answers:
             if self._steps >= MOST_STEPS:
@@ -376,11 +376,11 @@ class Values(ABC):
         bound = self.bound(file, name, node)
         if isinstance(bound, Binding):
             return self.bound_value(file, bound)
-        meant = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
-        return tuple(dict.fromkeys(one for entity in meant for one in self._as_value(entity)))
+        entities = self.imported(file, bound, name) if bound is not None else self.unbound(file, name, node)
+        return tuple(dict.fromkeys(one for entity in entities for one in self._as_value(entity)))
 
     def _as_value(self, entity: Entity) -> Entities:
-        """Return a constant counts for its type; classes, functions and modules for themselves."""
+        """Return the type of a constant; classes, functions and modules themselves."""
         if not isinstance(entity, Definition):
             return (entity,)
         file, node = self.code.file(entity.path), self.code.name_node(entity)
@@ -409,7 +409,7 @@ class Values(ABC):
         return self._fixture(file, bound.node) if is_passed else ()
 
     def _fixture(self, file: SourceFile, node: Node) -> Entities:
-        """What pytest passes under the name of a parameter: the fixture of that name in this file or a conftest."""
+        """Return the value of a parameter in pytest: the result of the fixture of its name, here or in a conftest."""
         near = [
             one
             for one in self.code.defined(file.text(node))
@@ -445,13 +445,13 @@ class Values(ABC):
         text = file.text(name)
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
-        meant = self.meaning(file, name)
-        if text in _PASSING and not any(isinstance(one, Definition) for one in meant):
+        entities = self.meaning(file, name)
+        if text in _PASSING and not any(isinstance(one, Definition) for one in entities):
             return self.value(file, owner_of(name))
-        return tuple(dict.fromkeys(value for one in meant for value in self.result(one)))
+        return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
 
     def result(self, entity: Entity) -> Entities:
-        """Return what calling something gives back: an object of a class, what a function returns."""
+        """Return the result of calling something: an object of a class, or what a function returns."""
         if not isinstance(entity, Definition):
             return () if isinstance(entity, Module) else (OUTSIDE,)
         declared = self.code.declaration(entity)
