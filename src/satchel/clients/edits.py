@@ -15,7 +15,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.clients.targets import Target, Want, runs_satchel
+from satchel.clients.targets import ClientFile, Want, runs_satchel
 from satchel.errors import ClientFileError
 from satchel.safety import sanitize
 
@@ -38,7 +38,7 @@ _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def data_of(target: Target, text: str) -> Any:
+def data_of(target: ClientFile, text: str) -> Any:
     """Parse a text; a blank one is an empty mapping. Raises ClientFileError that names the line."""
     try:
         if target.is_toml:
@@ -68,7 +68,7 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def is_editable(target: Target, text: str) -> bool:
+def is_editable(target: ClientFile, text: str) -> bool:
     """Tell whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
     if target.is_toml:
         return True
@@ -90,7 +90,7 @@ class _Child(NamedTuple):
     end: int
 
 
-def put_json(target: Target, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
+def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """Put a value below its keys, or at the end of the list there; returns also the containers that were created.
 
     Another value, or a hook of satchel for the same event, is replaced. Raises ClientFileError if the file has another
@@ -128,7 +128,7 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
     return text[: children[at - 1].end] + text[children[at].end :]
 
 
-def _deepest(target: Target, text: str, path: Sequence[str]) -> tuple[int, int]:
+def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
     """Return where the last existing value on the way begins, and how many keys lead to it."""
     start = _skipped(text, 0)
     for depth, key in enumerate(path):
@@ -211,7 +211,7 @@ def _unit(text: str) -> str:
     return (_indentation(text, children[0].start) if children else "") or "  "
 
 
-def encoded(target: Target, text: str) -> bytes:
+def encoded(target: ClientFile, text: str) -> bytes:
     """Encode the text of a file. Raises ClientFileError for a folder whose name these files cannot hold."""
     try:
         return text.encode()
@@ -231,8 +231,8 @@ def value_at(data: Any, path: Sequence[str]) -> Any:
     return data
 
 
-def _wrong_shape(target: Target, path: Sequence[str], wanted: str) -> ClientFileError:
-    return ClientFileError(f"{target.file}: {'.'.join(path) or 'the file'} is not {wanted}; nothing was written")
+def _wrong_shape(target: ClientFile, path: Sequence[str], shape: str) -> ClientFileError:
+    return ClientFileError(f"{target.file}: {'.'.join(path) or 'the file'} is not {shape}; nothing was written")
 
 
 def own_elements(elements: Any, want: Want) -> list[int]:
@@ -287,7 +287,7 @@ def _toml_place(message: str, text: str) -> tuple[int, int, str]:
     return int(place[1]), int(place[2]), reason
 
 
-def toml_table(target: Target, text: str, want: Want) -> str:
+def toml_table(target: ClientFile, text: str, want: Want) -> str:
     """Return the lines that add a table to the end of a text. Raises ClientFileError where the table has no place."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text.strip(_BLANK) else line_end if text.endswith("\n") else line_end * 2
@@ -310,15 +310,15 @@ def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
     import tomlkit
 
     body = text.removeprefix(_BYTE_ORDER_MARK)
-    chunk = tomlkit.parse(body)
-    containers: list[Any] = [chunk]
+    document = tomlkit.parse(body)
+    containers: list[Any] = [document]
     for key in path[:-1]:
         containers.append(containers[-1][key])
     for key, container in zip(reversed(path), reversed(containers), strict=True):
         del container[key]
         if len(container):
             break
-    return text[: len(text) - len(body)] + tomlkit.dumps(chunk)
+    return text[: len(text) - len(body)] + tomlkit.dumps(document)
 
 
 def _toml_key(name: str) -> str:

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from satchel.clients.targets import Target
+from satchel.clients.targets import ClientFile
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 
@@ -144,7 +144,7 @@ class Receipt:
 NO_RECEIPT = Receipt((), (), (), is_new=False)
 
 
-def load_receipt(target: Target, state: Path) -> Receipt | None:
+def load_receipt(target: ClientFile, state: Path) -> Receipt | None:
     """Return the receipt for a target, None where there is none that can be read."""
     try:
         data = json.loads(_receipt_file(target, state).read_bytes())
@@ -159,7 +159,7 @@ def load_receipt(target: Target, state: Path) -> Receipt | None:
         return None
 
 
-def save_receipt(target: Target, state: Path, receipt: Receipt) -> None:
+def save_receipt(target: ClientFile, state: Path, receipt: Receipt) -> None:
     """Keep a receipt, readable for the user alone. Raises OSError."""
     file = _receipt_file(target, state)
     state_files.make_folder(file.parent)
@@ -167,7 +167,7 @@ def save_receipt(target: Target, state: Path, receipt: Receipt) -> None:
     state_files.replace(file, json.dumps(data).encode())
 
 
-def forget_receipt(target: Target, state: Path) -> None:
+def forget_receipt(target: ClientFile, state: Path) -> None:
     """Delete the receipt, if there is one."""
     _receipt_file(target, state).unlink(missing_ok=True)
 
@@ -183,6 +183,6 @@ def files_set_up(state: Path) -> list[Path]:
     return sorted(files)
 
 
-def _receipt_file(target: Target, state: Path) -> Path:
+def _receipt_file(target: ClientFile, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
     return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 from satchel import __version__
 from satchel.evaluation.fixes import Estimate, Fix, estimate
-from satchel.evaluation.run import Answer, Outcome
+from satchel.evaluation.run import FixAnswer, Outcome
 from satchel.evaluation.tune import FEWEST_FIXES, Proposal
 
 RANKS = (1, 5, 10)
@@ -43,7 +43,7 @@ class Measure:
     value: Estimate
 
 
-def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
+def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     """Return the rows of the table, none where nothing was measured."""
     if not answers:
         return []
@@ -82,7 +82,7 @@ def named_share(fixes: Sequence[Fix]) -> float:
     return sum(fix.names_a_file for fix in fixes) / len(fixes) if fixes else 0.0
 
 
-def _fix_data(fix: Fix, answer: Answer) -> dict[str, Any]:
+def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
     return {
         "commit": fix.sha,
         "date": day(fix.time),

@@ -54,7 +54,7 @@ class RankedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FixAnswer:
     """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
 
     `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
@@ -70,7 +70,9 @@ class Answer:
     files: tuple[RankedFile, ...] = ()
 
 
-def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]) -> Answer:
+def measured(
+    fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]
+) -> FixAnswer:
     """Return the measures of one answer; `gold` are the places of the fix that are indexed at all."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in context.items:
@@ -82,7 +84,7 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
         [any(start <= last and first <= end for first, last in shown.get(path, ())) for start, end in ranges]
         for path, ranges in gold.items()
     ]
-    return Answer(
+    return FixAnswer(
         sha=fix.sha,
         rank=rank,
         file_share=sum(map(any, hits_of)) / len(gold),
@@ -110,17 +112,17 @@ class Kept:
 
     def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
-        asked = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
-        name = blake2b(asked.encode(), digest_size=16).hexdigest()
+        key = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
+        name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
         self.answers = {answer.sha: answer for answer in self._read()}
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: FixAnswer) -> None:
         """Keep one more. Raises OSError."""
         state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
         self.answers[answer.sha] = answer
 
-    def _read(self) -> list[Answer]:
+    def _read(self) -> list[FixAnswer]:
         """Return every intact line; one that was cut off by a stop is asked again."""
         answers = []
         with suppress(OSError, UnicodeDecodeError):
@@ -128,7 +130,7 @@ class Kept:
                 with suppress(ValueError, TypeError, KeyError, AttributeError):
                     data = json.loads(line)
                     files = tuple(RankedFile(**row) for row in data.pop("files"))
-                    answers.append(Answer(**data, files=files))
+                    answers.append(FixAnswer(**data, files=files))
         return answers
 
 
@@ -139,7 +141,7 @@ class Outcome:
     mined: Mined
     max_tokens: int
     fixes: list[Fix] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[FixAnswer] = field(default_factory=list)
     asked: int = 0
     is_stopped: bool = False
 
@@ -165,8 +167,8 @@ def evaluate(
         raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
     if head(repository) is None:
         raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
-    wanted = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
-    budget = satchel.request("budget", max_tokens=wanted).max_tokens
+    tokens = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
+    budget = satchel.request("budget", max_tokens=tokens).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = Outcome(mined, budget)
     kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
@@ -207,7 +209,7 @@ class _Past:
         self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
         self._engine: Satchel | None = None
 
-    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> Answer | None:
+    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> FixAnswer | None:
         """The answer at the state before the fix, None where none of its files is indexed there, or after a stop."""
         self._snapshot.move_to(fix.parent, should_stop)
         prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"

@@ -40,12 +40,12 @@ class Snapshot:
         if not (self.folder / ".git").is_dir():
             self._make(commit)
         entries = tree_entries(self._repository, commit)
-        wanted = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
-        for path in self._blobs.keys() - wanted.keys():
+        files = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
+        for path in self._blobs.keys() - files.keys():
             (self.folder / path).unlink(missing_ok=True)
             del self._blobs[path]
         places: defaultdict[str, list[str]] = defaultdict(list)
-        for path, blob in wanted.items():
+        for path, blob in files.items():
             if self._blobs.get(path) != blob:
                 places[blob].append(path)
         for blob, content in contents(self._repository, places, should_stop):
@@ -92,13 +92,13 @@ def contents(
     repository: Repository, blobs: Iterable[str], should_stop: Callable[[], bool] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Each blob with its bytes, from one process; those that a partial clone lacks are left out. Raises GitError."""
-    wanted = list(blobs)
-    if not wanted:
+    ids = list(blobs)
+    if not ids:
         return
-    feed = "".join(f"{blob}\n" for blob in wanted).encode("ascii")
+    feed = "".join(f"{blob}\n" for blob in ids).encode("ascii")
     with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
         reader = io.BufferedReader(_Chunks(chunks))
-        for blob in wanted:
+        for blob in ids:
             head = reader.readline()
             if not head.endswith(b"\n"):
                 return

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel.evaluation.fixes import Estimate, estimate
-from satchel.evaluation.run import FILE_SIGNALS, Answer
+from satchel.evaluation.run import FILE_SIGNALS, FixAnswer
 from satchel.search.rank_files import FILE_WEIGHTS, SECONDARY_FACTOR
 
 FOLDS = 5
@@ -74,7 +74,7 @@ class _Case:
     is_gold: npt.NDArray[np.bool_]
 
 
-def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | None:
+def propose(answers: Sequence[FixAnswer], current: dict[str, float]) -> Proposal | None:
     """Weights for these answers (oldest first), None for too few of them."""
     cases = [_case(answer) for answer in answers if answer.files]
     if len(cases) < FEWEST_FIXES:
@@ -82,8 +82,8 @@ def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | 
     start = np.array([current[name] for name in SIGNALS])
     before, after = _scores(cases, start), np.zeros(len(cases))
     for part in np.array_split(np.arange(len(cases)), FOLDS):
-        left_out = set(part.tolist())
-        fitted = _fit([case for at, case in enumerate(cases) if at not in left_out], start)
+        fold = set(part.tolist())
+        fitted = _fit([case for at, case in enumerate(cases) if at not in fold], start)
         after[part] = _scores([cases[at] for at in part.tolist()], fitted)
     best = _fit(cases, start)
     weights = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
@@ -91,7 +91,7 @@ def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | 
     return Proposal(changed, float(before.mean()), float(after.mean()), estimate((after - before).tolist()), len(cases))
 
 
-def _case(answer: Answer) -> _Case:
+def _case(answer: FixAnswer) -> _Case:
     return _Case(
         signals=np.array([[file.signals.get(name, 0.0) for name in SIGNALS] for file in answer.files]),
         factor=np.array([SECONDARY_FACTOR if file.is_demoted else 1.0 for file in answer.files]),

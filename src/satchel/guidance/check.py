@@ -327,14 +327,16 @@ def _contradict(one: _Demand, other: _Demand) -> bool:
 
 def _opposite(one: str, other: str) -> bool:
     """True if two lines that are alike say opposite things, and so do not repeat each other."""
-    left, right = _demand(one), _demand(other)
-    return left is not None and right is not None and (left.forbids is not right.forbids or _contradict(left, right))
+    first, second = _demand(one), _demand(other)
+    return (
+        first is not None and second is not None and (first.forbids is not second.forbids or _contradict(first, second))
+    )
 
 
 @cache
 def _opposite_terms() -> list[tuple[frozenset[str], frozenset[str]]]:
-    pairs = [(_subject(left), _subject(right)) for left, right in _OPPOSITES]
-    return [ordered for left, right in pairs for ordered in ((left, right), (right, left))]
+    pairs = [(_subject(first), _subject(second)) for first, second in _OPPOSITES]
+    return [ordered for first, second in pairs for ordered in ((first, second), (second, first))]
 
 
 def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Finding]:

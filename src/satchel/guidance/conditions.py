@@ -53,7 +53,7 @@ class ConditionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConditionResult:
     """The result of a condition, with the reason."""
 
     holds: bool
@@ -68,17 +68,19 @@ class Condition:
     entries: tuple[str, ...] = ()
     parts: tuple[Condition, ...] = ()
 
-    def check(self, situation: Situation) -> Outcome:
+    def check(self, situation: Situation) -> ConditionResult:
         """Return the outcome for a situation, with the reason."""
         if self.name not in _JOINS:
             return _FIELDS[self.name].check(self.entries, situation)
         outcomes = [part.check(situation) for part in self.parts]
         if self.name == "not":
             reason = outcomes[0].reason
-            return Outcome(not outcomes[0].holds, f"{reason} (wanted otherwise)" if outcomes[0].holds else reason)
+            return ConditionResult(
+                not outcomes[0].holds, f"{reason} (wanted otherwise)" if outcomes[0].holds else reason
+            )
         is_any = self.name == "any"
         decisive = next((outcome for outcome in outcomes if outcome.holds is is_any), None)
-        return decisive or Outcome(not is_any, " and ".join(outcome.reason for outcome in outcomes))
+        return decisive or ConditionResult(not is_any, " and ".join(outcome.reason for outcome in outcomes))
 
 
 def parse_condition(written: object, place: tuple[str | int, ...] = ()) -> Condition:
@@ -144,46 +146,50 @@ def pattern_problem(text: str) -> str:
 class _Field:
     """One field of a condition: how its entries are checked, and what is wrong with an entry."""
 
-    check: Callable[[Sequence[str], Situation], Outcome]
+    check: Callable[[Sequence[str], Situation], ConditionResult]
     problem: Callable[[str], str] = lambda _: ""
 
 
-def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> Outcome:
+def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> ConditionResult:
     """Compare names of the situation with entries such as `edit_*`, without regard to case."""
     for entry in entries:
         for name in names:
             if fnmatchcase(name.casefold(), entry.casefold()):
-                return Outcome(
+                return ConditionResult(
                     holds=True, reason=f"{label} {name}" + (f" is like {entry}" if _WILD.search(entry) else "")
                 )
-    return Outcome(holds=False, reason=f"{label} is {', '.join(names) or 'not given'}, not {' or '.join(entries)}")
+    return ConditionResult(
+        holds=False, reason=f"{label} is {', '.join(names) or 'not given'}, not {' or '.join(entries)}"
+    )
 
 
-def _check_paths(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_paths(entries: Sequence[str], situation: Situation) -> ConditionResult:
     match = Globs(tuple(entries)).first(situation.files)
     if match is None:
-        return Outcome(holds=False, reason=f"no file matches {' or '.join(entries)}")
-    return Outcome(holds=True, reason=f"{match[0]} matches {match[1]}")
+        return ConditionResult(holds=False, reason=f"no file matches {' or '.join(entries)}")
+    return ConditionResult(holds=True, reason=f"{match[0]} matches {match[1]}")
 
 
-def _check_task(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_task(entries: Sequence[str], situation: Situation) -> ConditionResult:
     task = f"{situation.task}\n{situation.intent}".strip()[:LONGEST_SUBJECT]
     task = task.encode("utf-8", "replace").decode("utf-8")
     for entry in entries:
         if pattern(entry).search(task):
-            return Outcome(holds=True, reason=f"the task matches {entry}")
-    return Outcome(holds=False, reason=f"the task does not match {' or '.join(entries)}")
+            return ConditionResult(holds=True, reason=f"the task matches {entry}")
+    return ConditionResult(holds=False, reason=f"the task does not match {' or '.join(entries)}")
 
 
-def _check_error(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_error(entries: Sequence[str], situation: Situation) -> ConditionResult:
     error = situation.error.casefold()
     named = next((entry for entry in entries if error and entry.casefold() in error), "")
-    return Outcome(bool(named), f"the error {'names' if named else 'does not name'} {named or ' or '.join(entries)}")
+    return ConditionResult(
+        bool(named), f"the error {'names' if named else 'does not name'} {named or ' or '.join(entries)}"
+    )
 
 
-def _check_time(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_time(entries: Sequence[str], situation: Situation) -> ConditionResult:
     if situation.time is None:
-        return Outcome(holds=False, reason="the situation has no time")
+        return ConditionResult(holds=False, reason="the situation has no time")
     moment = datetime.fromtimestamp(situation.time, UTC)
     minute = moment.hour * 60 + moment.minute
     for entry in entries:
@@ -192,8 +198,8 @@ def _check_time(entries: Sequence[str], situation: Situation) -> Outcome:
         hour, start, end_hour, end = map(int, span.groups())
         start, end = hour * 60 + start, end_hour * 60 + end
         if start <= minute < end if start < end else (minute >= start or minute < end):
-            return Outcome(holds=True, reason=f"{moment:%H:%M} UTC is in {entry}")
-    return Outcome(holds=False, reason=f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
+            return ConditionResult(holds=True, reason=f"{moment:%H:%M} UTC is in {entry}")
+    return ConditionResult(holds=False, reason=f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
 
 
 def _time_problem(entry: str) -> str:

@@ -75,12 +75,12 @@ class _Reader:
 
     def document(self, events: Iterator[Any]) -> Marked:
         data: Any = None
-        chunks = 0
+        documents = 0
         for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
-                chunks += 1
-                if chunks > 1:
+                documents += 1
+                if documents > 1:
                     raise self._error(event, "holds a second document: leave one in a file")
                 data = self._value(next(events), events, ())
         return Marked(data, self._lines)
@@ -174,7 +174,7 @@ _Check = tuple[Callable[[Any], bool], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class InjectionTarget:
     """One thing to inject: a context's path or a registered key as written, and how much of it."""
 
     reference: str
@@ -223,7 +223,7 @@ class InjectionRule(Rule):
     """Inject these targets."""
 
     name: str
-    inject: tuple[Target, ...]
+    inject: tuple[InjectionTarget, ...]
 
     @property
     def label(self) -> str:
@@ -366,7 +366,7 @@ class _RuleReader:
             if usable:
                 yield InjectionRule(*common, label, usable)
 
-    def _target(self, written: object, place: Place) -> Target | None:
+    def _target(self, written: object, place: Place) -> InjectionTarget | None:
         entry = {"context": written} if isinstance(written, str) else written
         reference = (entry.get("context") or entry.get("key")) if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(reference, str) or not reference.strip():
@@ -385,7 +385,7 @@ class _RuleReader:
         except (UsageError, TypeError) as error:
             self.note((*place, "filter"), f"filter: {error}")
             return None
-        return Target(reference.strip(), query.strip(), dict(filters), limit)
+        return InjectionTarget(reference.strip(), query.strip(), dict(filters), limit)
 
 
 INTENT_TYPES = ("personal_experience", "business_growth", "organizational_coordination", "civilizational_impact")

@@ -142,12 +142,12 @@ class ContextTree:
             raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
         if decoded is None:
             raise ContextFileError(f"{sanitize.line(name)}: is no text")
-        chunk = read_context(decoded[0], path, self._allow)
+        context = read_context(decoded[0], path, self._allow)
         with self._guard:
             if len(self._cache) >= MOST_REMEMBERED:
                 self._cache.clear()
-            self._cache[path] = (stamp, chunk)
-        return chunk
+            self._cache[path] = (stamp, context)
+        return context
 
     def load(self, path: str) -> ResolvedContext:
         """Return a context with what it inherits.
@@ -157,15 +157,15 @@ class ContextTree:
         """
         climb = _Climb({}, {}, [])
         self._climb(path, (), climb)
-        chunks = [*climb.chain.values()]
+        contexts = [*climb.chain.values()]
         return ResolvedContext(
             path=path,
-            data=merged_data(chunks),
-            behavior=merged_behavior(chunks),
-            injection=merged_injection(chunks),
+            data=merged_data(contexts),
+            behavior=merged_behavior(contexts),
+            injection=merged_injection(contexts),
             chain=tuple(climb.chain),
             distances=climb.distances,
-            updated=_updated(chunks[-1].data),
+            updated=_updated(contexts[-1].data),
             notes=tuple(climb.notes),
         )
 
@@ -179,20 +179,20 @@ class ContextTree:
             return
         if len(below) > MOST_ANCESTORS:
             raise ContextFileError(f"{file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
-        chunk = self.read(path)
-        for index, reference in enumerate(chunk.extends):
+        context = self.read(path)
+        for index, reference in enumerate(context.extends):
             try:
                 parent = self._parent(reference, path, below)
             except (UnsafePathError, ContextFileError) as error:
-                place = chunk.line("intent_context", "extends", index)
-                if len(chunk.extends) == 1 and place == chunk.file:
-                    place = chunk.line("intent_context", "extends")
+                place = context.line("intent_context", "extends", index)
+                if len(context.extends) == 1 and place == context.file:
+                    place = context.line("intent_context", "extends")
                 problem = f"{place}: extends {sanitize.line(reference)}: {error}"
                 climb.notes.append(Failure(CONTEXTS, problem, "nothing is inherited from there"))
             else:
                 self._climb(parent, (*below, path), climb)
-        climb.chain[path] = chunk
-        climb.notes += chunk.notes
+        climb.chain[path] = context
+        climb.notes += context.notes
 
     def _parent(self, reference: str, path: str, below: tuple[str, ...]) -> str:
         """Return the folder of a parent that can be used. One that closes a cycle is not read: climbing names it."""
@@ -218,11 +218,11 @@ def _updated(data: Mapping[str, Any]) -> float:
 def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
     """Return the values of the last of the chain with what it inherits from those before it, the root first."""
     merged: dict[str, Any] = {}
-    for chunk in chain:
+    for context in chain:
         for key, names in _OWN.items():
             if isinstance(merged.get(key), Mapping):
                 merged[key] = {name: value for name, value in merged[key].items() if name not in names}
-        merged = _merged(merged, chunk.data, is_top=True)
+        merged = _merged(merged, context.data, is_top=True)
     return merged
 
 
@@ -267,20 +267,20 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
     """The behaviour rules of a chain: a later one with the same trigger and condition takes the earlier one's place."""
     rules: dict[tuple[str, str, str], BehaviorRule] = {}
-    for chunk in chain:
-        if chunk.modes.get("behavior_rules") == "override":
+    for context in chain:
+        if context.modes.get("behavior_rules") == "override":
             rules.clear()
-        rules |= {(rule.trigger.casefold(), rule.condition, repr(rule.when)): rule for rule in chunk.behavior}
+        rules |= {(rule.trigger.casefold(), rule.condition, repr(rule.when)): rule for rule in context.behavior}
     return tuple(rules.values())
 
 
 def merged_injection(chain: Sequence[ContextFile]) -> tuple[InjectionRule, ...]:
     """Return the injection rules of a chain, each once, the oldest ancestor's first."""
     rules: dict[tuple[str, str], InjectionRule] = {}
-    for chunk in chain:
-        if chunk.modes.get("injection_rules") == "override":
+    for context in chain:
+        if context.modes.get("injection_rules") == "override":
             rules.clear()
-        for rule in chunk.injection:
+        for rule in context.injection:
             # A relative target means another context in another folder.
             is_relative = any(target.is_relative for target in rule.inject)
             rules.setdefault((rule.text, rule.origin if is_relative else ""), rule)

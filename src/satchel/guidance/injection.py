@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
-from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, Target, file_of
+from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
 from satchel.guidance.instructions import Applied, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
@@ -56,13 +56,13 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Guidance:
     """Everything that guides a situation. `keys` are targets that are no contexts, with the rule that wants each."""
 
     contexts: tuple[ActiveContext, ...]
     instructions: tuple[Applied, ...]
     evaluated: tuple[Evaluated, ...]
-    keys: tuple[tuple[Target, str], ...]
+    keys: tuple[tuple[InjectionTarget, str], ...]
     notes: tuple[Failure, ...]
 
 
@@ -72,10 +72,10 @@ class Guides:
 
     tree: ContextTree
     instructions: Instructions
-    registry: Registry
+    registry: KeyRegistry
 
 
-def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Gathered:
+def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Guidance:
     """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
     notes: list[Failure] = []
     base = _base(guides.tree, current, notes)
@@ -93,13 +93,13 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
         if row.verdict is Verdict.UNDECIDED
     ]
     active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
-    keys: list[tuple[Target, str]] = []
+    keys: list[tuple[InjectionTarget, str]] = []
     for row in evaluated:
         if row.verdict is Verdict.TRUE:
             _inject(guides, row.rule, active, keys, notes, now)
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
     rows = applied(instructions, situation.files, opinions)
-    return Gathered(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
+    return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
 
 
 def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> ResolvedContext | None:
@@ -147,7 +147,7 @@ def _inject(
     guides: Guides,
     rule: InjectionRule,
     active: list[ActiveContext],
-    keys: list[tuple[Target, str]],
+    keys: list[tuple[InjectionTarget, str]],
     notes: list[Failure],
     now: float,
 ) -> None:
@@ -248,7 +248,7 @@ RECORD_KEYS: Mapping[str, RecordKey] = {
 }
 
 
-class Registry:
+class KeyRegistry:
     """The keys of one engine."""
 
     def __init__(self) -> None:
@@ -271,7 +271,7 @@ class Registry:
         """Return the provider of this reference, None where it is no registered key."""
         return self._providers.get(reference.partition(":")[0])
 
-    def is_key(self, target: Target) -> bool:
+    def is_key(self, target: InjectionTarget) -> bool:
         """True if a target is a key and not the path of a context."""
         name, colon, _ = target.reference.partition(":")
         return name in RECORD_KEYS or name in self._providers or (name == FILES and bool(colon))
@@ -283,7 +283,7 @@ class Registry:
 
 
 @dataclass(slots=True)
-class Supply:
+class Supplies:
     """The records of all keys. `paths` are files, `own` the records of registered keys with their key."""
 
     hits: list[Hit] = field(default_factory=list)
@@ -304,12 +304,14 @@ class Sources:
     store_of: Callable[[Kind], Store | None]
     root: Path
     allow: tuple[str, ...]
-    registry: Registry
+    registry: KeyRegistry
 
 
-def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, sources: Sources, now: float) -> Supply:
+def supplied(
+    targets: Sequence[tuple[InjectionTarget, str]], situation: Situation, sources: Sources, now: float
+) -> Supplies:
     """Return the records of these targets (each with the rule that wants it); a target without any is noted."""
-    supply = Supply()
+    supply = Supplies()
     for target, rule in targets:
         before, problem = supply.size, "nothing is there"
         try:
@@ -323,7 +325,7 @@ def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, source
     return supply
 
 
-def _add(target: Target, situation: Situation, sources: Sources, now: float, supply: Supply) -> None:
+def _add(target: InjectionTarget, situation: Situation, sources: Sources, now: float, supply: Supplies) -> None:
     name, _, argument = target.reference.partition(":")
     limit = target.limit or DEFAULT_LIMIT
     provider = sources.registry.provider(target.reference)
@@ -371,7 +373,7 @@ def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
     return [*paths]
 
 
-def _records(key: RecordKey, target: Target, situation: Situation, sources: Sources, now: float) -> list[Hit]:
+def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sources: Sources, now: float) -> list[Hit]:
     store = sources.store_of(key.kind)
     if store is None:
         return []

@@ -27,7 +27,6 @@ from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation
 from satchel.settings import Settings
 from satchel.system import state_files
-from satchel.system.files import Skipped, read_bytes
 from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
 from satchel.types import Failure
 
@@ -348,8 +347,8 @@ class VerdictFiles:
 
     def _read(self, name: str) -> dict[str, bool]:
         try:
-            data = json.loads(read_bytes(self._folder, name, limit=LARGEST_FILE).raw)
-        except (OSError, Skipped, ValueError):
+            data = json.loads(state_files.read(self._folder / name, LARGEST_FILE) or b"null")
+        except (OSError, ValueError):
             return {}
         rows = data.items() if isinstance(data, dict) else ()
         return {name: value for name, value in rows if isinstance(value, bool)}
@@ -369,22 +368,24 @@ def judged(
     Without a `judge`, or where it fails or leaves one out, words decide. It is asked once, for all conditions whose
     verdict in this situation is not remembered.
     """
-    asked = list(dict.fromkeys(conditions))
+    unique = list(dict.fromkeys(conditions))
     opinions: dict[str, Opinion] = {}
     notes: list[Failure] = []
-    if judge is not None and asked:
-        remembered = memory.recall(judge.id, situation, asked) if memory is not None else {}
+    if judge is not None and unique:
+        remembered = memory.recall(judge.id, situation, unique) if memory is not None else {}
         for condition, verdict in remembered.items():
             opinions[condition] = Opinion(Verdict.TRUE if verdict else Verdict.FALSE, "said before", judge.id)
         try:
-            decided = _decided([condition for condition in asked if condition not in opinions], situation, judge, notes)
+            decided = _decided(
+                [condition for condition in unique if condition not in opinions], situation, judge, notes
+            )
         except (JudgeError, MissingExtraError) as error:
             notes.append(Failure("judge", str(error), "words decided instead"))
         else:
             opinions |= decided
             if memory is not None and decided:
                 memory.keep(judge.id, situation, {c: o.verdict is Verdict.TRUE for c, o in decided.items()})
-    rest = [condition for condition in asked if condition not in opinions]
+    rest = [condition for condition in unique if condition not in opinions]
     return opinions | dict(zip(rest, WordJudge().judge(rest, situation), strict=True)), notes
 
 

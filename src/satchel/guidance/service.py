@@ -17,12 +17,12 @@ from satchel.guidance.context_files import file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
     ActiveContext,
-    Gathered,
+    Guidance,
     Guides,
+    KeyRegistry,
     Provider,
-    Registry,
     Sources,
-    Supply,
+    Supplies,
     gather,
     supplied,
 )
@@ -72,10 +72,10 @@ class GuidanceService:
     def guides(self) -> Guides:
         """The `context.yaml` files, the instruction files, and the keys that rules can inject."""
         root = self._root.places.root
-        return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), Registry())
+        return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), KeyRegistry())
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> KeyRegistry:
         """The keys that rules can inject."""
         return self.guides.registry
 
@@ -124,9 +124,9 @@ class GuidanceService:
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
-            answer, asked, handles = self._assembled(moment, request, context, judge, before, account)
+            answer, final, handles = self._assembled(moment, request, context, judge, before, account)
             tell(answer)
-        return self._receipts.keep(answer, account, request.session, handles), asked
+        return self._receipts.keep(answer, account, request.session, handles), final
 
     def replayed(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
         """A saved situation (an envelope of `satchel situation --json`) once more: its rules are judged again, too.
@@ -137,14 +137,14 @@ class GuidanceService:
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, asked = make_request(moment.question, self._root.settings, {}), saved_request(saved)
+        plain, final = make_request(moment.question, self._root.settings, {}), saved_request(saved)
         # What the situation itself brought into the request, it brings again.
-        request = replace(asked, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        request = replace(final, query=moment.question, kinds=plain.kinds, pins=plain.pins)
         path = meta.get("context")
         context = path if isinstance(path, str) else None
         account = self._receipts.account(request.session, request.ledger, pins=request.pins, is_kept=False)
-        answer, asked, _ = self._assembled(moment, request, context, None, notes, account)
-        return with_account(answer, account, ()), asked
+        answer, final, _ = self._assembled(moment, request, context, None, notes, account)
+        return with_account(answer, account, ()), final
 
     def _assembled(
         self,
@@ -165,20 +165,20 @@ class GuidanceService:
         def pack(bench: Workbench, earlier: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
             supply = self._supply(gathered, moment, request, bench)
             kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
-            asked = situation_request(request, kinds, [Pin(path) for path in supply.paths])
-            asked = asked if kinds else replace(asked, query="")
+            final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
+            final = final if kinds else replace(final, query="")
             every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
             own = [*guides, *self._own_guides(supply)]
             revision = {"revision": bench.revision}
-            return situation_context(asked, bench, own, supply.hits, every, revision | meta), asked
+            return situation_context(final, bench, own, supply.hits, every, revision | meta), final
 
-        answer, asked = self._root.with_bench(pack, notes, account)
+        answer, final = self._root.with_bench(pack, notes, account)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
         answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
-        return answer, asked, handles
+        return answer, final, handles
 
-    def _supply(self, gathered: Gathered, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supply:
+    def _supply(self, gathered: Guidance, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supplies:
         """Return the hits, files and records that injection rules want."""
         available = bench.kinds()
 
@@ -233,7 +233,7 @@ class GuidanceService:
     def _judged(self, situation: Situation, judge: Judge | None, conditions: Sequence[str]) -> Any:
         return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
 
-    def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
+    def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
         """The situation itself, the active contexts, and the instruction files that apply, each with its texts."""
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
@@ -251,7 +251,7 @@ class GuidanceService:
             guides.append(_instruction_guide(row, title, shorter, len(applying), trust))
         return guides
 
-    def _own_guides(self, supply: Supply) -> list[Guide]:
+    def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
@@ -321,7 +321,7 @@ def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _meta(gathered: Gathered, situation: Situation) -> dict[str, Any]:
+def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     """Return how an answer came about: its contexts, its rules with their verdicts, its instruction files."""
     return {
         "situation": {name: value for name, value in _situation_data(situation).items() if value},

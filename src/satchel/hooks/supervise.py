@@ -146,9 +146,9 @@ def _silence() -> None:
     os.dup2(nowhere, 2)
 
 
-def _send(target: int, said: str, answer: bytes) -> None:
+def _send(target: int, note: str, answer: bytes) -> None:
     """The answer as it goes through the pipe: a line with its size and what to say, then itself."""
-    message = b"%d %b\n%b" % (len(answer), _line(said).encode("utf-8", "replace"), answer)
+    message = b"%d %b\n%b" % (len(answer), _line(note).encode("utf-8", "replace"), answer)
     while message:
         message = message[os.write(target, message) :]
 
@@ -175,10 +175,10 @@ def _end(child: int) -> None:
 def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
     """Write a complete answer; where there is none, say so and keep it in the log."""
     head, newline, answer = received.partition(b"\n")
-    size, _, said = head.partition(b" ")
+    size, _, note = head.partition(b" ")
     if newline and size.isdigit() and int(size) == len(answer):
-        if said:
-            _say(said.decode("utf-8", "replace"))
+        if note:
+            _say(note.decode("utf-8", "replace"))
         while answer:
             answer = answer[os.write(1, answer) :]
         return
@@ -200,12 +200,12 @@ def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
     timer.start()
     out, err = os.dup(1), os.dup(2)
     _silence()
-    said, answer = _guarded(arguments, began + WORKER_SECONDS, work)
+    note, answer = _guarded(arguments, began + WORKER_SECONDS, work)
     os.dup2(out, 1)
     os.dup2(err, 2)
     timer.cancel()
-    if said:
-        _say(said)
+    if note:
+        _say(note)
     while answer:
         answer = answer[os.write(1, answer) :]
 
