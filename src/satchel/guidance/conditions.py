@@ -1,11 +1,11 @@
-"""Conditions that need no judgement: what `when:` says, checked once, and whether it is true of a situation.
+"""Conditions under `when:`, which need no judge: parsed and checked once, then evaluated for a situation.
 
     when: {tool: edit_file, paths: ["src/auth/**"], task_matches: "log ?in|session"}
     when: {any: [{language: python}, {not: {agent: reviewer}}]}
 
-Every field of a mapping must be true; a list in a field is true if one of its entries is. `task_matches` is somebody
-else's regular expression, and `(a+)+b` keeps the engine of the standard library busy for years: RE2 takes time linear
-in the text, and has neither look-around nor back-references.
+Every field of a mapping must be true; a list in a field is true if one of its entries is. `task_matches` is a regular
+expression from an untrusted file, and `(a+)+b` can block the engine of the standard library for years. RE2 needs time
+linear in the text, and has neither look-around nor back-references.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from satchel.guidance.situation import Globs, Situation, problem_of
 from satchel.safety.sanitize import clean_field
 
 DEEPEST = 8
-"""Levels of all, any and not: more is a program."""
+"""Limit of nested levels of all, any and not."""
 
 MOST_ENTRIES = 100
-"""Entries of one list."""
+"""Limit of the entries of one list."""
 
 LONGEST_PATTERN = 400
-"""Characters of a regular expression."""
+"""Length limit of a regular expression."""
 
 PATTERN_MEMORY = 1 << 18
-"""Bytes that RE2 may use for a compiled pattern: enough for a thousand letters, not for `(a{100}){100}`."""
+"""Memory limit of a compiled pattern in bytes: enough for a thousand letters, not for `(a{100}){100}`."""
 
 LONGEST_SUBJECT = 4_000
-"""Characters of the text that are searched, from its beginning."""
+"""Characters at the beginning of the text that are searched."""
 
 _JOINS = ("all", "any", "not")
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*-\s*([01]\d|2[0-3]|24):([0-5]\d)")
@@ -45,7 +45,7 @@ _LITERAL_REPEAT = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,}(?:,\d*)?|\d*,\d{5,})\}")
 
 
 class ConditionError(ValueError):
-    """A condition that cannot be used. `place` leads to the value inside the condition that is to blame."""
+    """An unusable condition. `place` is the path to the wrong value inside the condition."""
 
     def __init__(self, problem: str, place: tuple[str | int, ...] = ()) -> None:
         super().__init__(problem)
@@ -62,7 +62,7 @@ class ConditionResult:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A checked condition: `name` is a field or all, any, not; `entries` are its values, `parts` what it joins."""
+    """A checked condition: `name` is a field or all, any, not; `entries` are values, `parts` joined conditions."""
 
     name: str
     entries: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Condition:
 
 
 def parse_condition(written: object, place: tuple[str | int, ...] = ()) -> Condition:
-    """Read what `when:` says. Raises ConditionError with the place of the mistake."""
+    """Parse the value of `when:`. Raises ConditionError with the place of the mistake."""
     if len(place) > DEEPEST * 2:
         raise ConditionError(f"is nested deeper than {DEEPEST} levels", place)
     if not isinstance(written, Mapping) or not written:
@@ -117,7 +117,7 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
 @lru_cache(maxsize=500)
 def pattern(text: str) -> Any:
     """Return a compiled regular expression of RE2 that ignores case. Raises ConditionError."""
-    import re2  # here, because only contexts with a pattern need it
+    import re2  # imported here, because only contexts with a pattern need it
 
     if len(text) > LONGEST_PATTERN:
         raise ConditionError(f"has {len(text)} characters: at most {LONGEST_PATTERN}")
@@ -144,14 +144,14 @@ def pattern_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a condition: how its entries are checked, and what is wrong with an entry."""
+    """One field of a condition: the check of its entries, and the problem with an entry."""
 
     check: Callable[[Sequence[str], Situation], ConditionResult]
     problem: Callable[[str], str] = lambda _: ""
 
 
 def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> ConditionResult:
-    """Compare names of the situation with entries such as `edit_*`, without regard to case."""
+    """Compare names of the situation with entries such as `edit_*`, ignoring case."""
     for entry in entries:
         for name in names:
             if fnmatchcase(name.casefold(), entry.casefold()):
@@ -219,5 +219,5 @@ _FIELDS: Mapping[str, _Field] = {
 
 
 def condition_data(written: Any) -> str:
-    """Return a rule as written, on one line, to be compared."""
+    """Return a rule as JSON on one line, for comparison."""
     return json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)

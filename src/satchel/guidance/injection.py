@@ -1,4 +1,4 @@
-"""What the rules inject: contexts, files and registered keys."""
+"""Contexts, files and registered keys that injection rules inject."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from satchel.types import Failure, Hit, Kind, Signal
 from satchel.vocabulary import MemoryCategory, choices
 
 FRESH_DAYS = 30.0
-"""Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
+"""Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
 
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveContext:
-    """A context that counts. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
+    """An active context. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
 
     context: ResolvedContext
     distance: int | None
@@ -48,7 +48,7 @@ class ActiveContext:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A rule and whether it applies; `verdict` is undecided where the judge did not know."""
+    """A rule and whether it applies; `verdict` is undecided if the judge could not decide."""
 
     rule: InjectionRule
     verdict: Verdict
@@ -57,7 +57,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """Everything that guides a situation. `keys` are targets that are no contexts, with the rule that wants each."""
+    """The guidance for a situation. `keys` are the targets that are not contexts, each with the label of its rule."""
 
     contexts: tuple[ActiveContext, ...]
     instructions: tuple[Applied, ...]
@@ -76,7 +76,7 @@ class Guides:
 
 
 def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Guidance:
-    """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
+    """Gather the guidance for a situation. `current` is the folder of a context; None means the root's, if any."""
     notes: list[Failure] = []
     base = _base(guides.tree, current, notes)
     instructions, unread = guides.instructions.near(situation.files)
@@ -174,7 +174,7 @@ def _inject(
 
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
-    """Return a context with the terms of its priority, as the first specification sums them."""
+    """Return a context with the terms of its priority, those of the first specification."""
     age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
     terms = {
         "base": 1.0,
@@ -190,10 +190,10 @@ def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now:
 FILES = "files"
 
 DEFAULT_LIMIT = 5
-"""Records of one key, unless the rule asks for more."""
+"""Records of one key, unless the rule has a limit."""
 
 LONGEST_RECORD = 20_000
-"""Characters of one record of a registered key."""
+"""Length limit of a record of a registered key."""
 
 _SECONDS = {"last_hours": 3_600.0, "last_days": 86_400.0}
 _INJECTED = Signal("injected", 1.0, 1.0)
@@ -221,7 +221,7 @@ class Supplied:
 
 
 Provider = Callable[[KeyRequest], Iterable[Supplied | str]]
-"""Gives the records of a key, best first; a text alone is titled by the key."""
+"""Returns the records of a key, best first; the title of a plain text is the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class KeyRegistry:
         self._guard = threading.Lock()
 
     def register(self, key: str, provider: Provider) -> None:
-        """Let rules inject `key`, or `key:ARGUMENT`. A later one of the same name takes its place.
+        """Let rules inject `key`, or `key:ARGUMENT`. A later provider of the same name replaces it.
 
         Raises UsageError for a name that is built in, or could be the path of a context.
         """
@@ -268,17 +268,17 @@ class KeyRegistry:
             self._providers[key] = provider
 
     def provider(self, reference: str) -> Provider | None:
-        """Return the provider of this reference, None where it is no registered key."""
+        """Return the provider of this reference, None if it is not a registered key."""
         return self._providers.get(reference.partition(":")[0])
 
     def is_key(self, target: InjectionTarget) -> bool:
-        """True if a target is a key and not the path of a context."""
+        """Return whether a target is a key and not the path of a context."""
         name, colon, _ = target.reference.partition(":")
         return name in RECORD_KEYS or name in self._providers or (name == FILES and bool(colon))
 
     @property
     def names(self) -> list[str]:
-        """Every key."""
+        """All keys."""
         return [*RECORD_KEYS, f"{FILES}:GLOB", *sorted(self._providers)]
 
 
@@ -293,13 +293,13 @@ class Supplies:
 
     @property
     def size(self) -> int:
-        """Records, repeated ones included."""
+        """Number of records, including repeated ones."""
         return len(self.hits) + len(self.paths) + len(self.own)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of records. `store_of` gives the store of a kind, None where nothing of it is kept."""
+    """The sources of records. `store_of` gives the store of a kind, None if there is none."""
 
     store_of: Callable[[Kind], Store | None]
     root: Path
@@ -310,7 +310,7 @@ class Sources:
 def supplied(
     targets: Sequence[tuple[InjectionTarget, str]], situation: Situation, sources: Sources, now: float
 ) -> Supplies:
-    """Return the records of these targets (each with the rule that wants it); a target without any is noted."""
+    """Return the records of these targets (each with the label of its rule); a target without any is noted."""
     supply = Supplies()
     for target, rule in targets:
         before, problem = supply.size, "nothing is there"
@@ -340,10 +340,10 @@ def _add(target: InjectionTarget, situation: Situation, sources: Sources, now: f
 
 
 def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], notes: list[Failure]) -> list[Supplied]:
-    """Return the records of a registered key, clean; whatever somebody else's function raises is noted."""
+    """Return the cleaned records of a registered key; errors of its provider are noted."""
     try:
         records = [*provider(request)][: request.limit]
-    except Exception as error:  # noqa: BLE001 - a function of the user's: whatever it raises must not take the answer down
+    except Exception as error:  # noqa: BLE001 - a provider is code of the user: its errors must not break the answer
         telemetry.warning("registered key failed", key=request.key, exc_info=True)
         problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
         notes.append(Failure("injected", problem, "it is left out"))
@@ -387,7 +387,7 @@ def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sour
 
 
 def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sources) -> list[Hit]:
-    """Return the newest records, with the first side of each: nobody searched, so each is fully relevant."""
+    """Return the newest records, each with its first chunk and relevance 1."""
     if kind is Kind.COMMIT:
         changes = read_changes(store, sources.root, sources.allow).history("", limit).changes
         ids = store.document_ids(kind, [change.sha for change in changes])
@@ -404,7 +404,7 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
 
 
 def _filters(written: Mapping[str, Any], now: float) -> Filters:
-    """Filters by name, with those that count back from now as times. Raises UsageError."""
+    """Parse filters, the relative ones as times. Raises UsageError."""
     plain = {name: value for name, value in written.items() if name not in RELATIVE_FILTERS}
     for name in RELATIVE_FILTERS & written.keys():
         amount = written[name]
