@@ -20,7 +20,7 @@ from satchel.errors import ClientFileError
 from satchel.safety import sanitize
 
 MISSING = object()
-"""Stands for a value that does not exist: null is a value."""
+"""A value that does not exist: null is a value."""
 
 LINE_CHARACTERS = 240
 """Length limit of a line that is shown: a settings file may be one line."""
@@ -69,7 +69,7 @@ def _refuse(name: str) -> None:
 
 
 def is_editable(target: ClientFile, text: str) -> bool:
-    """Tell whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
+    """Return whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
     if target.is_toml:
         return True
     repeated = []
@@ -129,7 +129,7 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
 
 
 def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
-    """Return where the last existing value on the way begins, and how many keys lead to it."""
+    """Return the start of the last existing value on the path, and the number of its keys."""
     start = _skipped(text, 0)
     for depth, key in enumerate(path):
         if text[start] != "{":
@@ -212,7 +212,7 @@ def _unit(text: str) -> str:
 
 
 def encoded(target: ClientFile, text: str) -> bytes:
-    """Encode the text of a file. Raises ClientFileError for a folder whose name these files cannot hold."""
+    """Encode the text of a file. Raises ClientFileError for a folder whose name is not UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -267,7 +267,7 @@ def _command_event(entry: Any) -> str | None:
 
 
 def is_own_server(value: Any) -> bool:
-    """Tell whether an entry starts the server of satchel."""
+    """Return whether an entry starts the server of satchel."""
     if not isinstance(value, Mapping):
         return False
     arguments = value.get("args")
@@ -288,7 +288,7 @@ def _toml_place(message: str, text: str) -> tuple[int, int, str]:
 
 
 def toml_table(target: ClientFile, text: str, want: Want) -> str:
-    """Return the lines that add a table to the end of a text. Raises ClientFileError where the table has no place."""
+    """Return the lines that add a table to the end of a text. Raises ClientFileError if it cannot be added."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text.strip(_BLANK) else line_end if text.endswith("\n") else line_end * 2
     head = f"[{'.'.join(map(_toml_key, want.path))}]"
@@ -326,7 +326,7 @@ def _toml_key(name: str) -> str:
 
 
 def _toml_value(value: Any) -> str:
-    """Write a value on one line; TOML writes texts as JSON does, apart from DEL, which no command contains."""
+    """Write a value on one line; texts are as in JSON, apart from DEL, which no command contains."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_toml_key(key)} = {_toml_value(inner)}' for key, inner in value.items())} }}"
     return json.dumps(value, ensure_ascii=False)
@@ -351,7 +351,7 @@ def entry_text(value: Any) -> str:
 
 
 def diff(name: str, before: bytes | None, after: bytes | None) -> str:
-    """Return a unified diff, cleaned and redacted; None stands for no file. Empty if the contents are equal."""
+    """Return a unified diff, cleaned and redacted; None means no file. Empty if the contents are equal."""
     old, new = _lines(before), _lines(after)
     heads = ("/dev/null" if before is None else name), ("/dev/null" if after is None else name)
     rows = [row.rstrip("\r\n") for row in unified_diff(old, new, *heads, n=2)]

@@ -1,6 +1,6 @@
-"""Settings files of other programs, which are written as a whole or not at all, and the receipts for what was written.
+"""Settings files of other programs, replaced atomically, and the receipts of set-up.
 
-A link is followed, the mode is kept, and a change between reading and writing is noticed.
+Links are followed, the mode is kept, and a change between reading and writing is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_BYTES = 50_000_000
 """Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""
 
 _NEW_MODE = 0o666
-"""Mode of a new file before the user's mask: others of a project read it too."""
+"""Mode of a new file before the user's mask: other members of a project read it, too."""
 
 FOLDER = "clients"
 """Folder of receipts below the state folder."""
@@ -128,7 +128,7 @@ def _new_mode() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What set-up wrote into a file: never other contents of the file, which may be secret.
+    """The values that set-up wrote into a file, without its other contents, which may be secret.
 
     `wrote` are the values by their path, `created` the mappings and lists that were created for them, `added` the lines
     that were appended to TOML. `folders` were created for the file, outermost first; `is_new` says that there was none.

@@ -1,4 +1,4 @@
-"""Set satchel up in a client or remove it: what each file has to become is decided before anything is written."""
+"""Set satchel up in a client or remove it: all changes are planned before a file is written."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from satchel.errors import ClientFileError
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What one file becomes: `after` is None where it is deleted, and equal to `before` where nothing has to be done.
+    """The change of one file: `after` is None if it is deleted, and equal to `before` without a change.
 
     `action` is added, updated, unchanged, removed or absent. `receipt` is kept once the file is written.
     """
@@ -161,7 +161,7 @@ def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool)
 
 
 def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
-    """Tell whether a value came from set-up. Raises ClientFileError where something else has our name."""
+    """Return whether a value came from set-up. Raises ClientFileError for a foreign entry of our name."""
     value = value_at(data, want.path)
     if value is MISSING:
         return False
@@ -179,7 +179,7 @@ def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, for
 
 
 def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
-    """Remove values, and the mappings and lists that were created for them, if they are empty then."""
+    """Remove values, and the mappings and lists that were created for them and are empty."""
     for want in sorted(own, key=lambda want: want.is_frame):
         data = data_of(target, text)
         if want.is_frame and len(data) > 1:

@@ -1,8 +1,8 @@
-"""What has to be in which file of which client (as of October 2026), and the words that start satchel there.
+"""The files and entries of each client (as of October 2026), and the command that starts satchel there.
 
-docs/clients.md tells where these formats come from, and which of them could not be tried here. Hook commands are
-written as one quoted line, which every version of these programs understands: one that knew no list of arguments would
-start satchel without any, and take the usage error for a refusal of the prompt.
+docs/clients.md has the sources of these formats, and names those that could not be tested. Hook commands are written
+as one quoted line, which every version of these programs understands: one without support for lists of arguments would
+start satchel without any, and treat the usage error as a refusal of the prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel.errors import UsageError
 PROGRAM = "satchel"
 
 UVX = ("uvx", "--from", "satchel[mcp]", PROGRAM)
-"""Without an installation: uv fetches it at the first start and keeps it."""
+"""The command without an installation: uv fetches satchel at the first start."""
 
 _UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 """Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
@@ -130,16 +130,16 @@ def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.envir
 
 
 def runs_satchel(words: Sequence[str], command: str) -> bool:
-    """Tell whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
+    """Return whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
     names = [Path(word.replace("\\", "/")).name.removesuffix(".exe") for word in words]
     return any(name == PROGRAM and words[at + 1] == command for at, name in enumerate(names[:-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A value that has to be below these keys; with `is_element` as one element of the list there.
+    """A required value below these keys; with `is_element` as one element of the list there.
 
-    Another value of an `is_optional` key is left alone. An `is_frame` key belongs to the file rather than to satchel:
+    Another value of an `is_optional` key is kept. An `is_frame` key belongs to the file rather than to satchel:
     it is removed only with everything else.
     """
 
@@ -152,7 +152,7 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class ClientFile:
-    """One file and its wanted values. `name` tells apart entries for several folders in the same file."""
+    """One file and its required values. `name` distinguishes entries for several folders in the same file."""
 
     file: Path
     name: str
@@ -162,7 +162,7 @@ class ClientFile:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Folders of settings: the home folder, the current project, and what variables of the environment say."""
+    """Folders of settings: the home folder, the current project, and those of environment variables."""
 
     home: Path
     root: Path
@@ -197,7 +197,7 @@ class Places:
 
 
 def check_scope(client: str, scope: str | None) -> str:
-    """Return the scope, or the usual one of the client. Raises UsageError for one that the client does not have."""
+    """Return the scope, or the usual one of the client. Raises UsageError for an unknown client or scope."""
     if client not in SCOPES:
         raise UsageError(f"there is no client {client!r}: the clients are {', '.join(CLIENTS)}")
     if scope is not None and scope not in SCOPES[client]:
@@ -206,7 +206,7 @@ def check_scope(client: str, scope: str | None) -> str:
 
 
 def is_shared(scope: str) -> bool:
-    """Tell whether the files of this scope belong to everybody who works in the folder."""
+    """Return whether the files of this scope are shared by everybody who works in the folder."""
     return scope == "project"
 
 
@@ -221,7 +221,7 @@ def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hoo
 
 
 def all_targets(client: str, scope: str, places: Places) -> tuple[ClientFile, ...]:
-    """Return every file that set-up may have written."""
+    """Return every file that set-up can write."""
     return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=client in _HOOKS)
 
 
@@ -301,7 +301,7 @@ def _matcher(matcher: str) -> dict[str, str]:
 
 
 def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -> tuple[Want, ...]:
-    """Hooks in the shape of Claude Code, which Codex took over."""
+    """Return hooks in the format of Claude Code and Codex."""
     return tuple(
         Want(
             ("hooks", event),
@@ -316,7 +316,7 @@ def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -
 
 
 def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:
-    """Tell the user how to check that it works."""
+    """Return instructions to check the set-up."""
     steps = {
         "claude-code": ("in a shell: claude mcp list", "in a new session of Claude Code: /mcp"),
         "cursor": ("in Cursor: Settings, MCP: satchel is listed with its tools",),

@@ -95,7 +95,7 @@ def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
 
 
 def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
-    """Proposed weights, or why there are none."""
+    """Return the proposed weights as plain JSON values, or why there are none."""
     if proposal is None:
         return {"proposal": None, "reason": f"fewer than {FEWEST_FIXES} fixes"}
     return {
@@ -130,12 +130,12 @@ def verdict(proposal: Proposal) -> str:
 
 
 def day(seconds: float) -> str:
-    """Return a date of a commit (UTC)."""
+    """Return the date of a time in seconds (UTC)."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
 def left_out_text(left_out: Mapping[str, int]) -> str:
-    """`merge 120, no fix 40`, the most frequent first."""
+    """Return a text such as `merge 120, no fix 40`, the most frequent first."""
     rows = sorted(left_out.items(), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{reason} {count:,}" for reason, count in rows)
 

@@ -1,6 +1,6 @@
-"""Asking about each fix at the state before it, oldest first, so that moving from one to the next is a small step.
+"""Answers to the question of each fix at the state before it, oldest first: each step to the next state is small.
 
-Answers are kept, because a history does not change: only measures, under the id of the fix; no message, no path and no
+Answers are cached, because a history does not change: only measures, by the id of the fix; no message, no path and no
 line of code.
 """
 
@@ -28,17 +28,17 @@ from satchel.system.git import find_repository, head
 from satchel.types import Context, Hit, Kind
 
 DEFAULT_LIMIT = 100
-"""Fixes that are asked about: half a minute, and intervals of about a tenth on either side."""
+"""Default number of fixes: half a minute, and intervals of about ±0.1."""
 
 HITS = 200
-"""Parts that a search gives for tuning; they come from some 60 files, and no file below those was ever shown."""
+"""Hits of a search for tuning: some 60 files; no lower-ranked file was ever shown."""
 
 NOT_INDEXED = "not in the index"
 
 FILE_SIGNALS = frozenset(Settings().search_weights)
 
 _FORM = 1
-"""Raised when the fields of an answer change: older ones are then asked again."""
+"""Version of the fields of an answer; answers of other versions are not used."""
 
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
 """Settings that change no answer."""
@@ -73,7 +73,7 @@ class FixAnswer:
 def measured(
     fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]
 ) -> FixAnswer:
-    """Return the measures of one answer; `gold` are the places of the fix that are indexed at all."""
+    """Return the measures of one answer; `gold` are the indexed places of the fix."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in context.items:
         if item.location is not None:
@@ -96,7 +96,7 @@ def measured(
 
 
 def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
-    """Return the files of a search, best first, each with the signals that its score was made from."""
+    """Return the files of a search, best first, each with the signals of its score."""
     files: dict[str, RankedFile] = {}
     for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.chunk.id)):
         location = hit.chunk.location
@@ -118,12 +118,12 @@ class Kept:
         self.answers = {answer.sha: answer for answer in self._read()}
 
     def add(self, answer: FixAnswer) -> None:
-        """Keep one more. Raises OSError."""
+        """Add an answer. Raises OSError."""
         state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
         self.answers[answer.sha] = answer
 
     def _read(self) -> list[FixAnswer]:
-        """Return every intact line; one that was cut off by a stop is asked again."""
+        """Return the answers of all valid lines; the last one may be incomplete."""
         answers = []
         with suppress(OSError, UnicodeDecodeError):
             for line in self._file.read_text(encoding="utf-8").splitlines():
@@ -210,14 +210,14 @@ class _Past:
         self._engine: Satchel | None = None
 
     def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> FixAnswer | None:
-        """The answer at the state before the fix, None where none of its files is indexed there, or after a stop."""
+        """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
         self._snapshot.move_to(fix.parent, should_stop)
         prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"
         gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
         if not gold or should_stop() or not self._root.is_dir():
             return None
         if self._engine is None:
-            # Folders of their own: nothing that was remembered after the fix may answer.
+            # Separate folders: nothing that was remembered after the fix may be in an answer.
             self._engine = Satchel.open(self._root, root=self._root, settings=self._settings, environ=self._environment)
         engine = self._engine
         engine.index(should_stop=should_stop)
@@ -235,7 +235,7 @@ class _Past:
 
 
 def _settings(satchel: Satchel) -> Mapping[str, object]:
-    """The settings in force for the real root, whatever those of an earlier commit say; code needs no vectors."""
+    """Return the settings of the real root instead of those of an earlier commit; code needs no vectors."""
     values = asdict(satchel.settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off"}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}
