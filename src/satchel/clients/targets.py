@@ -171,20 +171,17 @@ class Places:
     @property
     def claude_state(self) -> Path:
         """Claude Code's own file, with the servers of a user."""
-        own = self.environ.get("CLAUDE_CONFIG_DIR")
-        return (Path(own) if own else self.home) / ".claude.json"
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home) / ".claude.json"
 
     @property
     def claude_settings(self) -> Path:
         """The folder of Claude Code's settings of a user."""
-        own = self.environ.get("CLAUDE_CONFIG_DIR")
-        return Path(own) if own else self.home / ".claude"
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home / ".claude")
 
     @property
     def codex(self) -> Path:
         """The folder of Codex's settings of a user."""
-        own = self.environ.get("CODEX_HOME")
-        return Path(own) if own else self.home / ".codex"
+        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
 
     @property
     def vscode(self) -> Path:
@@ -305,10 +302,7 @@ def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -
     return tuple(
         Want(
             ("hooks", event),
-            {
-                **_matcher(matcher),
-                "hooks": [{"type": "command", **_timed(words, name)}],
-            },
+            {**_matcher(matcher), "hooks": [{"type": "command", **_timed(words, name)}]},
             is_element=True,
         )
         for event, matcher, name in rows

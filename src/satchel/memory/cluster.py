@@ -230,12 +230,7 @@ def _labels(vectors: Matrix) -> Any:
         raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
 
     smallest, neighbours = parameters(len(vectors))
-    model = HDBSCAN(
-        min_cluster_size=smallest,
-        min_samples=neighbours,
-        cluster_selection_method="eom",
-        copy=True,
-    )
+    model = HDBSCAN(min_cluster_size=smallest, min_samples=neighbours, cluster_selection_method="eom", copy=True)
     return model.fit_predict(vectors.astype("float64"))
 
 

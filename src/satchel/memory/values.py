@@ -135,12 +135,9 @@ class Values:
 
     def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[ValueProposal]:
         """Suggest a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
-        clusters = (
-            [self.find(cluster_id)]
-            if cluster_id
-            else [cluster for grouping in self.groupings(axis) for cluster in grouping.clusters]
-        )
-        return [self._proposed(cluster) for cluster in clusters]
+        if cluster_id:
+            return [self._proposed(self.find(cluster_id))]
+        return [self._proposed(cluster) for grouping in self.groupings(axis) for cluster in grouping.clusters]
 
     def listed(self, axis: str | None = None) -> list[Value]:
         """Return all visible values, newest first."""
