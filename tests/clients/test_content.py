@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.clients.edits import data_of, display, is_own_server, own_elements, put_json, take_json
-from satchel.clients.targets import Target, Want
+from satchel.clients.targets import ClientFile, Want
 from satchel.errors import ClientFileError
 
 OURS = {"command": "satchel hook prompt", "timeout": 10}
 WANT = Want(("hooks", "p"), OURS, is_element=True)
 
 
-def target(*wants: Want) -> Target:
-    return Target(Path("hooks.json"), "hooks", wants)
+def target(*wants: Want) -> ClientFile:
+    return ClientFile(Path("hooks.json"), "hooks", wants)
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,14 @@ def loaded(path: str) -> Any:
 
 def test_every_version_is_that_of_the_package() -> None:
     server, market = loaded("server.json"), loaded(".claude-plugin/marketplace.json")
-    found = [
+    result = [
         server["version"],
         server["packages"][0]["version"],
         market["metadata"]["version"],
         market["plugins"][0]["version"],
         loaded("plugin/.claude-plugin/plugin.json")["version"],
     ]
-    assert set(found) == {satchel.__version__}
+    assert set(result) == {satchel.__version__}
 
 
 def test_the_registry_entry_is_short_and_claimed_by_the_readme() -> None:
@@ -53,12 +53,12 @@ def test_the_plugin_starts_what_set_up_would_write(tmp_path: Path) -> None:
     places = Places(tmp_path, tmp_path, {})
     server, hooks = targets("claude-code", "project", places, Launch(UVX), with_hooks=True)
     assert loaded("plugin/.mcp.json") == {"mcpServers": {"satchel": server.wants[0].value}}
-    wanted: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
     for want in hooks.wants:
         if want.is_element:
-            wanted.setdefault(want.path[1], []).append(want.value)
+            expected.setdefault(want.path[1], []).append(want.value)
     file = loaded("plugin/hooks/hooks.json")
-    assert file["hooks"] == wanted
+    assert file["hooks"] == expected
     assert set(file) == {"description", "hooks"}
 
 

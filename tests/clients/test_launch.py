@@ -46,9 +46,9 @@ def test_a_shared_file_gets_the_name_where_that_finds_it(script: Path) -> None:
 
 def test_a_run_without_installation_stays_one(tmp_path: Path) -> None:
     prefix = str(tmp_path / "uv" / "archive-v0" / "x1")
-    found = find_launch(is_shared=False, started_as="satchel", prefix=prefix, environ={"PATH": ""})
-    assert found.words == UVX
-    assert "uvx is not found on the PATH here" in found.notes
+    result = find_launch(is_shared=False, started_as="satchel", prefix=prefix, environ={"PATH": ""})
+    assert result.words == UVX
+    assert "uvx is not found on the PATH here" in result.notes
 
 
 def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_module_is_started_by_its_interpreter(tmp_path: Path) -> None:
 
 def test_a_missing_extra_is_said(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    found = find_launch(is_shared=False, started_as=str(script), prefix="/", environ={})
-    assert found.notes == ("the server needs an extra that is not installed here: pip install 'satchel[mcp]'",)
+    result = find_launch(is_shared=False, started_as=str(script), prefix="/", environ={})
+    assert result.notes == ("the server needs an extra that is not installed here: pip install 'satchel[mcp]'",)
 
 
 def test_a_command_is_split_as_a_shell_does() -> None:

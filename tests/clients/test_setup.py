@@ -26,12 +26,12 @@ def write(file: Path, text: str) -> Path:
 
 
 def servers(file: Path, key: str = "mcpServers") -> dict[str, object]:
-    found: dict[str, object] = json.loads(file.read_text())[key]
-    return found
+    result: dict[str, object] = json.loads(file.read_text())[key]
+    return result
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "said"),
+    ("text", "place", "message"),
     [
         ('{\n  "mcpServers": {\n    "a" 1\n  }\n}', ":3:9:", "Expecting ':' delimiter"),
         ('{"a": 1', ":1:8:", "Expecting ',' delimiter"),
@@ -45,13 +45,13 @@ def servers(file: Path, key: str = "mcpServers") -> dict[str, object]:
     ],
 )
 def test_a_broken_file_is_named_with_its_line_and_left_alone(
-    text: str, place: str, said: str, world: World, satchel: Satchel
+    text: str, place: str, message: str, world: World, satchel: Satchel
 ) -> None:
     file = write(world.root / ".mcp.json", text)
     ran = satchel("setup", "claude-code", "--scope", "project", *AS)
     assert ran.code == 1
     assert f".mcp.json{place}" in ran.err
-    assert said in ran.err
+    assert message in ran.err
     assert "nothing was written" in ran.err
     assert file.read_text() == text
 
@@ -173,9 +173,9 @@ def test_hooks_that_moved_to_another_command_are_replaced_in_their_place(world: 
     data["permissions"] = {}
     file.write_text(json.dumps(data, indent=2))
     assert satchel("setup", "claude-code", "--command", "'/a b/satchel'", "--with-hooks").code == 0
-    found = json.loads(file.read_text())["hooks"]
-    assert [len(groups) for groups in found.values()] == [2, 1, 1, 1, 1, 1]
-    assert found["SessionStart"][0]["hooks"][0]["command"] == "'/a b/satchel' hook session-start"
+    result = json.loads(file.read_text())["hooks"]
+    assert [len(groups) for groups in result.values()] == [2, 1, 1, 1, 1, 1]
+    assert result["SessionStart"][0]["hooks"][0]["command"] == "'/a b/satchel' hook session-start"
     assert satchel("remove", "claude-code").code == 0
     assert json.loads(file.read_text()) == {
         "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "echo hello"}]}]},
@@ -337,7 +337,7 @@ def test_a_diff_shows_no_secret_of_the_file_and_no_endless_line(world: World, sa
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         (["cursor", "--scope", "local"], "cursor has no scope 'local': give one of project, user"),
         (["vscode", "--with-hooks"], "vscode has no hooks"),
@@ -346,10 +346,10 @@ def test_a_diff_shows_no_secret_of_the_file_and_no_endless_line(world: World, sa
         (["emacs"], "emacs"),
     ],
 )
-def test_wrong_calls_say_what_to_do(arguments: list[str], said: str, satchel: Satchel) -> None:
+def test_wrong_calls_say_what_to_do(arguments: list[str], text: str, satchel: Satchel) -> None:
     ran = satchel("setup", *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert text in ran.err
 
 
 def test_nothing_to_remove_is_a_negative_answer(satchel: Satchel) -> None:

@@ -46,9 +46,9 @@ def test_the_written_server_lists_its_tools(client: str, file: str, key: str, wo
     pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'satchel[mcp]'")
     assert satchel("setup", client, "--scope", "project", *OPTIONS).code == 0
     command, arguments, environment = server_of(world.root / file, key, world.root)
-    known = {name: os.environ[name] for name in ("SATCHEL_HOME", "HOME", "PATH", "SATCHEL_EMBED_PROVIDER")}
+    variables = {name: os.environ[name] for name in ("SATCHEL_HOME", "HOME", "PATH", "SATCHEL_EMBED_PROVIDER")}
     folder = world.home if client == "cursor" else world.root
-    assert "context_query" in asyncio.run(tools(command, arguments, known | environment, folder))
+    assert "context_query" in asyncio.run(tools(command, arguments, variables | environment, folder))
 
 
 def test_the_written_hooks_run_and_never_fail(world: World, satchel: Satchel) -> None:

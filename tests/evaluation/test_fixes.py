@@ -16,9 +16,9 @@ from tests.repositories import git
 
 
 def repository(history: History) -> Repository:
-    found = repository_at(history.root)
-    assert found is not None
-    return found
+    result = repository_at(history.root)
+    assert result is not None
+    return result
 
 
 def test_small_fixes_are_found_and_everything_else_is_counted_with_its_reason(history: History) -> None:
@@ -63,8 +63,8 @@ def test_lines_of_a_patch_that_look_like_headers_are_lines() -> None:
         b"--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,1 @@\n+n\n"
         b"--- a/docs/a file.md\t\n+++ b/docs/a file.md\t\n@@ -1 +1 @@\n-a\n+b\n"
     )
-    found, changed = changed_lines(patch)
-    assert found == {"a.py": ((3, 4), (9, 9), (1, 1), (20, 20)), "docs/a file.md": ((1, 1),)}
+    result, changed = changed_lines(patch)
+    assert result == {"a.py": ((3, 4), (9, 9), (1, 1), (20, 20)), "docs/a file.md": ((1, 1),)}
     assert changed == 8
 
 

@@ -29,10 +29,10 @@ def evaluated(history: History, limit: int = LIMIT, **options: object) -> Outcom
 
 
 def test_each_fix_is_asked_about_at_the_state_before_it(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    known: list[set[str]] = []
+    stored: list[set[str]] = []
 
     def spy(*arguments: object) -> object:
-        known.append(opened[-1].keys(Kind.COMMIT))
+        stored.append(opened[-1].keys(Kind.COMMIT))
         return measured(*arguments)  # type: ignore[arg-type]
 
     opened: list[SqliteStore] = []
@@ -47,7 +47,7 @@ def test_each_fix_is_asked_about_at_the_state_before_it(history: History, monkey
     (history.root / "shop" / "parcel.py").write_text("half written")
     outcome = evaluated(history)
     assert [fix.sha for fix in outcome.fixes] == history.fixes[-LIMIT:]
-    for position, commits in enumerate(known):
+    for position, commits in enumerate(stored):
         assert set(history.fixes[: len(history.fixes) - LIMIT + position]) <= commits
         assert commits.isdisjoint(history.fixes[len(history.fixes) - LIMIT + position :])
     assert [(answer.rank, answer.file_share, answer.span_share) for answer in outcome.answers] == [

@@ -40,10 +40,10 @@ def test_a_snapshot_goes_from_commit_to_commit_and_knows_only_what_came_before(
         assert files(tmp_path / "past") == expected(history.root, revision, tmp_path)
         past = repository_at(tmp_path / "past")
         assert past is not None
-        known = visible_commits(past)
-        assert known[0] == revision
+        visible = visible_commits(past)
+        assert visible[0] == revision
         later = set(history.fixes) - set(run(repository, "rev-list", revision, "--").decode().split())
-        assert later.isdisjoint(known)
+        assert later.isdisjoint(visible)
     assert files(history.root) == before
     assert git(history.root, "status", "--porcelain") == ""
 
@@ -59,14 +59,14 @@ def test_files_that_take_the_place_of_folders_and_large_files(tmp_path: Path) ->
     repository = repository_at(root)
     assert repository is not None
     snapshot = Snapshot(tmp_path / "past", repository, most_bytes=100)
-    for revision, wanted in (
+    for revision, target in (
         (first, {"a/b": b"1", "c": b"2", "big": b"x" * 50}),
         (second, {"a": b"file", "c/d": b"folder"}),
         (first, {"a/b": b"1", "c": b"2", "big": b"x" * 50}),
         (third, {"a": b"file", "c/d": b"folder"}),
     ):
         snapshot.move_to(revision)
-        assert files(tmp_path / "past") == wanted
+        assert files(tmp_path / "past") == target
     assert not (tmp_path / "past" / "link").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from satchel.evaluation.fixes import Estimate, Mined, estimate
 from satchel.evaluation.report import proposal_data, report_page, settings_lines, verdict
-from satchel.evaluation.run import Answer, Outcome, RankedFile
+from satchel.evaluation.run import FixAnswer, Outcome, RankedFile
 from satchel.evaluation.tune import FEWEST_FIXES, SIGNALS, Proposal, propose
 from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
@@ -16,12 +16,12 @@ from satchel.settings import SETTINGS
 CURRENT = {name: FILE_WEIGHTS[name] for name in SIGNALS}
 
 
-def answer(files: list[tuple[bool, dict[str, float]]], *, demoted: bool = False) -> Answer:
+def answer(files: list[tuple[bool, dict[str, float]]], *, demoted: bool = False) -> FixAnswer:
     ranked = tuple(RankedFile(is_gold, demoted, signals) for is_gold, signals in files)
-    return Answer(sha="0" * 40, rank=1, file_share=1.0, span_share=1.0, used=1.0, gold_files=1, files=ranked)
+    return FixAnswer(sha="0" * 40, rank=1, file_share=1.0, span_share=1.0, used=1.0, gold_files=1, files=ranked)
 
 
-def helped_by_names(count: int) -> list[Answer]:
+def helped_by_names(count: int) -> list[FixAnswer]:
     """The changed file has the best name and the others more words, so the usual weights rank it second or third."""
     chance = random.Random(7)
     return [
@@ -89,8 +89,8 @@ def test_the_page_shows_what_tuning_found(proposal: Proposal | None) -> None:
 
 def test_estimates_are_the_same_every_time_and_hold_the_mean() -> None:
     values = [0.0, 1.0, 1.0, 0.5] * 10
-    found = estimate(values)
-    assert found == estimate(values)
-    assert found.low < found.mean == 0.625 < found.high
+    result = estimate(values)
+    assert result == estimate(values)
+    assert result.low < result.mean == 0.625 < result.high
     assert estimate([]) == Estimate(0.0, 0.0, 0.0)
     assert estimate([1.0]) == Estimate(1.0, 1.0, 1.0)

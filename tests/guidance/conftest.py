@@ -17,8 +17,8 @@ def write(tmp_path: Path) -> Write:
     root = tmp_path / "root"
     root.mkdir()
 
-    def files(given: Mapping[str, str]) -> Path:
-        for path, text in given.items():
+    def files(texts: Mapping[str, str]) -> Path:
+        for path, text in texts.items():
             target = root / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
@@ -31,9 +31,9 @@ def write(tmp_path: Path) -> Write:
 def tree(write: Write) -> Callable[[Mapping[str, str]], ContextTree]:
     """A tree of contexts: folder -> text of its context.yaml."""
 
-    def contexts(given: Mapping[str, str]) -> ContextTree:
+    def contexts(texts: Mapping[str, str]) -> ContextTree:
         return ContextTree(
-            write({f"{path}/context.yaml" if path else "context.yaml": text for path, text in given.items()})
+            write({f"{path}/context.yaml" if path else "context.yaml": text for path, text in texts.items()})
         )
 
     return contexts

@@ -28,19 +28,19 @@ class JudgeServer:
 @contextmanager
 def judge_server() -> Iterator[JudgeServer]:
     """A running server on this machine."""
-    told = JudgeServer()
+    fake = JudgeServer()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            told.requests.append({"path": self.path, **body})
-            told.keys.append(self.headers.get("Authorization", ""))
-            if told.hangs:
-                told.released.wait(5)
+            fake.requests.append({"path": self.path, **body})
+            fake.keys.append(self.headers.get("Authorization", ""))
+            if fake.hangs:
+                fake.released.wait(5)
                 return
-            content = {"choices": [{"message": {"content": told.answer(body)}}]}
-            raw = told.raw if told.raw is not None else json.dumps(content).encode()
-            self.send_response(told.status)
+            content = {"choices": [{"message": {"content": fake.answer(body)}}]}
+            raw = fake.raw if fake.raw is not None else json.dumps(content).encode()
+            self.send_response(fake.status)
             self.send_header("Content-Length", str(len(raw)))
             self.end_headers()
             self.wfile.write(raw)
@@ -49,13 +49,13 @@ def judge_server() -> Iterator[JudgeServer]:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    fake.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield told
+        yield fake
     finally:
-        told.released.set()
+        fake.released.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -166,13 +166,13 @@ def test_paths_are_resolved_below_the_root() -> None:
 
 
 def test_a_situation_is_checked_and_completed() -> None:
-    found = make_situation(
+    result = make_situation(
         {"params": {"file_path": "./src/../src/b.ts", "n": 1}, "files": "a.py, ../../etc/passwd", "timestamp": 1.7e12}
     )
-    assert found.files == ("a.py", "src/b.ts")
-    assert found.languages == ("python", "typescript")
-    assert found.time == 1.7e9
-    assert make_situation(found) is found
+    assert result.files == ("a.py", "src/b.ts")
+    assert result.languages == ("python", "typescript")
+    assert result.time == 1.7e9
+    assert make_situation(result) is result
     assert make_situation(None) == Situation()
 
 
@@ -188,8 +188,8 @@ def test_a_situation_of_the_wrong_kind_is_refused(given_: dict[str, Any]) -> Non
 
 def test_a_situation_shows_no_secret_and_not_more_than_fits() -> None:
     token = "gh" + "p_" + "Zk3vQ9" * 6
-    found = make_situation({"error": f"{token}\n" + "x" * 10_000 + "\nend", "params": {"body": "y" * 5_000}})
-    shown = "\n".join(found.lines())
+    result = make_situation({"error": f"{token}\n" + "x" * 10_000 + "\nend", "params": {"body": "y" * 5_000}})
+    shown = "\n".join(result.lines())
     assert len(shown) < 7_000
     assert "end" in shown
 
@@ -201,6 +201,6 @@ def test_the_digest_ignores_the_moment() -> None:
 
 def test_a_parameter_whose_name_says_that_it_is_secret_is_redacted() -> None:
     secret = "Zk3vQ9tLx71p" + "Wm4Rb8Hd2Yc"
-    found = make_situation({"params": {"password": secret, "path": "a.py", "nested": {"api_key": secret}, "n": 3}})
-    assert secret not in str(found)
-    assert (found.params["n"], found.files) == (3, ("a.py",))
+    result = make_situation({"params": {"password": secret, "path": "a.py", "nested": {"api_key": secret}, "n": 3}})
+    assert secret not in str(result)
+    assert (result.params["n"], result.files) == (3, ("a.py",))

@@ -90,10 +90,10 @@ def test_a_context_that_extends_itself_is_a_cycle(tree: Tree) -> None:
 @pytest.mark.parametrize("reference", ["../../etc", "/etc", "../../../../x", "~/x", "C:/x"])
 def test_case_13_extends_never_leads_outside_the_root(tree: Tree, reference: str) -> None:
     contexts = tree({"a": f'metadata: {{name: A}}\nintent_context:\n  extends: "{reference}"\n'})
-    found = contexts.load("a")
-    assert found.name == "A"
-    assert found.chain == ("a",)
-    (note,) = found.notes
+    result = contexts.load("a")
+    assert result.name == "A"
+    assert result.chain == ("a",)
+    (note,) = result.notes
     assert note.message.startswith("a/context.yaml:3: extends")
     assert "outside the root" in note.message
 
@@ -104,9 +104,9 @@ def test_case_13_a_link_out_of_the_root_is_not_followed(tree: Tree) -> None:
     outside.mkdir()
     (outside / "context.yaml").write_text("metadata: {name: secret}\n")
     (contexts._root / "out").symlink_to(outside, target_is_directory=True)
-    found = contexts.load("a")
-    assert found.chain == ("a",)
-    assert "cannot be read" in found.notes[0].message
+    result = contexts.load("a")
+    assert result.chain == ("a",)
+    assert "cannot be read" in result.notes[0].message
 
 
 def test_the_child_wins_field_by_field(tree: Tree) -> None:
@@ -147,23 +147,23 @@ def test_who_a_context_is_does_not_leak_to_its_children(tree: Tree) -> None:
 
 
 def test_a_missing_parent_is_a_note_and_the_rest_counts(tree: Tree) -> None:
-    found = tree({"a": "metadata: {name: A}\nintent_context:\n  extends: [../b, ../c]\n", "c": "x: 1\n"}).load("a")
-    assert found.chain == ("c", "a")
-    assert found.data["x"] == 1
-    assert found.notes[0].message == "a/context.yaml:3: extends ../b: there is no b/context.yaml"
+    result = tree({"a": "metadata: {name: A}\nintent_context:\n  extends: [../b, ../c]\n", "c": "x: 1\n"}).load("a")
+    assert result.chain == ("c", "a")
+    assert result.data["x"] == 1
+    assert result.notes[0].message == "a/context.yaml:3: extends ../b: there is no b/context.yaml"
 
 
 def test_a_parent_that_cannot_be_used_is_a_note_with_its_line(tree: Tree) -> None:
-    found = tree({"a": "intent_context: {extends: ../b}\n", "b": "x: 1\nx: 2\n"}).load("a")
-    assert "b/context.yaml:2: has 'x' twice" in found.notes[0].message
+    result = tree({"a": "intent_context: {extends: ../b}\n", "b": "x: 1\nx: 2\n"}).load("a")
+    assert "b/context.yaml:2: has 'x' twice" in result.notes[0].message
 
 
 def test_unknown_types_and_keys_load_and_survive(tree: Tree) -> None:
-    found = tree({"a": "metadata: {type: spaceship, hull: 7}\nwarp_config: {speed: 9}\nnotes: [1, 2]\n"}).load("a")
-    assert found.type == "spaceship"
-    assert found.data["warp_config"] == {"speed": 9}
-    assert found.data["notes"] == [1, 2]
-    assert found.notes == ()
+    result = tree({"a": "metadata: {type: spaceship, hull: 7}\nwarp_config: {speed: 9}\nnotes: [1, 2]\n"}).load("a")
+    assert result.type == "spaceship"
+    assert result.data["warp_config"] == {"speed": 9}
+    assert result.data["notes"] == [1, 2]
+    assert result.notes == ()
 
 
 def test_a_field_with_an_impossible_value_is_named_and_left_out(tree: Tree) -> None:
@@ -171,13 +171,13 @@ def test_a_field_with_an_impossible_value_is_named_and_left_out(tree: Tree) -> N
         "metadata: {name: A}\nstatus:\n  progress: much\n  current: sleeping\n  confidence: 2\n"
         "relationships: {blocks: x}\nintent_context: {intent_type: fame}\nworkflow_config: {trigger_rules: []}\n"
     )
-    found = tree({"a": text}).load("a")
-    assert found.data["status"] == {}
-    said = "\n".join(note.message for note in found.notes)
-    assert "a/context.yaml:3: status.progress is 'much': give a number from 0 to 1" in said
-    assert "a/context.yaml:4: status.current is 'sleeping': choose from active" in said
-    assert "a/context.yaml:8: workflow_config.workflow_steps is missing" in said
-    assert len(found.notes) == 6
+    result = tree({"a": text}).load("a")
+    assert result.data["status"] == {}
+    message = "\n".join(note.message for note in result.notes)
+    assert "a/context.yaml:3: status.progress is 'much': give a number from 0 to 1" in message
+    assert "a/context.yaml:4: status.current is 'sleeping': choose from active" in message
+    assert "a/context.yaml:8: workflow_config.workflow_steps is missing" in message
+    assert len(result.notes) == 6
 
 
 def test_rules_that_cannot_be_used_are_named_with_their_line_and_the_others_count(tree: Tree) -> None:
@@ -195,13 +195,13 @@ injection_rules:
   - {name: wide, inject: [{key: memory.errors, limit: 1000}, {query: q}, {key: k, filter: {color: red}}, y]}
 behavior_rules_extend: none
 """
-    found = tree({"a": text}).load("a")
-    assert [rule.trigger for rule in found.behavior] == ["a"]
-    assert [rule.name for rule in found.injection] == ["fine", "wide"]
-    assert [target.reference for target in found.injection[1].inject] == ["y"]
-    lines = sorted(int(note.message.split(":")[1]) for note in found.notes)
+    result = tree({"a": text}).load("a")
+    assert [rule.trigger for rule in result.behavior] == ["a"]
+    assert [rule.name for rule in result.injection] == ["fine", "wide"]
+    assert [target.reference for target in result.injection[1].inject] == ["y"]
+    lines = sorted(int(note.message.split(":")[1]) for note in result.notes)
     assert lines == [3, 4, 5, 8, 9, 10, 11, 11, 11, 12]
-    assert any("has no inject" in note.message for note in found.notes)
+    assert any("has no inject" in note.message for note in result.notes)
 
 
 def test_a_file_is_read_again_only_when_it_changes(tree: Tree) -> None:

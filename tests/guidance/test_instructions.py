@@ -14,11 +14,11 @@ from tests.guidance.conftest import Write
 
 
 def rows_for(root: Path, *paths: str, task: str = "") -> list[Applied]:
-    found, _ = Instructions(root).near(paths)
-    asked = to_judge(found, paths)
+    result, _ = Instructions(root).near(paths)
+    conditions = to_judge(result, paths)
     situation = make_situation({"files": list(paths), "task": task})
-    opinions = dict(zip(asked, WordJudge().judge(asked, situation), strict=True))
-    return applied(found, paths, opinions)
+    opinions = dict(zip(conditions, WordJudge().judge(conditions, situation), strict=True))
+    return applied(result, paths, opinions)
 
 
 def applying(root: Path, *paths: str, task: str = "") -> list[str]:
@@ -26,8 +26,8 @@ def applying(root: Path, *paths: str, task: str = "") -> list[str]:
 
 
 def one(root: Path, path: str, folder: str = "") -> Instruction:
-    found, _ = Instructions(root).of_folders([folder])
-    return next(instruction for instruction in found if instruction.path == path)
+    result, _ = Instructions(root).of_folders([folder])
+    return next(instruction for instruction in result if instruction.path == path)
 
 
 def test_the_nearest_folder_wins_then_the_kind(write: Write) -> None:
@@ -77,8 +77,8 @@ def test_a_rule_with_a_description_alone_is_judged_and_one_with_nothing_is_for_p
     assert applying(root, task="fix the css of a button") == []
     reasons = {row.instruction.path: row.reason for row in rows_for(root, "a.py")}
     assert "neither globs nor a description" in reasons[".cursor/rules/hand.mdc"]
-    found, _ = Instructions(root).of_folders(["", "sub"])
-    (far,) = [row for row in applied(found, ["a.py"], {}) if row.instruction.folder == "sub"]
+    result, _ = Instructions(root).of_folders(["", "sub"])
+    (far,) = [row for row in applied(result, ["a.py"], {}) if row.instruction.folder == "sub"]
     assert far.reason == "no file of the situation lies below sub/"
 
 
@@ -87,22 +87,22 @@ def test_imports_are_followed_five_deep_and_each_comes_once(write: Write) -> Non
     root = write(
         {"CLAUDE.md": "top\n- @docs/1.md\nsee @docs/1.md and @docs/style.md please", "docs/style.md": "style", **files}
     )
-    found = one(root, "CLAUDE.md")
-    assert "level 5" in found.text
-    assert "level 6" not in found.text
-    assert found.imports[:2] == ("docs/1.md", "docs/2.md")
-    assert found.text.count("level 1") == 1
-    assert found.text.endswith("style")
-    assert "@docs/1.md" not in found.text.split("\n")[1]
-    assert [note.message for note in found.notes] == ["docs/5.md:2: @6.md: more than 5 imports deep"]
+    result = one(root, "CLAUDE.md")
+    assert "level 5" in result.text
+    assert "level 6" not in result.text
+    assert result.imports[:2] == ("docs/1.md", "docs/2.md")
+    assert result.text.count("level 1") == 1
+    assert result.text.endswith("style")
+    assert "@docs/1.md" not in result.text.split("\n")[1]
+    assert [note.message for note in result.notes] == ["docs/5.md:2: @6.md: more than 5 imports deep"]
 
 
 def test_what_only_looks_like_an_import_is_left_alone(write: Write) -> None:
     text = "mail me@docs.md, use @types/node and `@docs/a.md`\n```\n@docs/a.md\n```\n@decorator works"
-    found = one(write({"CLAUDE.md": text, "docs/a.md": "A"}), "CLAUDE.md")
-    assert found.text == text
-    assert found.imports == ()
-    assert found.notes == ()
+    result = one(write({"CLAUDE.md": text, "docs/a.md": "A"}), "CLAUDE.md")
+    assert result.text == text
+    assert result.imports == ()
+    assert result.notes == ()
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_links_stand_for_what_they_lead_to_and_are_shown_once(write: Write) -> N
     root = write({"AGENTS.md": "rules", "sub/AGENTS.md": "sub", "sub/CLAUDE.md": "AGENTS.md", "docs/x.md": "far"})
     (root / "CLAUDE.md").symlink_to("AGENTS.md")
     (root / "CLAUDE.local.md").symlink_to("/etc/passwd")
-    found, notes = Instructions(root).of_folders([""])
-    assert [(row.path, row.stands_for, row.text) for row in found] == [
+    result, notes = Instructions(root).of_folders([""])
+    assert [(row.path, row.stands_for, row.text) for row in result] == [
         ("CLAUDE.md", "AGENTS.md", "rules"),
         ("AGENTS.md", "", "rules"),
     ]
@@ -134,8 +134,8 @@ def test_links_stand_for_what_they_lead_to_and_are_shown_once(write: Write) -> N
 
 
 def test_a_file_that_leads_to_one_that_is_gone_is_noted(write: Write) -> None:
-    found, notes = Instructions(write({"CLAUDE.md": ".agents/rules/base.md"})).of_folders([""])
-    assert found == []
+    result, notes = Instructions(write({"CLAUDE.md": ".agents/rules/base.md"})).of_folders([""])
+    assert result == []
     assert (
         notes[0].message == "CLAUDE.md: cannot be read: vanished: it leads to .agents/rules/base.md, which is not there"
     )
@@ -174,8 +174,8 @@ def test_folders_of_others_are_passed_over(write: Write) -> None:
 
 def test_an_undecided_description_does_not_apply(write: Write) -> None:
     root = write({".cursor/rules/a.mdc": "---\ndescription: d\n---\nx"})
-    found, _ = Instructions(root).near([])
-    (row,) = applied(found, [], {"d": Opinion(Verdict.UNDECIDED, "no idea", "j")})
+    result, _ = Instructions(root).near([])
+    (row,) = applied(result, [], {"d": Opinion(Verdict.UNDECIDED, "no idea", "j")})
     assert not row.applies
     assert row.reason == "its description is judged undecided (no idea)"
 

@@ -34,8 +34,8 @@ MIGRATION = make_situation({"task": "write a migration that adds a column to use
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
-    with judge_server() as told:
-        yield told
+    with judge_server() as fake:
+        yield fake
 
 
 def asked(server: JudgeServer, **options: float) -> ModelJudge:
@@ -207,11 +207,11 @@ def verdicts(rows: Sequence[dict[str, object]]) -> list[tuple[bool, Verdict]]:
 
 def test_words_are_right_when_they_decide() -> None:
     """On the half of the labelled pairs that nothing was tuned on: see benchmarks/results/judge.json."""
-    found = verdicts([row for row in PAIRS if row["half"] == "held-out"])
-    decided = [(holds, verdict) for holds, verdict in found if verdict is not Verdict.UNDECIDED]
+    result = verdicts([row for row in PAIRS if row["half"] == "held-out"])
+    decided = [(holds, verdict) for holds, verdict in result if verdict is not Verdict.UNDECIDED]
     positive = [holds for holds, verdict in decided if verdict is Verdict.TRUE]
     right = sum(holds is (verdict is Verdict.TRUE) for holds, verdict in decided)
-    assert len(decided) >= 0.6 * len(found)
+    assert len(decided) >= 0.6 * len(result)
     assert right / len(decided) >= 0.85
     assert sum(positive) / len(positive) >= 0.85
 

@@ -57,12 +57,12 @@ def test_the_tree_of_thirty_contexts_reads_as_it_did(opened: Opened, format_: Fo
 def test_priorities_are_the_sum_of_terms_that_are_really_set(opened: Opened) -> None:
     with opened(golden.tree()) as satchel:
         context = satchel.situation(golden.SITUATION, context="api/core/auth", now=golden.NOW)
-    found = {row["path"]: (row["distance"], row["priority"]) for row in context.meta["contexts"]}
+    result = {row["path"]: (row["distance"], row["priority"]) for row in context.meta["contexts"]}
     fresh = round(1 - (golden.NOW - 1_776_643_200) / 86_400 / 30, 4)
-    assert found["api/core/auth"] == (0, round(3.5 + fresh, 4))
-    assert found["api/core"] == (1, round(2.5 + fresh, 4))
-    assert found["api"] == (2, round(1.5 + fresh, 4))
-    assert found["shared/auth"] == (None, round(1.5 + fresh, 4))
+    assert result["api/core/auth"] == (0, round(3.5 + fresh, 4))
+    assert result["api/core"] == (1, round(2.5 + fresh, 4))
+    assert result["api"] == (2, round(1.5 + fresh, 4))
+    assert result["shared/auth"] == (None, round(1.5 + fresh, 4))
     item = next(item for item in context.items if item.id == "context:api/core/auth")
     assert {signal.name for signal in item.signals} == {"base", "current", "rules", "fresh"}
 
@@ -118,8 +118,8 @@ injection_rules:
         satchel.memories.add("The office is blue", category="fact")
 
         def contacts(request: KeyRequest) -> list[Supplied | str]:
-            found: list[Supplied | str] = [Supplied("Contacts", f"ask {request.argument or 'Ann'}"), "never seen"]
-            return found[:1] if request.argument else found
+            result: list[Supplied | str] = [Supplied("Contacts", f"ask {request.argument or 'Ann'}"), "never seen"]
+            return result[:1] if request.argument else result
 
         satchel.register("team.contacts", contacts)
         context = satchel.situation({"tool": "x"})
@@ -129,10 +129,10 @@ injection_rules:
     assert "never seen" not in contents
     assert "We chose tabs" not in contents
     assert [item.title for item in context.items if item.source == "doc"] == ["docs/b.md"]
-    said = " ".join(failure.message for failure in context.failures)
-    assert "recent.commits: nothing is there" in said
-    assert "last_hours is -1" in said
-    assert "files:../x: the pattern leads outside" in said
+    text = " ".join(failure.message for failure in context.failures)
+    assert "recent.commits: nothing is there" in text
+    assert "last_hours is -1" in text
+    assert "files:../x: the pattern leads outside" in text
 
 
 def test_recent_commits_are_the_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ def test_values_keep_their_lines() -> None:
 
 def test_plain_words_are_read_by_the_core_schema() -> None:
     text = "{a: no, b: true, c: 2026-01-02, d: 1.5, e: ~, f: '12', g: 0x10, h: -3}"
-    said = {"a": "no", "b": True, "c": "2026-01-02", "d": 1.5, "e": None, "f": "12", "g": "0x10", "h": -3}
-    assert read_yaml(text, "f").data == said
+    values = {"a": "no", "b": True, "c": "2026-01-02", "d": 1.5, "e": None, "f": "12", "g": "0x10", "h": -3}
+    assert read_yaml(text, "f").data == values
 
 
 def test_an_empty_text_is_nothing() -> None:

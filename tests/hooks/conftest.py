@@ -59,8 +59,8 @@ class Host:
 
     def ask(self, prompt: str, **changed: Any) -> str:
         """The context that Claude Code gets with a prompt."""
-        told = self.told("claude-code/prompt", prompt=prompt, **changed)[1]
-        return str(told.get("hookSpecificOutput", {}).get("additionalContext", ""))
+        output = self.told("claude-code/prompt", prompt=prompt, **changed)[1]
+        return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def engine(self) -> Satchel:
         """An engine over the root."""

@@ -56,11 +56,11 @@ class Bench:
     def tell(self, arguments: list[str], sent: bytes, work: Work | None = None) -> dict[str, Any]:
         """What became of one event: exit code, streams, seconds, and its entries in the hook log."""
         before = len(hook_log.entries(self.home / "state"))
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            given.write(sent)
-            given.seek(0)
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            source.write(sent)
+            source.seek(0)
             kept = [os.dup(number) for number in range(3)]
-            for number, file in enumerate((given, out, err)):
+            for number, file in enumerate((source, out, err)):
                 os.dup2(file.fileno(), number)
             started = time.monotonic()
             try:
@@ -73,8 +73,8 @@ class Bench:
             seconds = time.monotonic() - started
             out.seek(0)
             err.seek(0)
-            said = {"code": code, "out": out.read().decode(), "err": err.read().decode(), "seconds": seconds}
-        return said | {"log": hook_log.entries(self.home / "state")[before:]}
+            text = {"code": code, "out": out.read().decode(), "err": err.read().decode(), "seconds": seconds}
+        return text | {"log": hook_log.entries(self.home / "state")[before:]}
 
     def each(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """What becomes of each kind of event now."""
@@ -237,10 +237,10 @@ def main() -> int:
     background.start = _start_nothing
     supervise._age = lambda: 0.0
     supervise.WORKER_SECONDS, supervise.DEADLINE_SECONDS = PATIENT_SECONDS / 2, PATIENT_SECONDS
-    found = {"well": bench.tell(["prompt"], bench.event("prompt"))}
+    result = {"well": bench.tell(["prompt"], bench.event("prompt"))}
     for group in GROUPS:
-        found.update(group(bench))
-    print(json.dumps(found))
+        result.update(group(bench))
+    print(json.dumps(result))
     return 0
 
 

@@ -27,19 +27,19 @@ def experienced(host: Host) -> Host:
 
 def failed(host: Host, output: str = OUTPUT, name: str = "claude-code/after-failure") -> str:
     """The context after a command that failed."""
-    told = host.told(name, error=output)[1]
-    return str(told.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    reply = host.told(name, error=output)[1]
+    return str(reply.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
 def test_the_first_failure_brings_a_premortem_and_what_is_known_of_it(experienced: Host) -> None:
-    answer, told = experienced.told("claude-code/after-failure", error=OUTPUT)
-    text = told["hookSpecificOutput"]["additionalContext"]
-    assert told["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
+    answer, output = experienced.told("claude-code/after-failure", error=OUTPUT)
+    text = output["hookSpecificOutput"]["additionalContext"]
+    assert output["hookSpecificOutput"]["hookEventName"] == "PostToolUseFailure"
     assert "# Premortem: debugging" in text
     assert "# Brief after a failure" in text
     assert "shop/client.py" in text
     assert 0 < answer.tokens <= 1_500
-    assert told["systemMessage"].endswith("about this failure")
+    assert output["systemMessage"].endswith("about this failure")
 
 
 def test_the_failing_test_is_shown_with_the_frames_of_its_trace(host: Host) -> None:
@@ -81,8 +81,8 @@ def test_a_premortem_is_about_the_kind_of_work_that_is_under_way(experienced: Ho
 
 def test_a_failure_that_a_pipe_hid_is_seen_in_the_output(experienced: Host) -> None:
     response = {"stdout": OUTPUT, "stderr": ""}
-    told = experienced.told("claude-code/after-command", tool_response=response)[1]
-    assert told["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
+    output = experienced.told("claude-code/after-command", tool_response=response)[1]
+    assert output["hookSpecificOutput"]["hookEventName"] == "PostToolUse"
 
 
 @pytest.mark.parametrize(
@@ -99,15 +99,15 @@ def test_a_failure_that_a_pipe_hid_is_seen_in_the_output(experienced: Host) -> N
 def test_whatever_else_a_tool_does_brings_nothing(
     host: Host, name: str, changed: dict[str, object], reason: str
 ) -> None:
-    answer, told = host.told(name, **changed)
-    assert told == {}
+    answer, output = host.told(name, **changed)
+    assert output == {}
     assert reason in answer.reason
 
 
 @pytest.mark.parametrize("name", ["claude-code/after-edit", "codex/after-patch", "cursor/after-edit"])
 def test_an_edit_has_the_index_brought_up_to_date(host: Host, name: str) -> None:
-    answer, told = host.told(name)
-    assert (answer.outcome, told) == ("saved", {})
+    answer, output = host.told(name)
+    assert (answer.outcome, output) == ("saved", {})
     assert host.started == [["refresh", str(host.root)]]
 
 

@@ -46,13 +46,13 @@ def test_whoever_comes_while_one_is_at_work_starts_no_other_and_is_served_by_it(
 def test_a_process_of_its_own_holds_nothing_of_the_host_and_trusts_no_folder(
     new_host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: dict[str, Any] = {}
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: asked.update(options, command=command))
+    calls: dict[str, Any] = {}
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: calls.update(options, command=command))
     START(["refresh", str(new_host.root)], new_host.state)
-    assert asked["command"] == [sys.executable, "-P", "-m", "satchel.hooks.background", "refresh", str(new_host.root)]
-    assert asked["start_new_session"] is True
-    assert asked["cwd"] == new_host.state
-    assert {asked[name] for name in ("stdin", "stdout", "stderr")} == {subprocess.DEVNULL}
+    assert calls["command"] == [sys.executable, "-P", "-m", "satchel.hooks.background", "refresh", str(new_host.root)]
+    assert calls["start_new_session"] is True
+    assert calls["cwd"] == new_host.state
+    assert {calls[name] for name in ("stdin", "stdout", "stderr")} == {subprocess.DEVNULL}
 
 
 def test_what_goes_wrong_stands_in_the_hook_log(new_host: Host) -> None:

@@ -54,8 +54,8 @@ def test_a_log_without_entries_says_how_to_get_some(new_host: Host, capsys: pyte
 
 def test_hooks_are_switched_off_and_on_again(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hook", "off"]) == 0
-    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
-    assert told == {}
+    answer, output = host.told("claude-code/prompt", prompt=QUESTION)
+    assert output == {}
     assert "switched off" in answer.reason
     assert run(["hook", "on"]) == 0
     assert host.ask(QUESTION)
@@ -68,9 +68,9 @@ def test_a_variable_that_says_otherwise_is_named(
     monkeypatch.setenv("SATCHEL_HOOKS_ENABLED", "false")
     monkeypatch.setenv("SATCHEL_HOOKS", "0")
     assert run(["hook", "on"]) == 0
-    said = capsys.readouterr().err
-    assert "SATCHEL_HOOKS_ENABLED" in said
-    assert "SATCHEL_HOOKS=0" in said
+    text = capsys.readouterr().err
+    assert "SATCHEL_HOOKS_ENABLED" in text
+    assert "SATCHEL_HOOKS=0" in text
     assert host.entries() == []
 
 

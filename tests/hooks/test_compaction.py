@@ -13,11 +13,11 @@ from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
 
 
-def transcript(host: Host, said: str = "why is the order sent twice?") -> Path:
+def transcript(host: Host, text: str = "why is the order sent twice?") -> Path:
     """A transcript of Claude Code with one exchange."""
     lines = [
         {"type": "user", "uuid": "u1", "sessionId": "s", "cwd": str(host.root), "timestamp": "2026-11-20T10:00:00Z",
-         "message": {"role": "user", "content": said}},
+         "message": {"role": "user", "content": text}},
         {"type": "assistant", "uuid": "u2", "parentUuid": "u1", "sessionId": "s", "cwd": str(host.root),
          "timestamp": "2026-11-20T10:00:05Z",
          "message": {"role": "assistant", "content": [{"type": "text", "text": "Because send_order retries."}]}},
@@ -30,8 +30,8 @@ def transcript(host: Host, said: str = "why is the order sent twice?") -> Path:
 def test_the_conversation_is_remembered_behind_the_session_s_back_and_found_again(host: Host) -> None:
     secret = TOKENS["github-token"]
     path = transcript(host, f"why is the order sent twice with {secret}?")
-    answer, told = host.told("claude-code/before-compaction", transcript_path=str(path))
-    assert (answer.outcome, told) == (hook_log.SAVED, {})
+    answer, output = host.told("claude-code/before-compaction", transcript_path=str(path))
+    assert (answer.outcome, output) == (hook_log.SAVED, {})
     assert host.started == [["capture", str(host.root), str(path)]]
     for _ in range(2):
         assert background.run(host.started[0]) == 0

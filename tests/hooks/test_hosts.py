@@ -38,7 +38,7 @@ def test_a_prompt_is_read_under_each_of_its_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "command", "failed", "said"),
+    ("name", "command", "failed", "text"),
     [
         ("claude-code/after-command", "pytest -q | tail -3", None, "1 failed, 3 passed"),
         ("claude-code/after-failure", "cargo test", True, "borrow of moved value"),
@@ -48,10 +48,10 @@ def test_a_prompt_is_read_under_each_of_its_names(name: str) -> None:
         ("cursor/after-failure", "pytest", True, "1 failed in 0.1s"),
     ],
 )
-def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, failed: bool | None, said: str) -> None:
+def test_a_command_is_read_with_its_end_and_its_output(name: str, command: str, failed: bool | None, text: str) -> None:
     event = read(name)
     assert (event.command, event.failed) == (command, failed)
-    assert said in event.output
+    assert text in event.output
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_files_attached_to_a_prompt_are_known() -> None:
 @pytest.mark.parametrize("name", RECORDED)
 def test_an_answer_has_the_shape_of_its_host_and_the_name_of_its_event(name: str) -> None:
     event = read(name)
-    told = hosts.answer(event, "context" if event.injects else "", "")
+    output = hosts.answer(event, "context" if event.injects else "", "")
     if not event.injects:
-        assert told == {}
+        assert output == {}
     elif event.host == "cursor":
-        assert told == {"additional_context": "context"}
+        assert output == {"additional_context": "context"}
     else:
         named = recorded(name).get("hook_event_name") or recorded(name)["hookEventName"]
-        assert told == {"hookSpecificOutput": {"hookEventName": named, "additionalContext": "context"}}
+        assert output == {"hookSpecificOutput": {"hookEventName": named, "additionalContext": "context"}}
 
 
 def test_only_events_that_take_context_get_any() -> None:
@@ -94,8 +94,8 @@ def test_only_events_that_take_context_get_any() -> None:
 
 
 def test_a_line_for_people_stands_beside_the_context_and_not_in_it() -> None:
-    told = hosts.answer(read("claude-code/session-start"), "context", "satchel: 3 items")
-    assert told["systemMessage"] == "satchel: 3 items"
+    output = hosts.answer(read("claude-code/session-start"), "context", "satchel: 3 items")
+    assert output["systemMessage"] == "satchel: 3 items"
     assert hosts.answer(read("cursor/session-start"), "", "satchel: 3 items") == {}
 
 

@@ -44,14 +44,14 @@ def test_an_answer_is_packed_smaller_until_it_fits(unit: str, times: int, tokens
 
 @settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(some.lists(some.text(max_size=400), min_size=1, max_size=3), some.integers(0, 60_000))
-def test_a_session_of_any_prompts_and_outputs_stays_within_the_limit(host: Host, said: list[str], size: int) -> None:
-    for number, text in enumerate(said):
+def test_a_session_of_any_prompts_and_outputs_stays_within_the_limit(host: Host, message: list[str], size: int) -> None:
+    for number, text in enumerate(message):
         prompt = f"why does send_order fail? {text * (size // max(len(text), 1) // 12)} {number}"
         for name, field in (("claude-code/prompt", "prompt"), ("claude-code/after-failure", "error")):
-            told = host.told(name, **{field: prompt})[1]
-            assert len(json.dumps(told, ensure_ascii=False)) <= MOST_CHARACTERS
-    told = host.told("claude-code/session-start", source="compact", session_id=f"{said[0]}{size}")[1]
-    assert len(json.dumps(told, ensure_ascii=False)) <= MOST_CHARACTERS
+            output = host.told(name, **{field: prompt})[1]
+            assert len(json.dumps(output, ensure_ascii=False)) <= MOST_CHARACTERS
+    output = host.told("claude-code/session-start", source="compact", session_id=f"{message[0]}{size}")[1]
+    assert len(json.dumps(output, ensure_ascii=False)) <= MOST_CHARACTERS
 
 
 def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,11 +62,11 @@ def test_what_did_not_fit_does_not_count_as_sent(host: Host, monkeypatch: pytest
     whole = host.ask(question, session_id="another")
     monkeypatch.setattr(event_context, "MOST_CHARACTERS", 700)
     monkeypatch.setattr(event_context, "SHRINK", 0.002)
-    answer, told = host.told("claude-code/prompt", prompt=question)
+    answer, output = host.told("claude-code/prompt", prompt=question)
     assert answer.tokens <= 200
-    assert len(json.dumps(told, ensure_ascii=False)) <= 700
+    assert len(json.dumps(output, ensure_ascii=False)) <= 700
     monkeypatch.undo()
     rest = host.ask(f"{question} all of it")
     assert "## Docs" in whole
-    assert "## Docs" not in json.dumps(told)
+    assert "## Docs" not in json.dumps(output)
     assert "## Docs" in rest

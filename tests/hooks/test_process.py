@@ -49,8 +49,8 @@ def tried(place: tuple[Path, dict[str, str]]) -> dict[str, dict[str, Any]]:
     command = [sys.executable, "-m", "tests.hooks.faults", str(root), environ["SATCHEL_HOME"]]
     done = subprocess.run(command, capture_output=True, env=environ, check=False, timeout=120, cwd=root)
     assert done.returncode == 0, done.stderr.decode()[-2_000:]
-    found: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return found
+    result: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return result
 
 
 def test_without_a_fault_there_is_context(tried: dict[str, dict[str, Any]]) -> None:

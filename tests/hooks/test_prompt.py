@@ -16,26 +16,26 @@ QUESTION = "where is an order sent again when the connection drops?"
 
 
 def test_a_prompt_gets_what_answers_it_within_its_budget(host: Host) -> None:
-    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
-    text = told["hookSpecificOutput"]["additionalContext"]
-    assert told["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    answer, output = host.told("claude-code/prompt", prompt=QUESTION)
+    text = output["hookSpecificOutput"]["additionalContext"]
+    assert output["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     assert "def send_order" in text
-    assert "systemMessage" not in told
+    assert "systemMessage" not in output
     assert 0 < answer.tokens <= 800
     assert answer.items()[0]["id"] == "code:shop/client.py"
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "yes", "ok, go on", "thanks, that looks good", "/compact", "/review the retry", "!ls client.py", "#remember it",
         "<task-notification>send_order is done</task-notification>", "run the tests again", "",
         "who painted the ceiling of the chapel in Rome?", "recommend a good novel about medieval pirates",
     ],
 )  # fmt: skip
-def test_small_talk_commands_of_the_host_and_other_subjects_get_nothing(host: Host, said: str) -> None:
-    answer, told = host.told("claude-code/prompt", prompt=said)
-    assert told == {}
+def test_small_talk_commands_of_the_host_and_other_subjects_get_nothing(host: Host, text: str) -> None:
+    answer, output = host.told("claude-code/prompt", prompt=text)
+    assert output == {}
     assert answer.reason
 
 
@@ -64,8 +64,8 @@ def test_what_a_session_has_is_not_sent_again_and_another_session_gets_it(host: 
 
 def test_the_same_prompt_told_twice_is_answered_once(host: Host) -> None:
     assert host.ask(QUESTION)
-    answer, told = host.told("claude-code/prompt", prompt=QUESTION)
-    assert (answer.outcome, told) == ("nothing", {})
+    answer, output = host.told("claude-code/prompt", prompt=QUESTION)
+    assert (answer.outcome, output) == ("nothing", {})
     assert "a moment ago" in answer.reason
 
 
@@ -75,8 +75,8 @@ def test_a_session_without_a_name_gets_its_answer_every_time(host: Host) -> None
 
 
 def test_without_an_index_one_is_begun_in_the_background_and_nothing_is_shown(new_host: Host) -> None:
-    answer, told = new_host.told("claude-code/prompt", prompt=QUESTION)
-    assert told == {"systemMessage": "satchel is indexing this folder; prompts get context as soon as it is done"}
+    answer, output = new_host.told("claude-code/prompt", prompt=QUESTION)
+    assert output == {"systemMessage": "satchel is indexing this folder; prompts get context as soon as it is done"}
     assert "being built" in answer.reason
     assert new_host.started == [["refresh", str(new_host.root)]]
 
@@ -101,8 +101,8 @@ def test_an_index_that_nobody_looked_at_for_a_while_is_refreshed_after_it_has_an
 
 
 def test_cursor_takes_no_context_with_a_prompt_and_is_not_kept_waiting(host: Host) -> None:
-    answer, told = host.told("cursor/prompt", prompt=QUESTION)
-    assert told == {}
+    answer, output = host.told("cursor/prompt", prompt=QUESTION)
+    assert output == {}
     assert "takes no context" in answer.reason
 
 
@@ -125,6 +125,6 @@ def test_secrets_in_a_prompt_are_neither_kept_nor_shown(host: Host) -> None:
     assert "why does send_order fail" in kept
 
 
-@pytest.mark.parametrize("said", ["fix `x`", "see src/a.py", "what is max_tokens", "parseHttp breaks", "run() hangs"])
-def test_a_prompt_that_names_something_asks_for_it(said: str) -> None:
-    assert asks_something(said)
+@pytest.mark.parametrize("text", ["fix `x`", "see src/a.py", "what is max_tokens", "parseHttp breaks", "run() hangs"])
+def test_a_prompt_that_names_something_asks_for_it(text: str) -> None:
+    assert asks_something(text)

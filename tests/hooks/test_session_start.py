@@ -24,21 +24,21 @@ def remembering(host: Host) -> Host:
 def start(host: Host, source: str, session: str = "session-1") -> str:
     """The context at the start of a session."""
     host.session = session
-    told = host.told("claude-code/session-start", source=source)[1]
-    return str(told.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    output = host.told("claude-code/session-start", source=source)[1]
+    return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
 def test_a_session_starts_with_memories_commits_and_the_active_experience(remembering: Host) -> None:
     with remembering.engine() as engine:
         engine.experiences.start(**STARTED)
-    answer, told = remembering.told("claude-code/session-start")
-    text = told["hookSpecificOutput"]["additionalContext"]
+    answer, output = remembering.told("claude-code/session-start")
+    text = output["hookSpecificOutput"]["additionalContext"]
     assert "Never deploy on Fridays" in text
     assert "## Recent Commits" in text
     assert text.startswith("## Active experience ghap_")
     assert STARTED["hypothesis"] in text
     assert 0 < answer.tokens <= 1_000
-    assert told["systemMessage"].startswith("satchel: the active experience, ")
+    assert output["systemMessage"].startswith("satchel: the active experience, ")
 
 
 def test_a_session_that_is_resumed_or_told_twice_has_its_brief_already(remembering: Host) -> None:
@@ -94,8 +94,8 @@ def test_what_was_asked_last_is_told_where_there_is_no_room_for_all(remembering:
 
 def test_five_sessions_at_once_each_get_one_brief(remembering: Host) -> None:
     def told(number: int) -> str:
-        answer, said = remembering.told("claude-code/session-start", session_id=f"parallel-{number % 5}")
-        return answer.outcome if said else "silent"
+        answer, text = remembering.told("claude-code/session-start", session_id=f"parallel-{number % 5}")
+        return answer.outcome if text else "silent"
 
     with ThreadPoolExecutor(10) as pool:
         outcomes = [*pool.map(told, range(10))]
@@ -103,9 +103,9 @@ def test_five_sessions_at_once_each_get_one_brief(remembering: Host) -> None:
 
 
 def test_a_new_folder_is_indexed_and_the_person_is_told(new_host: Host) -> None:
-    answer, told = new_host.told("claude-code/session-start")
+    answer, output = new_host.told("claude-code/session-start")
     assert answer.outcome == "nothing"
-    assert told == {"systemMessage": "satchel is indexing this folder; prompts get context as soon as it is done"}
+    assert output == {"systemMessage": "satchel is indexing this folder; prompts get context as soon as it is done"}
     assert new_host.started == [["refresh", str(new_host.root)]]
 
 

@@ -135,8 +135,8 @@ def work(monkeypatch: pytest.MonkeyPatch, arguments: list[str], sent: object) ->
 def test_the_worker_answers_logs_and_takes_the_root_that_is_named(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = host.payload("claude-code/prompt", prompt=QUESTION, cwd=str(host.home))
     for number, arguments in enumerate((["prompt", "--root", str(host.root)], [f"--root={host.root}", "prompt"])):
-        said, out = work(monkeypatch, arguments, sent | {"session_id": f"s{number}"})
-        assert said == ""
+        text, out = work(monkeypatch, arguments, sent | {"session_id": f"s{number}"})
+        assert text == ""
         assert "def send_order" in json.loads(out)["hookSpecificOutput"]["additionalContext"]
     assert [entry["tokens"] > 0 for entry in host.entries()] == [True, True]
     assert host.entries()[0]["session"] != host.entries()[1]["session"]
@@ -154,10 +154,10 @@ def test_the_worker_logs_what_broke(host: Host, monkeypatch: pytest.MonkeyPatch,
         raise error
 
     monkeypatch.setattr(worker, "HANDLERS", {Event.PROMPT: fail})
-    said, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt"))
+    text, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt"))
     assert out == b""
-    assert said == host.entries()[-1]["reason"]
-    assert ("test_supervise.py:" in said) is isinstance(error, RuntimeError)
+    assert text == host.entries()[-1]["reason"]
+    assert ("test_supervise.py:" in text) is isinstance(error, RuntimeError)
 
 
 def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
@@ -167,8 +167,8 @@ def test_a_log_that_cannot_be_written_is_said_and_does_not_cost_the_answer(
         raise PermissionError("not yours")
 
     monkeypatch.setattr(hook_log, "record", fail)
-    said, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
-    assert "cannot be written" in said
+    text, out = work(monkeypatch, ["prompt"], host.payload("claude-code/prompt", prompt=QUESTION))
+    assert "cannot be written" in text
     assert out
 
 
@@ -176,7 +176,7 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
     from satchel.cli import main as entry
 
     ended: list[int] = []
-    asked: list[Sequence[str]] = []
+    calls: list[Sequence[str]] = []
 
     def end(code: int) -> None:
         ended.append(code)
@@ -184,11 +184,11 @@ def test_the_command_line_leads_there(monkeypatch: pytest.MonkeyPatch, capfd: py
 
     monkeypatch.setattr(os, "_exit", end)
     monkeypatch.setattr("sys.argv", ["satchel", "hook", "prompt"])
-    monkeypatch.setattr(supervise, "main", asked.append)
+    monkeypatch.setattr(supervise, "main", calls.append)
     with pytest.raises(SystemExit):
         entry.main()
     monkeypatch.setattr(supervise, "main", None)
     with pytest.raises(SystemExit):
         entry.main()
-    assert (ended, asked) == ([0, 0], [["prompt"]])
+    assert (ended, calls) == ([0, 0], [["prompt"]])
     assert "TypeError" in capfd.readouterr().err

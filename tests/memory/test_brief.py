@@ -62,7 +62,7 @@ def test_a_session_starts_with_recent_events_and_the_memories_that_matter(engine
     context = engine.brief(now=NOW)
     assert context.text.startswith("# Brief\n")
     assert headings(context.text) == ["Recent Events", "Key Memories"]
-    order = [context.text.index(said) for said in ("Release 4.2", "staging database", "Never deploy", "called Fern")]
+    order = [context.text.index(text) for text in ("Release 4.2", "staging database", "Never deploy", "called Fern")]
     assert order == sorted(order)
     assert context.usage.used == o200k(context.text) <= 1000
     shown = [item.id for item in context.items]

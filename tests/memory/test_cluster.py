@@ -19,16 +19,16 @@ def cloud(count: int, groups: int, *, spread: float = 0.15, dimension: int = 48,
 
 @pytest.mark.parametrize(("count", "groups"), [(20, 3), (63, 4), (100, 5), (1_000, 8)])
 def test_structure_is_found_among_few_and_among_many(count: int, groups: int) -> None:
-    found = group(cloud(count, groups))
-    assert len(found) == groups
-    for positions in found:
+    result = group(cloud(count, groups))
+    assert len(result) == groups
+    for positions in result:
         assert len({position % groups for position in positions}) == 1, "a group mixes two directions"
-    assert sum(map(len, found)) >= 0.8 * count
+    assert sum(map(len, result)) >= 0.8 * count
 
 
 def test_entries_that_are_all_alike_are_one_group() -> None:
-    (found,) = group(cloud(63, 1))
-    assert len(found) > 50
+    (result,) = group(cloud(63, 1))
+    assert len(result) > 50
     (equal,) = group(np.repeat(cloud(1, 1), 30, axis=0))
     assert len(equal) == 30
 
@@ -63,31 +63,31 @@ def test_the_centre_is_drawn_to_those_that_can_be_relied_on() -> None:
 def test_a_text_belongs_up_to_the_mean_and_half_a_standard_deviation() -> None:
     members = cloud(30, 1)
     distances = 1 - members @ centre(members, [1.0] * 30)
-    found = validate(members[0], members, [1.0] * 30)
-    assert found.mean == pytest.approx(distances.mean(), abs=1e-5)
-    assert found.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-5)
-    assert found.similarity == pytest.approx(1 - found.distance)
+    result = validate(members[0], members, [1.0] * 30)
+    assert result.mean == pytest.approx(distances.mean(), abs=1e-5)
+    assert result.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-5)
+    assert result.similarity == pytest.approx(1 - result.distance)
     inside = [validate(member, members, [1.0] * 30).is_inside for member in members]
-    assert inside == [bool(distance <= found.threshold) for distance in distances]
+    assert inside == [bool(distance <= result.threshold) for distance in distances]
     assert not validate(-members[0], members, [1.0] * 30).is_inside
 
 
 def test_a_group_keeps_the_id_of_the_one_it_has_most_in_common_with() -> None:
     before = [Cluster("full_a", "full", tuple("abcdef")), Cluster("full_b", "full", tuple("uvwxyz"))]
     groups = ["uvwxyzq", "abcn", "defo", "12345"]
-    found = named("full", groups, before)
-    assert [cluster.id for cluster in found[:2]] == ["full_b", "full_a"]
-    new = [cluster.id for cluster in found[2:]]
+    result = named("full", groups, before)
+    assert [cluster.id for cluster in result[:2]] == ["full_b", "full_a"]
+    new = [cluster.id for cluster in result[2:]]
     assert not set(new) & {"full_a", "full_b"}
     assert len(set(new)) == 2
-    assert [cluster.members for cluster in found] == [tuple(members) for members in groups]
+    assert [cluster.members for cluster in result] == [tuple(members) for members in groups]
 
 
 def test_a_group_with_hardly_anything_in_common_is_a_new_one_whose_id_depends_on_its_members_alone() -> None:
     before = [Cluster("full_a", "full", tuple("abcdefghij"))]
-    (found,) = named("full", ["jklmnopqrst"], before)
-    assert found.id != "full_a"
-    assert named("full", ["tsrqponmlkj"], ())[0].id == found.id
+    (result,) = named("full", ["jklmnopqrst"], before)
+    assert result.id != "full_a"
+    assert named("full", ["tsrqponmlkj"], ())[0].id == result.id
 
 
 def test_without_scikit_learn_the_message_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,26 +89,28 @@ def test_nothing_is_changed_where_nothing_is_active(notebook: Notebook, call: st
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
-        ("surprise", "--surprise"),
-        ("root_cause", "the root cause has no category: choose --root-cause from wrong-assumption"),
-        ("root_cause_description", "--root-cause-description"),
+        ("surprise", r"was surprising \(surprise\)$"),
+        ("root_cause", "the root cause has no category: choose root_cause from wrong-assumption"),
+        ("root_cause_description", r"its description \(root_cause_description\)$"),
     ],
 )
-def test_a_falsified_hypothesis_needs_its_reason_by_hand(notebook: Notebook, missing: str, said: str) -> None:
+def test_a_falsified_hypothesis_needs_its_reason_by_hand(notebook: Notebook, missing: str, message: str) -> None:
     journal = Journal(notebook)
     journal.start(**STARTED)
-    told = {name: text for name, text in FALSIFIED.items() if name != missing}
-    with pytest.raises(UsageError, match=said):
-        journal.resolve(**told)
+    output = {name: text for name, text in FALSIFIED.items() if name != missing}
+    with pytest.raises(UsageError, match=message):
+        journal.resolve(**output)
     assert journal.active() is not None, "nothing is lost"
 
 
 def test_a_falsified_hypothesis_without_any_reason_is_told_all_that_is_missing(notebook: Notebook) -> None:
     journal = Journal(notebook)
     journal.start(**STARTED)
-    with pytest.raises(UsageError, match=r"--surprise.*--root-cause, one of .*timing-issue.*--root-cause-description"):
+    with pytest.raises(
+        UsageError, match=r"\(surprise\).*\(root_cause, one of .*timing-issue.*\(root_cause_description\)"
+    ):
         journal.resolve(status="falsified", result="no")
 
 
@@ -126,7 +128,7 @@ def test_an_abandoned_experience_has_its_own_tier(notebook: Notebook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"status": "done"}, "choose from confirmed, falsified, abandoned"),
         ({"result": ""}, "the result is empty"),
@@ -135,16 +137,16 @@ def test_an_abandoned_experience_has_its_own_tier(notebook: Notebook) -> None:
         ({"root_cause": "bad-luck"}, "unknown root cause 'bad-luck'"),
     ],
 )
-def test_an_impossible_resolution_is_refused(notebook: Notebook, change: dict[str, Any], said: str) -> None:
+def test_an_impossible_resolution_is_refused(notebook: Notebook, change: dict[str, Any], text: str) -> None:
     journal = Journal(notebook)
     journal.start(**STARTED)
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=text):
         journal.resolve(**(CONFIRMED | change))
     assert journal.active() is not None
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"domain": "optimization"}, "unknown domain 'optimization'.*debugging, refactoring"),
         ({"strategy": "root_cause_analysis"}, "did you mean root-cause-analysis"),
@@ -153,8 +155,8 @@ def test_an_impossible_resolution_is_refused(notebook: Notebook, change: dict[st
         ({"session": " "}, "the session is empty"),
     ],
 )
-def test_an_impossible_start_is_refused(notebook: Notebook, change: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_an_impossible_start_is_refused(notebook: Notebook, change: dict[str, Any], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
         Journal(notebook).start(**(STARTED | change))
     assert Journal(notebook).listed() == []
 

@@ -27,10 +27,10 @@ def test_a_memory_is_stored_with_all_that_was_said_about_it(notebook: Notebook) 
 
 def test_memories_are_found_by_their_words_their_tags_and_their_category(notebook: Notebook) -> None:
     memories = Memories(notebook)
-    wanted = memories.add(BACKOFF, category="decision", tags=["resilience"]).memory
+    expected = memories.add(BACKOFF, category="decision", tags=["resilience"]).memory
     memories.add("The office plant needs water on Mondays")
     for question in ("why do retries back off", "resilience", "which decision"):
-        assert [found.memory.id for found in memories.search(question)] == [wanted.id], question
+        assert [result.memory.id for result in memories.search(question)] == [expected.id], question
     assert memories.search("exponential", category="fact") == []
     assert memories.search("nothing of the kind whatsoever zebra") == []
 
@@ -41,7 +41,7 @@ def test_what_says_nearly_the_same_is_pointed_out_and_both_are_kept(notebook: No
     assert first.similar == ()
     memories.add("The office plant needs water on Mondays")
     again = memories.add("Retries back off exponentially: a linear wait hammered the server")
-    assert [found.memory.id for found in again.similar] == [first.memory.id]
+    assert [result.memory.id for result in again.similar] == [first.memory.id]
     assert 0.42 <= again.similar[0].score < 1
     assert len(memories.listed()) == 3
 
@@ -63,7 +63,7 @@ def test_a_superseded_memory_is_kept_and_linked_and_no_longer_found(notebook: No
     new = memories.supersede(old.id, "The port is 9090").memory
     assert (new.supersedes, new.importance, new.tags) == (old.id, 0.8, ("port",))
     assert memories.get(old.id).superseded_by == new.id
-    assert [found.memory.id for found in memories.search("port")] == [new.id]
+    assert [result.memory.id for result in memories.search("port")] == [new.id]
     assert [memory.id for memory in memories.listed()] == [new.id]
     assert [memory.id for memory in memories.listed(superseded=True)] == [new.id, old.id]
     with pytest.raises(UsageError, match=new.id):
@@ -95,8 +95,8 @@ def test_a_memory_belongs_to_its_repository_or_to_all(make_notebook: MakeNoteboo
     here.supersede(old.id, "The staging port is 2")
     theirs = elsewhere.add("The staging server is called stork").memory
     assert {memory.id for memory in elsewhere.listed(superseded=True)} == {everyones.id, theirs.id}
-    assert [found.memory.id for found in elsewhere.search("staging server called")] == [theirs.id]
-    assert [found.memory.id for found in here.search("server called")] == [mine.id]
+    assert [result.memory.id for result in elsewhere.search("staging server called")] == [theirs.id]
+    assert [result.memory.id for result in here.search("server called")] == [mine.id]
     assert elsewhere.add("The staging server is called heron").similar[0].memory.id != mine.id
     assert elsewhere.get(mine.id) == mine, "what is asked for by its id is found"
 
@@ -111,7 +111,7 @@ def test_another_workspace_does_not_change_the_weight_of_words(make_notebook: Ma
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"content": "  "}, "a memory is empty"),
         ({"content": "\u200b"}, "a memory is empty"),
@@ -128,9 +128,9 @@ def test_another_workspace_does_not_change_the_weight_of_words(make_notebook: Ma
     ids=lambda value: "" if isinstance(value, dict) else value[:20],
 )
 def test_an_impossible_memory_is_refused_with_the_limit(
-    notebook: Notebook, change: dict[str, object], said: str
+    notebook: Notebook, change: dict[str, object], text: str
 ) -> None:
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=text):
         Memories(notebook).add(**{"content": "fine", **change})  # type: ignore[arg-type]
     assert Memories(notebook).listed() == []
 

@@ -75,15 +75,15 @@ def test_conversations_come_back_and_are_found_again(make_notebook: MakeNotebook
     assert imported(there, lines).unchanged == 2
     assert put_exchanges(turns, there, origin="test").unchanged == 2, "they are the same exchanges"
     for question in ("who named the heron", "Ada"):
-        found = [
+        result = [
             [hit.chunk.id for hit in search_kind(book.store, Kind.CONVERSATION, analyse(question)).hits]
             for book in (here, there)
         ]
-        assert found[0] == found[1] != []
+        assert result[0] == result[1] != []
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"id": "a b"}, "it has no blanks"),
         ({"text": " "}, "text is missing"),
@@ -99,13 +99,13 @@ def test_conversations_come_back_and_are_found_again(make_notebook: MakeNotebook
     ],
     ids=str,
 )
-def test_every_field_of_an_exchange_is_checked(notebook: Notebook, change: dict[str, Any], said: str | None) -> None:
+def test_every_field_of_an_exchange_is_checked(notebook: Notebook, change: dict[str, Any], text: str | None) -> None:
     line = {"type": "conversation", "id": "s1/1", "text": "User: hello", "created_at": "2026-05-01T10:00:00Z"}
     problems = imported(notebook, [line | change]).problems
-    if said is None:
+    if text is None:
         assert problems == ()
     else:
-        assert said in problems[0].message
+        assert text in problems[0].message
 
 
 def test_an_export_holds_every_repository(make_notebook: MakeNotebook) -> None:
@@ -218,7 +218,7 @@ def test_a_calm_journal_is_taken_over(notebook: Notebook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"id": "a b"}, "id is 'a b'"),
         ({"domain": "cooking"}, "unknown domain 'cooking'"),
@@ -244,12 +244,12 @@ def test_a_calm_journal_is_taken_over(notebook: Notebook) -> None:
     ],
     ids=str,
 )
-def test_every_field_of_an_experience_is_checked(change: dict[str, Any], said: str | None) -> None:
+def test_every_field_of_an_experience_is_checked(change: dict[str, Any], text: str | None) -> None:
     line = calm_line() | change
-    if said is None:
+    if text is None:
         assert experience_from(line).confidence_tier == "silver"
     else:
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=text):
             experience_from(line)
 
 

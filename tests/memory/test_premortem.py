@@ -71,16 +71,16 @@ def test_two_hundred_experiences_are_told_in_1500_tokens_each_once_with_its_root
     assert len(shown) == len(set(shown)) >= 8
     assert f"*Based on {len(shown)} past experiences;" in context.text
     for number, item in zip(shown, context.items, strict=True):
-        told = attempt(number)
-        if told.get("root_cause"):
-            cause = told["root_cause"]
+        output = attempt(number)
+        if output.get("root_cause"):
+            cause = output["root_cause"]
             assert f"- **Root cause**: {cause['category']} - {cause['description']}" in item.content
             if item.detail == "full":
-                assert f"- **Takeaway**: {told['lesson']['takeaway']}" in item.content
+                assert f"- **Takeaway**: {output['lesson']['takeaway']}" in item.content
         if item.section == "Strategy Performance":
-            assert told["strategy"] == strategy
+            assert output["strategy"] == strategy
         else:
-            assert (told["domain"], told["outcome"]["status"]) == (domain, "falsified")
+            assert (output["domain"], output["outcome"]["status"]) == (domain, "falsified")
 
 
 @pytest.mark.parametrize("format_", Format)
@@ -158,14 +158,14 @@ def test_values_of_the_domain_are_its_principles(engine: Satchel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("domain", "strategy", "known"), [("debuging", None, Domain), ("debugging", "guess", Strategy)]
+    ("domain", "strategy", "stored"), [("debuging", None, Domain), ("debugging", "guess", Strategy)]
 )
 def test_an_unknown_domain_or_strategy_is_an_error_that_lists_all(
-    engine: Satchel, domain: str, strategy: str | None, known: type[Domain] | type[Strategy]
+    engine: Satchel, domain: str, strategy: str | None, stored: type[Domain] | type[Strategy]
 ) -> None:
     with pytest.raises(UsageError) as caught:
         engine.premortem(domain, strategy)
-    assert all(member in str(caught.value) for member in known)
+    assert all(member in str(caught.value) for member in stored)
 
 
 def test_nothing_remembered_is_an_empty_premortem_and_makes_no_file(engine: Satchel) -> None:
@@ -176,9 +176,9 @@ def test_nothing_remembered_is_an_empty_premortem_and_makes_no_file(engine: Satc
 
 def test_the_seeds_method_and_the_twin_give_the_same_text(practised: Satchel) -> None:
     request = practised.premortem_request("debugging", "research-first", now=NOW)
-    told = practised.answer(request)
+    output = practised.answer(request)
     twin = asyncio.run(practised.apremortem("debugging", "research-first", now=NOW))
-    assert twin.text == told.text
+    assert twin.text == output.text
     seed = asyncio.run(ContextAssembler(practised).get_premortem_context("debugging", "research-first"))
     assert seed.text == practised.premortem("debugging", "research-first").text
     assert seed.sources_used == {"experiences": len(seed.items)}

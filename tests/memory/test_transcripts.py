@@ -31,10 +31,10 @@ def raw(*lines: Any) -> list[bytes]:
 def texts(notebook: Notebook) -> list[str]:
     """Every stored exchange, by key."""
     store = notebook.store
-    found = sorted(
+    results = sorted(
         store.documents(store.document_ids(Kind.CONVERSATION, store.keys(Kind.CONVERSATION)).values()).items()
     )
-    return [store.text(identity) for identity, _ in found]
+    return [store.text(identity) for identity, _ in results]
 
 
 def test_an_exchange_is_stored_with_what_it_tells(notebook: Notebook) -> None:

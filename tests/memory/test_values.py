@@ -63,10 +63,10 @@ def test_experiences_of_one_story_are_one_group(satchel: Satchel) -> None:
 
 
 def test_every_axis_has_its_own_groups_or_says_why_not(satchel: Satchel) -> None:
-    found = {grouping.axis: grouping for grouping in satchel.values.cluster()}
-    assert [*found] == ["full", "strategy", "surprise", "root_cause"]
-    assert "18 experiences on the axis surprise, 20 are needed" in found["surprise"].reason
-    assert found["surprise"].clusters == ()
+    result = {grouping.axis: grouping for grouping in satchel.values.cluster()}
+    assert [*result] == ["full", "strategy", "surprise", "root_cause"]
+    assert "18 experiences on the axis surprise, 20 are needed" in result["surprise"].reason
+    assert result["surprise"].clusters == ()
 
 
 def test_the_proposal_is_the_lesson_of_a_central_member_and_can_be_accepted(satchel: Satchel) -> None:
@@ -129,8 +129,8 @@ def test_the_threshold_is_the_mean_and_half_a_population_standard_deviation_of_t
     weights = np.array([entry.weight for entry in entries])
     middle = weights @ statements
     distances = 1 - statements @ middle / np.linalg.norm(middle)
-    found = satchel.values.validate(STORIES["cache"][1], cluster.id)
-    assert found.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-4)
+    result = satchel.values.validate(STORIES["cache"][1], cluster.id)
+    assert result.threshold == pytest.approx(distances.mean() + SPREAD * distances.std(), abs=1e-4)
 
 
 def test_a_value_is_written_with_its_evidence_and_answers_questions(satchel: Satchel) -> None:
@@ -227,8 +227,8 @@ def test_a_secret_in_a_value_is_redacted(satchel: Satchel) -> None:
     full(satchel)
     proposal = satchel.values.propose()[0]
     token = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
-    found = satchel.values.validate(f"{proposal.text} {token}", proposal.cluster.id)
-    assert found == satchel.values.validate(f"{proposal.text} [REDACTED:github-token]", proposal.cluster.id)
+    result = satchel.values.validate(f"{proposal.text} {token}", proposal.cluster.id)
+    assert result == satchel.values.validate(f"{proposal.text} [REDACTED:github-token]", proposal.cluster.id)
 
 
 def test_a_value_can_be_forgotten(satchel: Satchel) -> None:

@@ -28,12 +28,12 @@ def test_a_tool_receives_its_context_and_its_result_says_so(engine: Satchel) -> 
     assert result["seen"][:3] == ["context:situation", "context:.", "context:AGENTS.md"]
     assert f"Task: {COMMIT}\nTool: edit_file" in result["text"]
     assert "Files: shop/client.py" in result["text"]
-    told = used(result)
-    assert [row["id"].partition(":")[0] for row in told["items"]] == ["context", "context", "code", "commit"]
-    assert (told["items"][2]["path"], told["items"][2]["lines"]) == ("shop/client.py", [[1, 2]])
-    assert 0 < told["tokens"] <= told["limit"] == 4_000
-    assert told["warnings"] == []
-    json.dumps(told)
+    output = used(result)
+    assert [row["id"].partition(":")[0] for row in output["items"]] == ["context", "context", "code", "commit"]
+    assert (output["items"][2]["path"], output["items"][2]["lines"]) == ("shop/client.py", [[1, 2]])
+    assert 0 < output["tokens"] <= output["limit"] == 4_000
+    assert output["warnings"] == []
+    json.dumps(output)
 
 
 @pytest.mark.parametrize("kind", [lambda engine: engine, ContextAssembler], ids=["Satchel", "ContextAssembler"])
@@ -131,9 +131,9 @@ def test_the_handler_of_a_tool_object_gets_it_among_its_parameters(tool: Any) ->
         "_meta": {"contextUsed": {"items": [], "tokens": 0, "limit": 0, "warnings": [], "type": "str"}},
     }  # fmt: skip
     assert params == {"path": "a.py"}
-    asked = dict(assembler.asked[0])
-    assert asked.pop("time") > 0
-    assert asked == {"tool": "read", "params": {"path": "a.py"}, "files": ["a.py"]}
+    calls = dict(assembler.asked[0])
+    assert calls.pop("time") > 0
+    assert calls == {"tool": "read", "params": {"path": "a.py"}, "files": ["a.py"]}
 
 
 def test_every_function_of_a_tool_object_is_wrapped() -> None:

@@ -14,7 +14,7 @@ from tests.tools.assemblers import PATIENCE, Assembler, Coroutines, Slow, aware,
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "output"),
     [
         (RuntimeError("broken"), "RuntimeError: broken"),
         (UsageError("broken"), "broken"),
@@ -22,10 +22,10 @@ from tests.tools.assemblers import PATIENCE, Assembler, Coroutines, Slow, aware,
     ],
     ids=["any", "of ours", "an own time limit"],
 )
-def test_an_assembly_that_fails_is_an_empty_context_with_a_warning(error: Exception, told: str) -> None:
+def test_an_assembly_that_fails_is_an_empty_context_with_a_warning(error: Exception, output: str) -> None:
     result = aware(Assembler(error=error), edit, max_tokens=100)("a.py")
     assert (result["seen"], result["text"]) == ([], "")
-    assert used(result) == {"items": [], "tokens": 0, "limit": 100, "warnings": [f"context: {told}"]}
+    assert used(result) == {"items": [], "tokens": 0, "limit": 100, "warnings": [f"context: {output}"]}
 
 
 def test_an_assembly_that_fails_is_logged(capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,22 +13,22 @@ from satchel.tools.contexts import Daemons
 
 
 def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:
-    found = call_situation(
+    result = call_situation(
         "edit", {"query": "why?", "task": " ", "intent": "fix", "paths": ["b.py", 3], "path": "a.py", "tags": ["x"]}
     )
-    assert found["tool"] == "edit"
-    assert (found["task"], found["intent"], found["tags"]) == ("why?", "fix", ["x"])
-    assert found["files"] == ["a.py", "b.py"]
-    assert make_situation(found).files == ("a.py", "b.py")
+    assert result["tool"] == "edit"
+    assert (result["task"], result["intent"], result["tags"]) == ("why?", "fix", ["x"])
+    assert result["files"] == ["a.py", "b.py"]
+    assert make_situation(result).files == ("a.py", "b.py")
 
 
 def test_a_parameter_of_another_kind_says_nothing() -> None:
-    found = call_situation("edit", {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7})
-    assert found == {"tool": "edit", "params": {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7}}
+    result = call_situation("edit", {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7})
+    assert result == {"tool": "edit", "params": {"task": 3, "intent": None, "tags": "x", "error": ["a"], "path": 7}}
 
 
 @pytest.mark.parametrize(
-    ("given", "file"),
+    ("value", "file"),
     [
         ("{root}/src/a.py", "src/a.py"),
         ("file://{root}/src/a%20b.py", "src/a b.py"),
@@ -40,28 +40,28 @@ def test_a_parameter_of_another_kind_says_nothing() -> None:
         ("src/a.py", "src/a.py"),
     ],
 )
-def test_paths_become_relative_to_the_root(tmp_path: Path, given: str, file: str | None) -> None:
-    found = call_situation("read", {"path": given.format(root=tmp_path)}, tmp_path)
-    assert found.get("files") == (None if file is None else [file])
+def test_paths_become_relative_to_the_root(tmp_path: Path, value: str, file: str | None) -> None:
+    result = call_situation("read", {"path": value.format(root=tmp_path)}, tmp_path)
+    assert result.get("files") == (None if file is None else [file])
 
 
 def test_a_root_behind_a_link_holds_the_same_files(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
-    found = call_situation("read", {"path": str(tmp_path / "real" / "a.py")}, tmp_path / "link")
-    assert found["files"] == ["a.py"]
+    result = call_situation("read", {"path": str(tmp_path / "real" / "a.py")}, tmp_path / "link")
+    assert result["files"] == ["a.py"]
 
 
 def test_values_become_plain_and_short() -> None:
-    found = call_situation(
+    result = call_situation(
         "edit",
         {"path": Path("a.py"), "text": "x" * 9_000, "many": [*range(1_000)], "odd": object(), "deep": {1: ("a",)}},
     )["params"]
-    assert found["path"] == "a.py"
-    assert len(found["text"]) == LONGEST_VALUE + 1
-    assert len(found["many"]) < MOST_VALUES
-    assert found["odd"] == "<object>"
-    assert found["deep"] in ({}, {"1": ["a"]})
+    assert result["path"] == "a.py"
+    assert len(result["text"]) == LONGEST_VALUE + 1
+    assert len(result["many"]) < MOST_VALUES
+    assert result["odd"] == "<object>"
+    assert result["deep"] in ({}, {"1": ["a"]})
     assert call_situation("t", {"deep": {1: ("a",)}})["params"] == {"deep": {"1": ["a"]}}
 
 

@@ -1,1 +1,1 @@
-"""Setting satchel up in the programs that use it: their files, edited so that everything else stays as it was."""
+"""Setting satchel up in the programs that use it: their files, edited so that everything else is unchanged."""

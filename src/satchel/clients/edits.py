@@ -15,12 +15,12 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.clients.targets import Target, Want, runs_satchel
+from satchel.clients.targets import ClientFile, Want, runs_satchel
 from satchel.errors import ClientFileError
 from satchel.safety import sanitize
 
 MISSING = object()
-"""Stands for a value that does not exist: null is a value."""
+"""A value that does not exist: null is a value."""
 
 LINE_CHARACTERS = 240
 """Length limit of a line that is shown: a settings file may be one line."""
@@ -38,7 +38,7 @@ _TOML_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def data_of(target: Target, text: str) -> Any:
+def data_of(target: ClientFile, text: str) -> Any:
     """Parse a text; a blank one is an empty mapping. Raises ClientFileError that names the line."""
     try:
         if target.is_toml:
@@ -68,8 +68,8 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-def is_editable(target: Target, text: str) -> bool:
-    """Tell whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
+def is_editable(target: ClientFile, text: str) -> bool:
+    """Return whether a text contains only values: no comment, trailing comma, or key that occurs twice."""
     if target.is_toml:
         return True
     repeated = []
@@ -90,7 +90,7 @@ class _Child(NamedTuple):
     end: int
 
 
-def put_json(target: Target, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
+def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """Put a value below its keys, or at the end of the list there; returns also the containers that were created.
 
     Another value, or a hook of satchel for the same event, is replaced. Raises ClientFileError if the file has another
@@ -128,8 +128,8 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
     return text[: children[at - 1].end] + text[children[at].end :]
 
 
-def _deepest(target: Target, text: str, path: Sequence[str]) -> tuple[int, int]:
-    """Return where the last existing value on the way begins, and how many keys lead to it."""
+def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
+    """Return the start of the last existing value on the path, and the number of its keys."""
     start = _skipped(text, 0)
     for depth, key in enumerate(path):
         if text[start] != "{":
@@ -211,8 +211,8 @@ def _unit(text: str) -> str:
     return (_indentation(text, children[0].start) if children else "") or "  "
 
 
-def encoded(target: Target, text: str) -> bytes:
-    """Encode the text of a file. Raises ClientFileError for a folder whose name these files cannot hold."""
+def encoded(target: ClientFile, text: str) -> bytes:
+    """Encode the text of a file. Raises ClientFileError for a folder whose name is not UTF-8."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -231,8 +231,8 @@ def value_at(data: Any, path: Sequence[str]) -> Any:
     return data
 
 
-def _wrong_shape(target: Target, path: Sequence[str], wanted: str) -> ClientFileError:
-    return ClientFileError(f"{target.file}: {'.'.join(path) or 'the file'} is not {wanted}; nothing was written")
+def _wrong_shape(target: ClientFile, path: Sequence[str], shape: str) -> ClientFileError:
+    return ClientFileError(f"{target.file}: {'.'.join(path) or 'the file'} is not {shape}; nothing was written")
 
 
 def own_elements(elements: Any, want: Want) -> list[int]:
@@ -267,7 +267,7 @@ def _command_event(entry: Any) -> str | None:
 
 
 def is_own_server(value: Any) -> bool:
-    """Tell whether an entry starts the server of satchel."""
+    """Return whether an entry starts the server of satchel."""
     if not isinstance(value, Mapping):
         return False
     arguments = value.get("args")
@@ -287,8 +287,8 @@ def _toml_place(message: str, text: str) -> tuple[int, int, str]:
     return int(place[1]), int(place[2]), reason
 
 
-def toml_table(target: Target, text: str, want: Want) -> str:
-    """Return the lines that add a table to the end of a text. Raises ClientFileError where the table has no place."""
+def toml_table(target: ClientFile, text: str, want: Want) -> str:
+    """Return the lines that add a table to the end of a text. Raises ClientFileError if it cannot be added."""
     line_end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text.strip(_BLANK) else line_end if text.endswith("\n") else line_end * 2
     head = f"[{'.'.join(map(_toml_key, want.path))}]"
@@ -310,15 +310,15 @@ def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
     import tomlkit
 
     body = text.removeprefix(_BYTE_ORDER_MARK)
-    chunk = tomlkit.parse(body)
-    containers: list[Any] = [chunk]
+    document = tomlkit.parse(body)
+    containers: list[Any] = [document]
     for key in path[:-1]:
         containers.append(containers[-1][key])
     for key, container in zip(reversed(path), reversed(containers), strict=True):
         del container[key]
         if len(container):
             break
-    return text[: len(text) - len(body)] + tomlkit.dumps(chunk)
+    return text[: len(text) - len(body)] + tomlkit.dumps(document)
 
 
 def _toml_key(name: str) -> str:
@@ -326,7 +326,7 @@ def _toml_key(name: str) -> str:
 
 
 def _toml_value(value: Any) -> str:
-    """Write a value on one line; TOML writes texts as JSON does, apart from DEL, which no command contains."""
+    """Write a value on one line; texts are as in JSON, apart from DEL, which no command contains."""
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{_toml_key(key)} = {_toml_value(inner)}' for key, inner in value.items())} }}"
     return json.dumps(value, ensure_ascii=False)
@@ -351,7 +351,7 @@ def entry_text(value: Any) -> str:
 
 
 def diff(name: str, before: bytes | None, after: bytes | None) -> str:
-    """Return a unified diff, cleaned and redacted; None stands for no file. Empty if the contents are equal."""
+    """Return a unified diff, cleaned and redacted; None means no file. Empty if the contents are equal."""
     old, new = _lines(before), _lines(after)
     heads = ("/dev/null" if before is None else name), ("/dev/null" if after is None else name)
     rows = [row.rstrip("\r\n") for row in unified_diff(old, new, *heads, n=2)]

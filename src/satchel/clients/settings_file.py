@@ -1,6 +1,6 @@
-"""Settings files of other programs, which are written as a whole or not at all, and the receipts for what was written.
+"""Settings files of other programs, replaced atomically, and the receipts of set-up.
 
-A link is followed, the mode is kept, and a change between reading and writing is noticed.
+Links are followed, the mode is kept, and a change between reading and writing is an error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from satchel.clients.targets import Target
+from satchel.clients.targets import ClientFile
 from satchel.errors import ClientFileError
 from satchel.system import state_files
 
@@ -23,7 +23,7 @@ MAX_BYTES = 50_000_000
 """Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""
 
 _NEW_MODE = 0o666
-"""Mode of a new file before the user's mask: others of a project read it too."""
+"""Mode of a new file before the user's mask: other members of a project read it, too."""
 
 FOLDER = "clients"
 """Folder of receipts below the state folder."""
@@ -128,7 +128,7 @@ def _new_mode() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What set-up wrote into a file: never other contents of the file, which may be secret.
+    """The values that set-up wrote into a file, without its other contents, which may be secret.
 
     `wrote` are the values by their path, `created` the mappings and lists that were created for them, `added` the lines
     that were appended to TOML. `folders` were created for the file, outermost first; `is_new` says that there was none.
@@ -144,7 +144,7 @@ class Receipt:
 NO_RECEIPT = Receipt((), (), (), is_new=False)
 
 
-def load_receipt(target: Target, state: Path) -> Receipt | None:
+def load_receipt(target: ClientFile, state: Path) -> Receipt | None:
     """Return the receipt for a target, None where there is none that can be read."""
     try:
         data = json.loads(_receipt_file(target, state).read_bytes())
@@ -159,7 +159,7 @@ def load_receipt(target: Target, state: Path) -> Receipt | None:
         return None
 
 
-def save_receipt(target: Target, state: Path, receipt: Receipt) -> None:
+def save_receipt(target: ClientFile, state: Path, receipt: Receipt) -> None:
     """Keep a receipt, readable for the user alone. Raises OSError."""
     file = _receipt_file(target, state)
     state_files.make_folder(file.parent)
@@ -167,7 +167,7 @@ def save_receipt(target: Target, state: Path, receipt: Receipt) -> None:
     state_files.replace(file, json.dumps(data).encode())
 
 
-def forget_receipt(target: Target, state: Path) -> None:
+def forget_receipt(target: ClientFile, state: Path) -> None:
     """Delete the receipt, if there is one."""
     _receipt_file(target, state).unlink(missing_ok=True)
 
@@ -183,6 +183,6 @@ def files_set_up(state: Path) -> list[Path]:
     return sorted(files)
 
 
-def _receipt_file(target: Target, state: Path) -> Path:
+def _receipt_file(target: ClientFile, state: Path) -> Path:
     identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
     return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"

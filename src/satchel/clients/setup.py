@@ -1,4 +1,4 @@
-"""Set satchel up in a client or remove it: what each file has to become is decided before anything is written."""
+"""Set satchel up in a client or remove it: all changes are planned before a file is written."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from satchel.clients.edits import (
     without_toml_table,
 )
 from satchel.clients.settings_file import NO_RECEIPT, Receipt
-from satchel.clients.targets import Target, Want
+from satchel.clients.targets import ClientFile, Want
 from satchel.errors import ClientFileError
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What one file becomes: `after` is None where it is deleted, and equal to `before` where nothing has to be done.
+    """The change of one file: `after` is None if it is deleted, and equal to `before` without a change.
 
     `action` is added, updated, unchanged, removed or absent. `receipt` is kept once the file is written.
     """
 
-    target: Target
+    target: ClientFile
     before: bytes | None
     after: bytes | None
     action: str
@@ -47,7 +47,7 @@ class FileChange:
         return self.before != self.after
 
 
-def planned(target: Target, state: Path, *, force: bool) -> FileChange:
+def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
     raw = settings_file.read(target.file)
     text = "" if raw is None else settings_file.text_of(target.file, raw)
@@ -93,7 +93,7 @@ def _state(want: Want, data: Any, receipt: Receipt) -> str:
 
 
 def _with_entries(
-    target: Target, text: str, states: Sequence[tuple[Want, str]], receipt: Receipt
+    target: ClientFile, text: str, states: Sequence[tuple[Want, str]], receipt: Receipt
 ) -> tuple[str, tuple[tuple[str, ...], ...], str]:
     """Return the text after set-up, the paths that were created in JSON, and the lines that were added to TOML."""
     wants = [want for want, state in states if state not in {"present", "kept"}]
@@ -108,7 +108,7 @@ def _with_entries(
     return *_put_all(target, text, wants), ""
 
 
-def _put_all(target: Target, text: str, wants: Sequence[Want]) -> tuple[str, tuple[tuple[str, ...], ...]]:
+def _put_all(target: ClientFile, text: str, wants: Sequence[Want]) -> tuple[str, tuple[tuple[str, ...], ...]]:
     created: tuple[tuple[str, ...], ...] = ()
     for want in wants:
         text, containers = put_json(target, text, want)
@@ -116,7 +116,7 @@ def _put_all(target: Target, text: str, wants: Sequence[Want]) -> tuple[str, tup
     return text, created
 
 
-def _check_editable(target: Target, text: str, advice: str) -> None:
+def _check_editable(target: ClientFile, text: str, advice: str) -> None:
     if not is_editable(target, text):
         raise ClientFileError(
             f"{target.file} has comments, trailing commas or a key that occurs twice, which would be lost; "
@@ -124,7 +124,7 @@ def _check_editable(target: Target, text: str, advice: str) -> None:
         )
 
 
-def removals(targets: Iterable[Target], state: Path, *, force: bool) -> list[FileChange]:
+def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list[FileChange]:
     """Plan the removal from these files, in this order: several targets may share a file.
 
     Raises ClientFileError, also for an entry of our name that is not ours.
@@ -139,7 +139,7 @@ def removals(targets: Iterable[Target], state: Path, *, force: bool) -> list[Fil
     return changes
 
 
-def _removal(target: Target, raw: bytes | None, state: Path, *, force: bool) -> FileChange:
+def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool) -> FileChange:
     if raw is None:
         return FileChange(target, raw, raw, "absent")
     text = settings_file.text_of(target.file, raw)
@@ -160,8 +160,8 @@ def _removal(target: Target, raw: bytes | None, state: Path, *, force: bool) -> 
     return FileChange(target, raw, encoded(target, text), "removed")
 
 
-def _is_ours(target: Target, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
-    """Tell whether a value came from set-up. Raises ClientFileError where something else has our name."""
+def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, force: bool) -> bool:
+    """Return whether a value came from set-up. Raises ClientFileError for a foreign entry of our name."""
     value = value_at(data, want.path)
     if value is MISSING:
         return False
@@ -178,8 +178,8 @@ def _is_ours(target: Target, want: Want, data: Any, receipt: Receipt, *, force: 
     return True
 
 
-def _without_entries(target: Target, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
-    """Remove values, and the mappings and lists that were created for them, if they are empty then."""
+def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
+    """Remove values, and the mappings and lists that were created for them and are empty."""
     for want in sorted(own, key=lambda want: want.is_frame):
         data = data_of(target, text)
         if want.is_frame and len(data) > 1:

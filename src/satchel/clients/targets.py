@@ -1,8 +1,8 @@
-"""What has to be in which file of which client (as of October 2026), and the words that start satchel there.
+"""The files and entries of each client (as of October 2026), and the command that starts satchel there.
 
-docs/clients.md tells where these formats come from, and which of them could not be tried here. Hook commands are
-written as one quoted line, which every version of these programs understands: one that knew no list of arguments would
-start satchel without any, and take the usage error for a refusal of the prompt.
+docs/clients.md has the sources of these formats, and names those that could not be tested. Hook commands are written
+as one quoted line, which every version of these programs understands: one without support for lists of arguments would
+start satchel without any, and treat the usage error as a refusal of the prompt.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from satchel.errors import UsageError
 PROGRAM = "satchel"
 
 UVX = ("uvx", "--from", "satchel[mcp]", PROGRAM)
-"""Without an installation: uv fetches it at the first start and keeps it."""
+"""The command without an installation: uv fetches satchel at the first start."""
 
 _UVX_FOLDERS = frozenset({"archive-v0", "builds-v0", "environments-v2"})
 """Folders of uv's cache that hold environments for one run: a path into them is gone after the next clean-up."""
@@ -130,16 +130,16 @@ def _missing_program(words: Sequence[str], environ: Mapping[str, str] = os.envir
 
 
 def runs_satchel(words: Sequence[str], command: str) -> bool:
-    """Tell whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
+    """Return whether these words start `satchel COMMAND` in any way: a path, uvx, `python -m`."""
     names = [Path(word.replace("\\", "/")).name.removesuffix(".exe") for word in words]
     return any(name == PROGRAM and words[at + 1] == command for at, name in enumerate(names[:-1]))
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A value that has to be below these keys; with `is_element` as one element of the list there.
+    """A required value below these keys; with `is_element` as one element of the list there.
 
-    Another value of an `is_optional` key is left alone. An `is_frame` key belongs to the file rather than to satchel:
+    Another value of an `is_optional` key is kept. An `is_frame` key belongs to the file rather than to satchel:
     it is removed only with everything else.
     """
 
@@ -151,8 +151,8 @@ class Want:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """One file and its wanted values. `name` tells apart entries for several folders in the same file."""
+class ClientFile:
+    """One file and its required values. `name` distinguishes entries for several folders in the same file."""
 
     file: Path
     name: str
@@ -162,7 +162,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Folders of settings: the home folder, the current project, and what variables of the environment say."""
+    """Folders of settings: the home folder, the current project, and those of environment variables."""
 
     home: Path
     root: Path
@@ -171,20 +171,17 @@ class Places:
     @property
     def claude_state(self) -> Path:
         """Claude Code's own file, with the servers of a user."""
-        own = self.environ.get("CLAUDE_CONFIG_DIR")
-        return (Path(own) if own else self.home) / ".claude.json"
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home) / ".claude.json"
 
     @property
     def claude_settings(self) -> Path:
         """The folder of Claude Code's settings of a user."""
-        own = self.environ.get("CLAUDE_CONFIG_DIR")
-        return Path(own) if own else self.home / ".claude"
+        return Path(self.environ.get("CLAUDE_CONFIG_DIR") or self.home / ".claude")
 
     @property
     def codex(self) -> Path:
         """The folder of Codex's settings of a user."""
-        own = self.environ.get("CODEX_HOME")
-        return Path(own) if own else self.home / ".codex"
+        return Path(self.environ.get("CODEX_HOME") or self.home / ".codex")
 
     @property
     def vscode(self) -> Path:
@@ -197,7 +194,7 @@ class Places:
 
 
 def check_scope(client: str, scope: str | None) -> str:
-    """Return the scope, or the usual one of the client. Raises UsageError for one that the client does not have."""
+    """Return the scope, or the usual one of the client. Raises UsageError for an unknown client or scope."""
     if client not in SCOPES:
         raise UsageError(f"there is no client {client!r}: the clients are {', '.join(CLIENTS)}")
     if scope is not None and scope not in SCOPES[client]:
@@ -206,11 +203,11 @@ def check_scope(client: str, scope: str | None) -> str:
 
 
 def is_shared(scope: str) -> bool:
-    """Tell whether the files of this scope belong to everybody who works in the folder."""
+    """Return whether the files of this scope are shared by everybody who works in the folder."""
     return scope == "project"
 
 
-def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hooks: bool) -> tuple[Target, ...]:
+def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hooks: bool) -> tuple[ClientFile, ...]:
     """Return the files of a client and scope, the server first. Raises UsageError if the client has no hooks."""
     if with_hooks and client not in _HOOKS:
         raise UsageError(f"{client} has no hooks that satchel can use: leave --with-hooks out")
@@ -220,12 +217,12 @@ def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hoo
     return tuple(files)
 
 
-def all_targets(client: str, scope: str, places: Places) -> tuple[Target, ...]:
-    """Return every file that set-up may have written."""
+def all_targets(client: str, scope: str, places: Places) -> tuple[ClientFile, ...]:
+    """Return every file that set-up can write."""
     return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=client in _HOOKS)
 
 
-def _claude(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _claude(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     server = {"type": "stdio", **_started(words, "mcp"), "env": dict([CLAUDE_TOKENIZER])}
     if scope == "project":
         return _server(places.root / ".mcp.json", ("mcpServers", PROGRAM), server)
@@ -234,58 +231,58 @@ def _claude(scope: str, places: Places, words: Sequence[str]) -> Target:
     return _server(places.claude_state, ("projects", str(places.root), "mcpServers", PROGRAM), server)
 
 
-def _claude_hooks(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _claude_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     folder = places.claude_settings if scope == "user" else places.root / ".claude"
     tokenizer = Want(("env", CLAUDE_TOKENIZER[0]), CLAUDE_TOKENIZER[1], is_optional=True)
     file = folder / ("settings.local.json" if scope == "local" else "settings.json")
-    return Target(file, "hooks", (*_matched_hooks(_CLAUDE_HOOKS, words), tokenizer))
+    return ClientFile(file, "hooks", (*_matched_hooks(_CLAUDE_HOOKS, words), tokenizer))
 
 
-def _cursor(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _cursor(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     file = _cursor_folder(scope, places) / "mcp.json"
     return _server(file, ("mcpServers", PROGRAM), _started(words, "mcp", "--root", "${workspaceFolder}"))
 
 
-def _cursor_hooks(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _cursor_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     version = Want(("version",), 1, is_optional=True, is_frame=True)
     hooks = (
         Want(("hooks", event), {**_matcher(matcher), **_timed(words, name)}, is_element=True)
         for event, matcher, name in _CURSOR_HOOKS
     )
-    return Target(_cursor_folder(scope, places) / "hooks.json", "hooks", (version, *hooks))
+    return ClientFile(_cursor_folder(scope, places) / "hooks.json", "hooks", (version, *hooks))
 
 
 def _cursor_folder(scope: str, places: Places) -> Path:
     return (places.root if scope == "project" else places.home) / ".cursor"
 
 
-def _vscode(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _vscode(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     folder = places.root / ".vscode" if scope == "project" else places.vscode
     server = {"type": "stdio", **_started(words, "mcp", "--root", "${workspaceFolder}")}
     return _server(folder / "mcp.json", ("servers", PROGRAM), server)
 
 
-def _codex(scope: str, places: Places, words: Sequence[str]) -> Target:
+def _codex(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     wants = (Want(("mcp_servers", PROGRAM), _started(words, "mcp")),)
-    return Target(_codex_folder(scope, places) / "config.toml", "server", wants, is_toml=True)
+    return ClientFile(_codex_folder(scope, places) / "config.toml", "server", wants, is_toml=True)
 
 
-def _codex_hooks(scope: str, places: Places, words: Sequence[str]) -> Target:
-    return Target(_codex_folder(scope, places) / "hooks.json", "hooks", _matched_hooks(_CODEX_HOOKS, words))
+def _codex_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+    return ClientFile(_codex_folder(scope, places) / "hooks.json", "hooks", _matched_hooks(_CODEX_HOOKS, words))
 
 
 def _codex_folder(scope: str, places: Places) -> Path:
     return places.root / ".codex" if scope == "project" else places.codex
 
 
-Builder = Callable[[str, Places, Sequence[str]], Target]
+Builder = Callable[[str, Places, Sequence[str]], ClientFile]
 
 _SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "cursor": _cursor, "vscode": _vscode, "codex": _codex}
 _HOOKS: Mapping[str, Builder] = {"claude-code": _claude_hooks, "cursor": _cursor_hooks, "codex": _codex_hooks}
 
 
-def _server(file: Path, path: tuple[str, ...], value: Mapping[str, Any]) -> Target:
-    return Target(file, "/".join(path), (Want(path, dict(value)),))
+def _server(file: Path, path: tuple[str, ...], value: Mapping[str, Any]) -> ClientFile:
+    return ClientFile(file, "/".join(path), (Want(path, dict(value)),))
 
 
 def _started(words: Sequence[str], *arguments: str) -> dict[str, Any]:
@@ -301,14 +298,11 @@ def _matcher(matcher: str) -> dict[str, str]:
 
 
 def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -> tuple[Want, ...]:
-    """Hooks in the shape of Claude Code, which Codex took over."""
+    """Return hooks in the format of Claude Code and Codex."""
     return tuple(
         Want(
             ("hooks", event),
-            {
-                **_matcher(matcher),
-                "hooks": [{"type": "command", **_timed(words, name)}],
-            },
+            {**_matcher(matcher), "hooks": [{"type": "command", **_timed(words, name)}]},
             is_element=True,
         )
         for event, matcher, name in rows
@@ -316,7 +310,7 @@ def _matched_hooks(rows: Sequence[tuple[str, str, str]], words: Sequence[str]) -
 
 
 def next_steps(client: str, scope: str, *, with_hooks: bool) -> tuple[str, ...]:
-    """Tell the user how to check that it works."""
+    """Return instructions to check the set-up."""
     steps = {
         "claude-code": ("in a shell: claude mcp list", "in a new session of Claude Code: /mcp"),
         "cursor": ("in Cursor: Settings, MCP: satchel is listed with its tools",),

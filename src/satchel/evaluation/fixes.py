@@ -19,7 +19,7 @@ from satchel.text import is_meaningful, words
 from satchel.types import Kind
 
 RESAMPLES = 2_000
-"""Enough that the ends of an interval move by less than what is printed."""
+"""Number of samples: the ends of an interval vary by less than the printed precision."""
 
 CONFIDENCE = 0.95
 
@@ -37,7 +37,7 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return the mean of these values. Their order does not matter for it, and hardly for the interval."""
+    """Return the mean of these values with its interval, which hardly depends on their order."""
     if not values:
         return Estimate(0.0, 0.0, 0.0)
     data = np.asarray(values, dtype=np.float64)
@@ -49,17 +49,17 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 COMMITS_READ = 5_000
-"""Commits that are searched for fixes: code of ten years ago says little about asking today."""
+"""Number of the newest commits that are searched for fixes."""
 
 MOST_FILES = 5
 MOST_LINES = 100
-"""Source files and changed lines of a small fix; what is larger has several answers, and no budget fits them."""
+"""Limits of the source files and changed lines of a fix; larger ones have several answers and fit no budget."""
 
 FEWEST_WORDS = 4
-"""Meaningful words of a message; `fix bug` asks nothing."""
+"""Significant words that a message needs; `fix bug` is no question."""
 
 MOST_CHARACTERS = 2_000
-"""Characters of a message that become the question: longer ones are pasted discussions."""
+"""Length limit of the question: longer messages contain pasted discussions."""
 
 LONGEST_SUBJECT = 100
 
@@ -109,7 +109,7 @@ class Fix:
 
     @property
     def names_a_file(self) -> bool:
-        """True if the question has the name of a changed file in it: such questions are easier."""
+        """True if the question contains the name of a changed file: such questions are easier."""
         text = self.question.lower()
         return any(path.rpartition("/")[2].lower() in text for path in self.gold)
 
@@ -126,7 +126,7 @@ class Mined:
 def mine(
     repository: Repository, *, limit: int, since: float = 0.0, should_stop: Callable[[], bool] | None = None
 ) -> Mined:
-    """The newest usable fixes of the history before HEAD. Raises GitError, and UsageError for an impossible limit."""
+    """Return the newest usable fixes of the history of HEAD. Raises GitError, and UsageError for a wrong limit."""
     if limit < 1:
         raise UsageError(f"limit is {limit}: give at least 1", "limit")
     mined = Mined()
@@ -148,7 +148,7 @@ def mine(
 
 
 def _parents(repository: Repository) -> dict[str, tuple[str, ...]]:
-    """Return the parents of each commit; of a shallow history the oldest ones have none."""
+    """Return the parents of each commit; the oldest ones of a shallow history have none."""
     listed = run(repository, "rev-list", "--parents", f"-n{COMMITS_READ}", "HEAD", "--").decode("ascii")
     rows = (line.split() for line in listed.splitlines())
     return {row[0]: tuple(row[1:]) for row in rows if row}
@@ -177,7 +177,7 @@ def unusable(commit: Commit) -> str:
 
 
 def is_source(path: str) -> bool:
-    """True if a file is code that somebody wrote and ships: no test, example, chunk or generated file."""
+    """Return whether a file is source code: no test, example, document or generated file."""
     return file_role(path) == "source" and kind_of(path, language_of(path)) is Kind.CODE
 
 
@@ -189,7 +189,7 @@ def question_of(message: str) -> str:
 
 
 def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
-    """The fix, or why it is none. A clone without all contents cannot say what every commit changed."""
+    """Return the fix, or why it is unusable. A partial clone lacks the changes of some commits."""
     try:
         patch = run(repository, "diff-tree", "-r", "-p", "-U0", "--no-renames", "--end-of-options", parent, commit.sha)
     except GitError:
@@ -209,7 +209,7 @@ def _fix(repository: Repository, commit: Commit, parent: str) -> Fix | str:
 def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]], int]:
     """Return the old line ranges by path in a patch without context, and the lines changed in source files.
 
-    New files and those whose name git has to quote are left out.
+    New files and files with quoted names are omitted.
     """
     ranges: dict[str, list[tuple[int, int]]] = {}
     path, changed = "", 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from satchel import __version__
 from satchel.evaluation.fixes import Estimate, Fix, estimate
-from satchel.evaluation.run import Answer, Outcome
+from satchel.evaluation.run import FixAnswer, Outcome
 from satchel.evaluation.tune import FEWEST_FIXES, Proposal
 
 RANKS = (1, 5, 10)
@@ -43,7 +43,7 @@ class Measure:
     value: Estimate
 
 
-def measures(answers: Sequence[Answer], max_tokens: int) -> list[Measure]:
+def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     """Return the rows of the table, none where nothing was measured."""
     if not answers:
         return []
@@ -82,7 +82,7 @@ def named_share(fixes: Sequence[Fix]) -> float:
     return sum(fix.names_a_file for fix in fixes) / len(fixes) if fixes else 0.0
 
 
-def _fix_data(fix: Fix, answer: Answer) -> dict[str, Any]:
+def _fix_data(fix: Fix, answer: FixAnswer) -> dict[str, Any]:
     return {
         "commit": fix.sha,
         "date": day(fix.time),
@@ -95,7 +95,7 @@ def _fix_data(fix: Fix, answer: Answer) -> dict[str, Any]:
 
 
 def proposal_data(proposal: Proposal | None) -> Mapping[str, Any]:
-    """Proposed weights, or why there are none."""
+    """Return the proposed weights as plain JSON values, or why there are none."""
     if proposal is None:
         return {"proposal": None, "reason": f"fewer than {FEWEST_FIXES} fixes"}
     return {
@@ -130,12 +130,12 @@ def verdict(proposal: Proposal) -> str:
 
 
 def day(seconds: float) -> str:
-    """Return a date of a commit (UTC)."""
+    """Return the date of a time in seconds (UTC)."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
 def left_out_text(left_out: Mapping[str, int]) -> str:
-    """`merge 120, no fix 40`, the most frequent first."""
+    """Return a text such as `merge 120, no fix 40`, the most frequent first."""
     rows = sorted(left_out.items(), key=lambda row: (-row[1], row[0]))
     return ", ".join(f"{reason} {count:,}" for reason, count in rows)
 

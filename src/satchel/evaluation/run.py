@@ -1,6 +1,6 @@
-"""Asking about each fix at the state before it, oldest first, so that moving from one to the next is a small step.
+"""Answers to the question of each fix at the state before it, oldest first: each step to the next state is small.
 
-Answers are kept, because a history does not change: only measures, under the id of the fix; no message, no path and no
+Answers are cached, because a history does not change: only measures, by the id of the fix; no message, no path and no
 line of code.
 """
 
@@ -28,17 +28,17 @@ from satchel.system.git import find_repository, head
 from satchel.types import Context, Hit, Kind
 
 DEFAULT_LIMIT = 100
-"""Fixes that are asked about: half a minute, and intervals of about a tenth on either side."""
+"""Default number of fixes: half a minute, and intervals of about ±0.1."""
 
 HITS = 200
-"""Parts that a search gives for tuning; they come from some 60 files, and no file below those was ever shown."""
+"""Hits of a search for tuning: some 60 files; no lower-ranked file was ever shown."""
 
 NOT_INDEXED = "not in the index"
 
 FILE_SIGNALS = frozenset(Settings().search_weights)
 
 _FORM = 1
-"""Raised when the fields of an answer change: older ones are then asked again."""
+"""Version of the fields of an answer; answers of other versions are not used."""
 
 _HARMLESS = frozenset({"ui_color", "index_workers", "index_lock_wait_s"})
 """Settings that change no answer."""
@@ -54,7 +54,7 @@ class RankedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FixAnswer:
     """One question's measures: the rank of the first changed file (0: not shown), and shares of 0 to 1.
 
     `file_share` counts changed files with a changed line shown, `span_share` changed ranges with a line shown, `used`
@@ -70,8 +70,10 @@ class Answer:
     files: tuple[RankedFile, ...] = ()
 
 
-def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]) -> Answer:
-    """Return the measures of one answer; `gold` are the places of the fix that are indexed at all."""
+def measured(
+    fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: Context, hits: Sequence[Hit]
+) -> FixAnswer:
+    """Return the measures of one answer; `gold` are the indexed places of the fix."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in context.items:
         if item.location is not None:
@@ -82,7 +84,7 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
         [any(start <= last and first <= end for first, last in shown.get(path, ())) for start, end in ranges]
         for path, ranges in gold.items()
     ]
-    return Answer(
+    return FixAnswer(
         sha=fix.sha,
         rank=rank,
         file_share=sum(map(any, hits_of)) / len(gold),
@@ -94,7 +96,7 @@ def measured(fix: Fix, gold: Mapping[str, Sequence[tuple[int, int]]], context: C
 
 
 def ranked_files(hits: Sequence[Hit], gold: Container[str], *, asks_for_tests: bool) -> tuple[RankedFile, ...]:
-    """Return the files of a search, best first, each with the signals that its score was made from."""
+    """Return the files of a search, best first, each with the signals of its score."""
     files: dict[str, RankedFile] = {}
     for hit in sorted(hits, key=lambda hit: (-hit.file_score, hit.chunk.id)):
         location = hit.chunk.location
@@ -110,25 +112,25 @@ class Kept:
 
     def __init__(self, folder: Path, settings: Settings, max_tokens: int) -> None:
         values = {name: value for name, value in asdict(settings).items() if name not in _HARMLESS}
-        asked = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
-        name = blake2b(asked.encode(), digest_size=16).hexdigest()
+        key = json.dumps([_FORM, __version__, max_tokens, sorted(values.items())], default=str)
+        name = blake2b(key.encode(), digest_size=16).hexdigest()
         self._file = folder / f"{name}.jsonl"
         self.answers = {answer.sha: answer for answer in self._read()}
 
-    def add(self, answer: Answer) -> None:
-        """Keep one more. Raises OSError."""
+    def add(self, answer: FixAnswer) -> None:
+        """Add an answer. Raises OSError."""
         state_files.append(self._file, f"{json.dumps(asdict(answer))}\n".encode())
         self.answers[answer.sha] = answer
 
-    def _read(self) -> list[Answer]:
-        """Return every intact line; one that was cut off by a stop is asked again."""
+    def _read(self) -> list[FixAnswer]:
+        """Return the answers of all valid lines; the last one may be incomplete."""
         answers = []
         with suppress(OSError, UnicodeDecodeError):
             for line in self._file.read_text(encoding="utf-8").splitlines():
                 with suppress(ValueError, TypeError, KeyError, AttributeError):
                     data = json.loads(line)
                     files = tuple(RankedFile(**row) for row in data.pop("files"))
-                    answers.append(Answer(**data, files=files))
+                    answers.append(FixAnswer(**data, files=files))
         return answers
 
 
@@ -139,7 +141,7 @@ class Outcome:
     mined: Mined
     max_tokens: int
     fixes: list[Fix] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[FixAnswer] = field(default_factory=list)
     asked: int = 0
     is_stopped: bool = False
 
@@ -165,8 +167,8 @@ def evaluate(
         raise NoIndexError(f"{root} is in no git repository: there are no fixes to learn from")
     if head(repository) is None:
         raise NoIndexError(f"{root} has no commits yet: there are no fixes to learn from")
-    wanted = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
-    budget = satchel.request("budget", max_tokens=wanted).max_tokens
+    tokens = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
+    budget = satchel.request("budget", max_tokens=tokens).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
     outcome = Outcome(mined, budget)
     kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
@@ -207,15 +209,15 @@ class _Past:
         self._snapshot = Snapshot(place / "tree", repository, most_bytes=satchel.settings.index_max_file_bytes)
         self._engine: Satchel | None = None
 
-    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> Answer | None:
-        """The answer at the state before the fix, None where none of its files is indexed there, or after a stop."""
+    def ask(self, fix: Fix, budget: int, should_stop: Callable[[], bool]) -> FixAnswer | None:
+        """Return the answer at the state before the fix, None if none of its files is indexed, or after a stop."""
         self._snapshot.move_to(fix.parent, should_stop)
         prefix = "" if self._inside == Path() else f"{self._inside.as_posix()}/"
         gold = {path.removeprefix(prefix): ranges for path, ranges in fix.gold.items() if path.startswith(prefix)}
         if not gold or should_stop() or not self._root.is_dir():
             return None
         if self._engine is None:
-            # Folders of their own: nothing that was remembered after the fix may answer.
+            # Separate folders: nothing that was remembered after the fix may be in an answer.
             self._engine = Satchel.open(self._root, root=self._root, settings=self._settings, environ=self._environment)
         engine = self._engine
         engine.index(should_stop=should_stop)
@@ -233,7 +235,7 @@ class _Past:
 
 
 def _settings(satchel: Satchel) -> Mapping[str, object]:
-    """The settings in force for the real root, whatever those of an earlier commit say; code needs no vectors."""
+    """Return the settings of the real root instead of those of an earlier commit; code needs no vectors."""
     values = asdict(satchel.settings)
     rows = {key: values[attribute(key)] for key in SETTINGS} | {"embed.provider": "off"}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in rows.items()}

@@ -1,7 +1,7 @@
-"""The work tree of an earlier commit in a folder of its own, made from git's objects; the user's files are not touched.
+"""The work tree of an earlier commit in a separate folder, made from git's objects.
 
-The folder is a repository too: it borrows the objects of the real one, and its HEAD is the commit. So an index of it
-knows the history up to there and nothing of what came later.
+The folder is a repository, too: it uses the objects of the real one, and its HEAD is the commit. So its index has the
+history up to that commit and nothing later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from satchel.sources.change import Entry, tree_entries
 from satchel.system.git import Repository, stream
 
 _REGULAR = frozenset({"100644", "100755", "100664"})
-"""Modes of files. Links and submodules are not written: an index leaves them out as well."""
+"""Modes of files. Links and submodules are not written: they are not indexed either."""
 
 _SHA256_LENGTH = 64
 
@@ -36,16 +36,16 @@ class Snapshot:
         self._blobs: dict[str, str] = {}
 
     def move_to(self, commit: str, should_stop: Callable[[], bool] | None = None) -> None:
-        """Put the files of this commit in the folder. Raises GitError, OSError. A stop leaves any state behind."""
+        """Write the files of this commit. Raises GitError, OSError. After a stop the folder may be incomplete."""
         if not (self.folder / ".git").is_dir():
             self._make(commit)
         entries = tree_entries(self._repository, commit)
-        wanted = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
-        for path in self._blobs.keys() - wanted.keys():
+        files = {path: entry.blob for path, entry in entries.items() if _is_file(path, entry)}
+        for path in self._blobs.keys() - files.keys():
             (self.folder / path).unlink(missing_ok=True)
             del self._blobs[path]
         places: defaultdict[str, list[str]] = defaultdict(list)
-        for path, blob in wanted.items():
+        for path, blob in files.items():
             if self._blobs.get(path) != blob:
                 places[blob].append(path)
         for blob, content in contents(self._repository, places, should_stop):
@@ -82,7 +82,7 @@ class Snapshot:
 
 
 def _is_file(path: str, entry: Entry) -> bool:
-    """True for a file to write. A tree from elsewhere may name places that no work tree has."""
+    """Return whether to write a file. A tree may contain paths that no work tree can have."""
     parts = path.split("/")
     is_odd = any(part in ("", ".", "..") or part.lower().rstrip(" .") == ".git" for part in parts)
     return entry.mode in _REGULAR and not is_odd and "\0" not in path
@@ -91,14 +91,14 @@ def _is_file(path: str, entry: Entry) -> bool:
 def contents(
     repository: Repository, blobs: Iterable[str], should_stop: Callable[[], bool] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Each blob with its bytes, from one process; those that a partial clone lacks are left out. Raises GitError."""
-    wanted = list(blobs)
-    if not wanted:
+    """Yield each blob with its bytes, from one process, without those that a partial clone lacks. Raises GitError."""
+    ids = list(blobs)
+    if not ids:
         return
-    feed = "".join(f"{blob}\n" for blob in wanted).encode("ascii")
+    feed = "".join(f"{blob}\n" for blob in ids).encode("ascii")
     with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
         reader = io.BufferedReader(_Chunks(chunks))
-        for blob in wanted:
+        for blob in ids:
             head = reader.readline()
             if not head.endswith(b"\n"):
                 return

@@ -1,8 +1,8 @@
-"""Better weights for the signals of files, if this history shows any, with the gain that they have on unseen fixes.
+"""Weights for the signals of files, fitted to a history, with their gain on unseen fixes.
 
-The weights are tried on the files that the search of each fix looked at, so nothing has to be asked again. They are
-fitted on four fifths of the time and measured on the fifth that was left out, for each fifth: what is reported is the
-difference on fixes that the weights had not seen.
+The weights are applied to the files of the search of each fix, so no question is asked again. They are fitted on four
+fifths of the time and measured on the other fifth, for each fifth: the reported gain is that on fixes that the weights
+had not seen.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel.evaluation.fixes import Estimate, estimate
-from satchel.evaluation.run import FILE_SIGNALS, Answer
+from satchel.evaluation.run import FILE_SIGNALS, FixAnswer
 from satchel.search.rank_files import FILE_WEIGHTS, SECONDARY_FACTOR
 
 FOLDS = 5
 
 FEWEST_FIXES = 20
-"""With fewer, a fold has three, and any gain is chance."""
+"""Fixes that tuning needs: with fewer, a fold has three, and any gain is chance."""
 
 STEPS = (0.0, 0.5, 0.7, 1.4, 2.0)
-"""Factors that are tried on one weight after the other, and 0.25 in the place of a weight of 0."""
+"""Factors that are tried on one weight after the other; a weight of 0 is replaced by 0.25."""
 
 LEAST_GAIN = 0.002
-"""A step that gains less on the fixes that it is fitted on is chance, and is not taken."""
+"""Minimal gain of a step on the fixes that it is fitted on; smaller gains are chance."""
 
 ROUNDS = 3
 
 _FROM_ZERO = 0.25
 
 _DEEPEST = 10
-"""The measure: one over the rank of the first changed file, 0 below this rank, where nobody looks."""
+"""Rank below which the reciprocal rank of the first changed file counts as 0."""
 
 SIGNALS = tuple(name for name in FILE_WEIGHTS if name in FILE_SIGNALS)
 
@@ -44,8 +44,7 @@ Floats = npt.NDArray[np.float64]
 class Proposal:
     """Weights fitted on all fixes, where they differ from those in force, and what such a fit gains on unseen fixes.
 
-    `before` and `after` are mean reciprocal ranks on unseen fixes, `gain` their difference. It is `sure` when the
-    interval of the gain lies above 0.
+    `before` and `after` are mean reciprocal ranks on unseen fixes, `gain` their difference.
     """
 
     weights: dict[str, float]
@@ -56,34 +55,34 @@ class Proposal:
 
     @property
     def is_offered(self) -> bool:
-        """True if the weights are worth a look: they differ, and gained something on fixes that they had not seen."""
+        """True if the weights differ, and have a gain on unseen fixes."""
         return bool(self.weights) and self.gain.mean > 0
 
     @property
     def is_sure(self) -> bool:
-        """True if the gain is more than chance."""
+        """True if the interval of the gain is above 0."""
         return self.gain.low > 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One fix: a row of signals for each file that was looked at, best first, and which of the files it changed."""
+    """One fix: a row of signals for each file of the search, best first, and which of the files it changed."""
 
     signals: Floats
     factor: Floats
     is_gold: npt.NDArray[np.bool_]
 
 
-def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | None:
-    """Weights for these answers (oldest first), None for too few of them."""
+def propose(answers: Sequence[FixAnswer], current: dict[str, float]) -> Proposal | None:
+    """Fit weights to these answers (oldest first); None for too few of them."""
     cases = [_case(answer) for answer in answers if answer.files]
     if len(cases) < FEWEST_FIXES:
         return None
     start = np.array([current[name] for name in SIGNALS])
     before, after = _scores(cases, start), np.zeros(len(cases))
     for part in np.array_split(np.arange(len(cases)), FOLDS):
-        left_out = set(part.tolist())
-        fitted = _fit([case for at, case in enumerate(cases) if at not in left_out], start)
+        fold = set(part.tolist())
+        fitted = _fit([case for at, case in enumerate(cases) if at not in fold], start)
         after[part] = _scores([cases[at] for at in part.tolist()], fitted)
     best = _fit(cases, start)
     weights = {name: round(float(weight), 4) for name, weight in zip(SIGNALS, best, strict=True)}
@@ -91,7 +90,7 @@ def propose(answers: Sequence[Answer], current: dict[str, float]) -> Proposal | 
     return Proposal(changed, float(before.mean()), float(after.mean()), estimate((after - before).tolist()), len(cases))
 
 
-def _case(answer: Answer) -> _Case:
+def _case(answer: FixAnswer) -> _Case:
     return _Case(
         signals=np.array([[file.signals.get(name, 0.0) for name in SIGNALS] for file in answer.files]),
         factor=np.array([SECONDARY_FACTOR if file.is_demoted else 1.0 for file in answer.files]),

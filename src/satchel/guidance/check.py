@@ -1,15 +1,15 @@
 """Check the instruction files of a root for rules that never apply, repeat, contradict each other, or are outdated.
 
-Findings are conservative: nobody reads a report with false alarms. Lines are compared as they are in the files.
+Findings are conservative: a report with false alarms is not read. Lines are compared as they are in the files.
 
 Two lines repeat each other when nearly all of their 5-character runs are the same; notes of one subject that share its
-words are no repeats. Two lines contradict each other when one demands what the other forbids, or when they demand two
-things that exclude each other (tabs and spaces), and all else in them is nearly the same.
+words do not repeat each other. Two lines contradict each other when one demands what the other forbids, or when they
+demand two things that exclude each other (tabs and spaces), and the rest of the lines is nearly the same.
 
-Paths and symbols in backquotes are missed when they do not exist any more. A path is looked for from the folder of the
-file and from the root. A symbol is missed only where the index can tell: `Reader.close` when the index has `Reader` and
+Paths and symbols in backquotes are reported when they no longer exist. A path is resolved from the folder of the file
+and from the root. A symbol is reported only where the index is certain: `Reader.close` when the index has `Reader` and
 no `close`, `parse_head()` when neither a definition nor any code contains `parse_head`. Names of libraries are not in
-the index and are never missed.
+the index and are never reported.
 """
 
 from __future__ import annotations
@@ -36,36 +36,36 @@ from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
 from satchel.types import Failure, Kind
 
 SAME_LINE = 0.75
-"""Likeness from which two lines repeat each other. Above that of whole texts: lines of one subject are alike."""
+"""Similarity from which two lines repeat each other. Higher than for texts: lines of one subject are similar."""
 
 SHORTEST_LINE = 24
-"""Characters: below it a line is a heading, a list of names, or a word of praise."""
+"""Characters of a line that is compared; shorter lines are headings or lists of names."""
 
 SAME_SUBJECT = 0.7
-"""Share of common terms from which two lines are about the same thing."""
+"""Share of common terms from which two lines have the same subject."""
 
 LEAST_SUBJECT = 2
-"""Terms that a subject has at least; "always test" could be about anything."""
+"""Terms of a subject, at least; "always test" has too few."""
 
 RARE_RUN = 12
-"""Lines are compared only if they share a run that at most so many lines have; common runs tell nothing."""
+"""Lines are compared only if they share a run of characters that at most so many lines have."""
 
 MOST_LINES = 5_000
-"""Lines that are compared; the files of the largest project seen have two thousand."""
+"""Limit of compared lines; the files of the largest project seen have two thousand."""
 
 MOST_FINDINGS = 100
-"""Findings of one sort that are listed."""
+"""Limit of listed findings of one sort."""
 
 MOST_MISSING = 50
-"""Names of one file that are listed."""
+"""Limit of listed names of one file."""
 
 MOST_FOLDERS = 20_000
-"""Folders that are searched for files; a tree with more is a home folder or a disk."""
+"""Limit of searched folders; a tree with more is a home folder or a disk."""
 
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "venv", "__pycache__", "site-packages", "dist", "build", "target", "vendor", "third_party"}
 )
-"""Folders of what others wrote or machines made: their instructions are not about this work."""
+"""Folders of third-party and generated files, whose instructions are not about this project."""
 
 _ENTRY = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*>\s?|\s+")
 _FORBIDS = re.compile(
@@ -77,7 +77,7 @@ _POLARITY: Collection[str] = (
     "used", "required", "require", "ensure", "make", "sure", "cannot", "longer", "forbidden", "rather", "instead",
     "please", "only", "no",
 )  # fmt: skip
-"""Words that say whether something is wanted, and not what."""
+"""Words that say whether something is demanded, and not what."""
 
 _OPPOSITES: Sequence[tuple[str, str]] = (
     ("tabs", "spaces"), ("single", "double"), ("camelcase", "snake_case"), ("npm", "yarn"), ("npm", "pnpm"),
@@ -85,7 +85,7 @@ _OPPOSITES: Sequence[tuple[str, str]] = (
     ("merge", "rebase"), ("squash", "merge"), ("sync", "async"), ("relative", "absolute"), ("default", "named"),
     ("classes", "functions"), ("inheritance", "composition"), ("tabs", "space"), ("semicolons", "semicolon-free"),
 )  # fmt: skip
-"""Words of which a project can demand only one of one thing."""
+"""Words that exclude each other for the same subject."""
 
 _QUOTED = re.compile(r"(?<!`)`([^`\n]{2,200})`(?!`)")
 _PATH = re.compile(
@@ -98,7 +98,7 @@ _PLACE = re.compile(r"(?::\d+(?:-\d+)?|#L?\d+(?:-L?\d+)?)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to look at: its place, the text there, and what about it; `other` is the second place."""
+    """A problem: its place, the text there, and a message; `other` is the second place."""
 
     path: str
     line: int
@@ -133,12 +133,12 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that somebody should look at."""
+        """All findings."""
         return (*self.never, *self.contradictions, *self.repeats, *self.missing)
 
 
 class _JudgeOnce:
-    """A judge that is not asked again about a condition of the context for an instruction file."""
+    """A judge that is asked once about each condition, for contexts and instruction files together."""
 
     def __init__(self, judge_all: JudgeAll) -> None:
         self._judge_all = judge_all
@@ -159,7 +159,7 @@ def check(
     judge_all: JudgeAll,
     notes: Sequence[Failure],
 ) -> Report:
-    """Look at every instruction file and the root's context; `store` knows which files and names there are."""
+    """Check every instruction file and the root's context; `store` has the existing files and names."""
     folders, bounded = folders_below(root)
     instructions, unread = guides.instructions.of_folders(folders)
     judge_once = _JudgeOnce(judge_all)
@@ -182,7 +182,7 @@ def check(
 
 
 def everything(guides: Guides, root: Path) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
-    """Every instruction file, strongest first, and every context of a root by path, with what is wrong with them."""
+    """Return every instruction file, strongest first, every context of a root by path, and the problems with them."""
     folders, notes = folders_below(root)
     instructions, unread = guides.instructions.of_folders(folders)
     notes = [*notes, *unread]
@@ -222,7 +222,7 @@ def _never(instructions: Sequence[Instruction], paths: Sequence[str]) -> Iterato
 
 
 def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
-    """Every folder of a tree, the root ("") first, without hidden ones, nested repositories and `_SKIPPED_FOLDERS`."""
+    """Return the folders of a tree, the root ("") first, without hidden and skipped ones and nested repositories."""
     folders = [""]
     for place, names, _ in os.walk(root, followlinks=False):
         names[:] = sorted(name for name in names if not _is_skipped(Path(place) / name, name))
@@ -239,9 +239,9 @@ def _is_skipped(path: Path, name: str) -> bool:
 
 
 def rule_lines(instruction: Instruction) -> Iterator[RuleLine]:
-    """Yield the lines with a rule: no headings, no code blocks, no tables, nothing short.
+    """Yield the lines with a rule: no headings, no code blocks, no tables, no short lines.
 
-    In a file with imports, lines behind an imported text are counted as in the text that agents are given.
+    In a file with imports, line numbers after an imported text are those of the text with imports.
     """
     path = instruction.stands_for or instruction.path
     for number, line, is_code in unfenced(instruction.text, instruction.line):
@@ -251,7 +251,7 @@ def rule_lines(instruction: Instruction) -> Iterator[RuleLine]:
 
 
 def repeats(lines: Sequence[RuleLine]) -> Iterator[Finding]:
-    """Pairs of lines that say the same, in the order of the files."""
+    """Yield pairs of lines that repeat each other, in the order of the files."""
     marks = [shingles(line.text) for line in lines[:MOST_LINES]]
     pairs = (
         (lines[first], lines[second])
@@ -263,7 +263,7 @@ def repeats(lines: Sequence[RuleLine]) -> Iterator[Finding]:
 
 
 def contradictions(lines: Sequence[RuleLine]) -> Iterator[Finding]:
-    """Pairs of lines of which one demands what the other excludes, in the order of the files."""
+    """Yield pairs of lines that contradict each other, in the order of the files."""
     demands = [(line, demand) for line in lines[:MOST_LINES] if (demand := _demand(line.text)) is not None]
     pairs = (
         (demands[first][0], demands[second][0])
@@ -278,7 +278,7 @@ def _finding(one: RuleLine, other: RuleLine, message: str) -> Finding:
 
 
 def _pairs(marks: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
-    """Pairs of positions that share a mark which at most `RARE_RUN` positions have."""
+    """Return pairs of positions that share a mark which at most `RARE_RUN` positions have."""
     positions: defaultdict[str, list[int]] = defaultdict(list)
     for position, runs in enumerate(marks):
         for run in runs:
@@ -300,7 +300,7 @@ def _demand(text: str) -> _Demand | None:
     forbids = _FORBIDS.search(text)
     if forbids is None and _DEMANDS.search(text) is None:
         return None
-    # "Never use X, use Y" demands one thing and forbids another: no single demand.
+    # "Never use X, use Y" both demands and forbids.
     if forbids is not None and re.search(r"[,;:.]\s.*\b(?:use|prefer|always|instead)\b", text[forbids.end() :], re.I):
         return None
     subject = _subject(text)
@@ -326,19 +326,21 @@ def _contradict(one: _Demand, other: _Demand) -> bool:
 
 
 def _opposite(one: str, other: str) -> bool:
-    """True if two lines that are alike say opposite things, and so do not repeat each other."""
-    left, right = _demand(one), _demand(other)
-    return left is not None and right is not None and (left.forbids is not right.forbids or _contradict(left, right))
+    """Return whether two similar lines contradict each other, and so do not repeat each other."""
+    first, second = _demand(one), _demand(other)
+    return (
+        first is not None and second is not None and (first.forbids is not second.forbids or _contradict(first, second))
+    )
 
 
 @cache
 def _opposite_terms() -> list[tuple[frozenset[str], frozenset[str]]]:
-    pairs = [(_subject(left), _subject(right)) for left, right in _OPPOSITES]
-    return [ordered for left, right in pairs for ordered in ((left, right), (right, left))]
+    pairs = [(_subject(first), _subject(second)) for first, second in _OPPOSITES]
+    return [ordered for first, second in pairs for ordered in ((first, second), (second, first))]
 
 
 def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Finding]:
-    """Return the names in one file that lead nowhere, each once, in their order."""
+    """Return the names in one file that no longer exist, each once, in their order."""
     findings: dict[str, Finding] = {}
     path = instruction.stands_for or instruction.path
     folders = {parent_of(path), instruction.folder, ""}
@@ -355,7 +357,7 @@ def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Fi
 
 
 def _missing(name: str, folders: Collection[str], root: Path, store: Store, *, has_code: bool) -> str:
-    """Return the message for a name that leads nowhere, empty for any other name."""
+    """Return the message for a name that no longer exists, empty for any other name."""
     if _PATH.fullmatch(name):
         return "" if _exists(name, folders, root, store) else f"names `{name}`, which is not there"
     member, call = _MEMBER.fullmatch(name), _CALL.fullmatch(name)
@@ -368,7 +370,7 @@ def _missing(name: str, folders: Collection[str], root: Path, store: Store, *, h
 
 
 def _exists(name: str, folders: Collection[str], root: Path, store: Store) -> bool:
-    """True if a path exists below one of the folders, or starts with a folder of somebody else."""
+    """Return whether a path exists below one of the folders, or cannot be one of this root."""
     for folder in sorted(folders):
         try:
             path = resolved(name.rstrip("/"), folder)
@@ -383,7 +385,7 @@ def _exists(name: str, folders: Collection[str], root: Path, store: Store) -> bo
 
 
 def _is_in_code(name: str, store: Store) -> bool:
-    """True if any code contains this compound word."""
+    """Return whether any code contains this compound word."""
     (postings,) = store.lexicon(Kind.CODE).postings([f"{EXACT_MARK}{name.lower()}"])
     fields = (postings.body, postings.name, postings.signature, postings.path)
     return any(len(units) for units, _ in fields)

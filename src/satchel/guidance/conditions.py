@@ -1,11 +1,11 @@
-"""Conditions that need no judgement: what `when:` says, checked once, and whether it is true of a situation.
+"""Conditions under `when:`, which need no judge: parsed and checked once, then evaluated for a situation.
 
     when: {tool: edit_file, paths: ["src/auth/**"], task_matches: "log ?in|session"}
     when: {any: [{language: python}, {not: {agent: reviewer}}]}
 
-Every field of a mapping must be true; a list in a field is true if one of its entries is. `task_matches` is somebody
-else's regular expression, and `(a+)+b` keeps the engine of the standard library busy for years: RE2 takes time linear
-in the text, and has neither look-around nor back-references.
+Every field of a mapping must be true; a list in a field is true if one of its entries is. `task_matches` is a regular
+expression from an untrusted file, and `(a+)+b` can block the engine of the standard library for years. RE2 needs time
+linear in the text, and has neither look-around nor back-references.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from satchel.guidance.situation import Globs, Situation, problem_of
 from satchel.safety.sanitize import clean_field
 
 DEEPEST = 8
-"""Levels of all, any and not: more is a program."""
+"""Limit of nested levels of all, any and not."""
 
 MOST_ENTRIES = 100
-"""Entries of one list."""
+"""Limit of the entries of one list."""
 
 LONGEST_PATTERN = 400
-"""Characters of a regular expression."""
+"""Length limit of a regular expression."""
 
 PATTERN_MEMORY = 1 << 18
-"""Bytes that RE2 may use for a compiled pattern: enough for a thousand letters, not for `(a{100}){100}`."""
+"""Memory limit of a compiled pattern in bytes: enough for a thousand letters, not for `(a{100}){100}`."""
 
 LONGEST_SUBJECT = 4_000
-"""Characters of the text that are searched, from its beginning."""
+"""Characters at the beginning of the text that are searched."""
 
 _JOINS = ("all", "any", "not")
 _SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)\s*-\s*([01]\d|2[0-3]|24):([0-5]\d)")
@@ -45,7 +45,7 @@ _LITERAL_REPEAT = re.compile(r"(?<!\\)\{(?:,\d+|\d{5,}(?:,\d*)?|\d*,\d{5,})\}")
 
 
 class ConditionError(ValueError):
-    """A condition that cannot be used. `place` leads to the value inside the condition that is to blame."""
+    """An unusable condition. `place` is the path to the wrong value inside the condition."""
 
     def __init__(self, problem: str, place: tuple[str | int, ...] = ()) -> None:
         super().__init__(problem)
@@ -53,7 +53,7 @@ class ConditionError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConditionResult:
     """The result of a condition, with the reason."""
 
     holds: bool
@@ -62,27 +62,29 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A checked condition: `name` is a field or all, any, not; `entries` are its values, `parts` what it joins."""
+    """A checked condition: `name` is a field or all, any, not; `entries` are values, `parts` joined conditions."""
 
     name: str
     entries: tuple[str, ...] = ()
     parts: tuple[Condition, ...] = ()
 
-    def check(self, situation: Situation) -> Outcome:
+    def check(self, situation: Situation) -> ConditionResult:
         """Return the outcome for a situation, with the reason."""
         if self.name not in _JOINS:
             return _FIELDS[self.name].check(self.entries, situation)
         outcomes = [part.check(situation) for part in self.parts]
         if self.name == "not":
             reason = outcomes[0].reason
-            return Outcome(not outcomes[0].holds, f"{reason} (wanted otherwise)" if outcomes[0].holds else reason)
+            return ConditionResult(
+                not outcomes[0].holds, f"{reason} (wanted otherwise)" if outcomes[0].holds else reason
+            )
         is_any = self.name == "any"
         decisive = next((outcome for outcome in outcomes if outcome.holds is is_any), None)
-        return decisive or Outcome(not is_any, " and ".join(outcome.reason for outcome in outcomes))
+        return decisive or ConditionResult(not is_any, " and ".join(outcome.reason for outcome in outcomes))
 
 
 def parse_condition(written: object, place: tuple[str | int, ...] = ()) -> Condition:
-    """Read what `when:` says. Raises ConditionError with the place of the mistake."""
+    """Parse the value of `when:`. Raises ConditionError with the place of the mistake."""
     if len(place) > DEEPEST * 2:
         raise ConditionError(f"is nested deeper than {DEEPEST} levels", place)
     if not isinstance(written, Mapping) or not written:
@@ -115,7 +117,7 @@ def _parse_part(name: str, value: object, place: tuple[str | int, ...]) -> Condi
 @lru_cache(maxsize=500)
 def pattern(text: str) -> Any:
     """Return a compiled regular expression of RE2 that ignores case. Raises ConditionError."""
-    import re2  # here, because only contexts with a pattern need it
+    import re2  # imported here, because only contexts with a pattern need it
 
     if len(text) > LONGEST_PATTERN:
         raise ConditionError(f"has {len(text)} characters: at most {LONGEST_PATTERN}")
@@ -142,48 +144,52 @@ def pattern_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a condition: how its entries are checked, and what is wrong with an entry."""
+    """One field of a condition: the check of its entries, and the problem with an entry."""
 
-    check: Callable[[Sequence[str], Situation], Outcome]
+    check: Callable[[Sequence[str], Situation], ConditionResult]
     problem: Callable[[str], str] = lambda _: ""
 
 
-def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> Outcome:
-    """Compare names of the situation with entries such as `edit_*`, without regard to case."""
+def _check_names(label: str, names: Sequence[str], entries: Sequence[str]) -> ConditionResult:
+    """Compare names of the situation with entries such as `edit_*`, ignoring case."""
     for entry in entries:
         for name in names:
             if fnmatchcase(name.casefold(), entry.casefold()):
-                return Outcome(
+                return ConditionResult(
                     holds=True, reason=f"{label} {name}" + (f" is like {entry}" if _WILD.search(entry) else "")
                 )
-    return Outcome(holds=False, reason=f"{label} is {', '.join(names) or 'not given'}, not {' or '.join(entries)}")
+    return ConditionResult(
+        holds=False, reason=f"{label} is {', '.join(names) or 'not given'}, not {' or '.join(entries)}"
+    )
 
 
-def _check_paths(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_paths(entries: Sequence[str], situation: Situation) -> ConditionResult:
     match = Globs(tuple(entries)).first(situation.files)
     if match is None:
-        return Outcome(holds=False, reason=f"no file matches {' or '.join(entries)}")
-    return Outcome(holds=True, reason=f"{match[0]} matches {match[1]}")
+        return ConditionResult(holds=False, reason=f"no file matches {' or '.join(entries)}")
+    return ConditionResult(holds=True, reason=f"{match[0]} matches {match[1]}")
 
 
-def _check_task(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_task(entries: Sequence[str], situation: Situation) -> ConditionResult:
     task = f"{situation.task}\n{situation.intent}".strip()[:LONGEST_SUBJECT]
     task = task.encode("utf-8", "replace").decode("utf-8")
     for entry in entries:
         if pattern(entry).search(task):
-            return Outcome(holds=True, reason=f"the task matches {entry}")
-    return Outcome(holds=False, reason=f"the task does not match {' or '.join(entries)}")
+            return ConditionResult(holds=True, reason=f"the task matches {entry}")
+    return ConditionResult(holds=False, reason=f"the task does not match {' or '.join(entries)}")
 
 
-def _check_error(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_error(entries: Sequence[str], situation: Situation) -> ConditionResult:
     error = situation.error.casefold()
     named = next((entry for entry in entries if error and entry.casefold() in error), "")
-    return Outcome(bool(named), f"the error {'names' if named else 'does not name'} {named or ' or '.join(entries)}")
+    return ConditionResult(
+        bool(named), f"the error {'names' if named else 'does not name'} {named or ' or '.join(entries)}"
+    )
 
 
-def _check_time(entries: Sequence[str], situation: Situation) -> Outcome:
+def _check_time(entries: Sequence[str], situation: Situation) -> ConditionResult:
     if situation.time is None:
-        return Outcome(holds=False, reason="the situation has no time")
+        return ConditionResult(holds=False, reason="the situation has no time")
     moment = datetime.fromtimestamp(situation.time, UTC)
     minute = moment.hour * 60 + moment.minute
     for entry in entries:
@@ -192,8 +198,8 @@ def _check_time(entries: Sequence[str], situation: Situation) -> Outcome:
         hour, start, end_hour, end = map(int, span.groups())
         start, end = hour * 60 + start, end_hour * 60 + end
         if start <= minute < end if start < end else (minute >= start or minute < end):
-            return Outcome(holds=True, reason=f"{moment:%H:%M} UTC is in {entry}")
-    return Outcome(holds=False, reason=f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
+            return ConditionResult(holds=True, reason=f"{moment:%H:%M} UTC is in {entry}")
+    return ConditionResult(holds=False, reason=f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
 
 
 def _time_problem(entry: str) -> str:
@@ -213,5 +219,5 @@ _FIELDS: Mapping[str, _Field] = {
 
 
 def condition_data(written: Any) -> str:
-    """Return a rule as written, on one line, to be compared."""
+    """Return a rule as JSON on one line, for comparison."""
     return json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)

@@ -16,13 +16,13 @@ from satchel.search.filters import parse_filters
 from satchel.types import Failure
 
 Place = tuple[str | int, ...]
-"""The keys and positions that lead to a value, as in `("injection_rules", 0, "inject")`."""
+"""The path of a value, keys and positions, as in `("injection_rules", 0, "inject")`."""
 
 DEEPEST = 24
-"""Levels of nesting: people write five; a parser that goes deeper is being attacked."""
+"""Limit of nested levels: people write five; deeper files are attacks."""
 
 MOST_VALUES = 20_000
-"""Values of a file with everything that its aliases repeat; the largest honest one seen has a few hundred."""
+"""Limit of the values of a file, aliases expanded; the largest honest one seen has a few hundred."""
 
 _CONSTANTS = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),
@@ -35,16 +35,16 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18}|[0-9]{1,18
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The values of a text, and the line (1-based) on which each of them begins."""
+    """The values of a text, and the first line (1-based) of each."""
 
     data: Any
     lines: Mapping[Place, int]
 
 
 def read_yaml(text: str, name: str, first_line: int = 1) -> Marked:
-    """Read one chunk. `name` and `first_line` are for messages. Raises ContextFileError.
+    """Read one document. `name` and `first_line` are for messages. Raises ContextFileError.
 
-    An empty text is None. Keys are texts, whatever they look like.
+    An empty text is None. All keys are texts.
     """
     import yaml
 
@@ -60,12 +60,12 @@ def read_yaml(text: str, name: str, first_line: int = 1) -> Marked:
 
 
 def at(name: str, line: int = 0) -> str:
-    """`client/context.yaml:12`, or only the path where no line is known."""
+    """Return `client/context.yaml:12`, or only the path if `line` is 0."""
     return f"{clean_field(name)}:{line}" if line else clean_field(name)
 
 
 class _Reader:
-    """Builds values from events, and recurses no deeper than `DEEPEST`."""
+    """Builds values from YAML events, nested at most `DEEPEST` levels."""
 
     def __init__(self, name: str, first_line: int) -> None:
         self._name, self._first_line = name, first_line
@@ -75,12 +75,12 @@ class _Reader:
 
     def document(self, events: Iterator[Any]) -> Marked:
         data: Any = None
-        chunks = 0
+        documents = 0
         for event in events:
             kind = type(event).__name__
             if kind == "DocumentStartEvent":
-                chunks += 1
-                if chunks > 1:
+                documents += 1
+                if documents > 1:
                     raise self._error(event, "holds a second document: leave one in a file")
                 data = self._value(next(events), events, ())
         return Marked(data, self._lines)
@@ -154,28 +154,28 @@ def _plain(word: str) -> Any:
 FILE_NAME = "context.yaml"
 
 CONTEXTS = "contexts"
-"""The source that notes about context files name."""
+"""The source of notes about context files."""
 
 MOST_LIMIT = 100
-"""Records that one injection may ask for."""
+"""Limit of the records of one injection."""
 
 RELATIVE_FILTERS = frozenset({"last_hours", "last_days"})
-"""Filters that count back from the moment of the question."""
+"""Filters relative to the time of the question."""
 
 RULE_LISTS = ("behavior_rules", "injection_rules")
 
 _KEPT_DEPTH = 24
 
 _Common = tuple[str, str, str, Condition | None, str]
-"""The fields of `Rule`."""
+"""The values of the fields of `Rule`."""
 
 _Check = tuple[Callable[[Any], bool], str]
-"""The test of a value, and what to write instead of one that fails."""
+"""The test of a value, and the advice for a wrong value."""
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """One thing to inject: a context's path or a registered key as written, and how much of it."""
+class InjectionTarget:
+    """One target of an injection: a context's path or a registered key as written, with query, filters and limit."""
 
     reference: str
     query: str = ""
@@ -192,9 +192,9 @@ class Target:
 class Rule:
     """The fields that both kinds of rules have.
 
-    `condition` is free text for the judge, `when` what can be decided; a rule with neither always applies, one with
-    both needs both. `origin` is the folder of the context that stated it, `place` its file and line, `text` the rule as
-    written, to recognise it when it is inherited on a second way.
+    `condition` is free text for the judge, `when` a structured condition; a rule with neither always applies, one with
+    both needs both. `origin` is the folder of its context, `place` its file and line, `text` the rule as written, to
+    recognise it when it is inherited twice.
     """
 
     origin: str
@@ -206,24 +206,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class BehaviorRule(Rule):
-    """On `trigger`, do `actions`."""
+    """A rule with a trigger and the actions to take."""
 
     trigger: str
     actions: tuple[str, ...]
 
     @property
     def line(self) -> str:
-        """The rule on one line, as the first specification writes it."""
+        """The rule on one line, in the form of the first specification."""
         condition = f" (if {self.condition})" if self.condition else ""
         return f"{self.trigger}{condition}: {'; '.join(self.actions)}"
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionRule(Rule):
-    """Inject these targets."""
+    """A rule with the targets to inject."""
 
     name: str
-    inject: tuple[Target, ...]
+    inject: tuple[InjectionTarget, ...]
 
     @property
     def label(self) -> str:
@@ -235,7 +235,7 @@ class InjectionRule(Rule):
 class ContextFile:
     """A context file. `path` is its folder ("" at the root), `data` everything but its rules, `extends` as written.
 
-    A list of rules may have the suffix `_override` or `_extend`, which is then its entry in `modes`.
+    The suffix `_override` or `_extend` of a list of rules is its entry in `modes`.
     """
 
     path: str
@@ -249,7 +249,7 @@ class ContextFile:
     lines: Mapping[Place, int]
 
     def line(self, *place: str | int) -> str:
-        """`client/context.yaml:12` for a value, or only the file if the value has no line of its own."""
+        """Return `client/context.yaml:12` for a value, or only the file if the value has no line of its own."""
         return at(self.file, self.lines.get(place, 0))
 
 
@@ -259,7 +259,7 @@ def file_of(path: str) -> str:
 
 
 def read_context(text: str, path: str, allow: Sequence[str] = ()) -> ContextFile:
-    """Read the text of the context in a folder. Raises ContextFileError where nothing in it can be used."""
+    """Read the text of the context in a folder. Raises ContextFileError for an unusable file."""
     file = file_of(path)
     marked = read_yaml(clean_text(text)[0], file)
     data = {} if marked.data is None else sanitize.value(marked.data, allow, depth=_KEPT_DEPTH)
@@ -288,7 +288,7 @@ def split_suffix(key: str) -> tuple[str, str]:
 
 
 class _RuleReader:
-    """Reads the rules of one file. It notes what it cannot use with its line, and continues."""
+    """Reads the rules of one file. Notes unusable rules with their line, and continues."""
 
     def __init__(self, path: str, file: str, marked: Marked) -> None:
         self._path, self._file, self._marked = path, file, marked
@@ -305,7 +305,7 @@ class _RuleReader:
         return at(self._file, self._marked.lines.get(place, 1))
 
     def _rules(self, data: Mapping[str, Any], name: str) -> Iterator[tuple[Mapping[str, Any], Place, _Common]]:
-        """The rules under this name, with a suffix or without: as written, the place, and what both kinds have."""
+        """Yield the rules under this name, with or without a suffix: as written, the place, and the common fields."""
         for key, listed in data.items():
             base, mode = split_suffix(key)
             if base != name:
@@ -321,7 +321,7 @@ class _RuleReader:
                     yield written, (key, index), common
 
     def _common(self, written: object, place: Place) -> _Common | None:
-        """The parts that both kinds have; None for a broken condition, without which a rule would always apply."""
+        """Return the common fields; None for a broken condition, without which a rule would always apply."""
         if not isinstance(written, Mapping):
             self.note(place, f"a rule is {clean_field(repr(written), 60)}: give names with values")
             return None
@@ -366,7 +366,7 @@ class _RuleReader:
             if usable:
                 yield InjectionRule(*common, label, usable)
 
-    def _target(self, written: object, place: Place) -> Target | None:
+    def _target(self, written: object, place: Place) -> InjectionTarget | None:
         entry = {"context": written} if isinstance(written, str) else written
         reference = (entry.get("context") or entry.get("key")) if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(reference, str) or not reference.strip():
@@ -385,14 +385,14 @@ class _RuleReader:
         except (UsageError, TypeError) as error:
             self.note((*place, "filter"), f"filter: {error}")
             return None
-        return Target(reference.strip(), query.strip(), dict(filters), limit)
+        return InjectionTarget(reference.strip(), query.strip(), dict(filters), limit)
 
 
 INTENT_TYPES = ("personal_experience", "business_growth", "organizational_coordination", "civilizational_impact")
 STATUSES = ("active", "inactive", "archived", "planning")
 
 _REQUIRED = {"workspace": "physical_path", "workflow": "workflow_steps", "file": "file_path", "folder": "folder_path"}
-"""The field that the configuration of a type needs."""
+"""Type -> required field of its configuration."""
 
 
 def _is_texts(value: Any) -> bool:
@@ -437,11 +437,11 @@ _SCHEMA: Mapping[str, _Check] = {
     "status.progress": _SHARE,
     "status.confidence": _SHARE,
 }
-"""Fields of the schema, each with the test of its value and what to write instead."""
+"""Fields of the schema, each with the test of its value and the advice for a wrong one."""
 
 
 def schema_problems(data: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield every field of the schema with an impossible value: its place, and what to write there instead."""
+    """Yield the place of every field of the schema with an impossible value, and the advice."""
     for name, (is_valid, advice) in _SCHEMA.items():
         section, _, key = name.rpartition(".")
         values = data.get(section) if section else data

@@ -1,16 +1,16 @@
-"""The tree of contexts below a root: files read once while they stay the same, inheritance resolved, cycles named.
+"""The tree of contexts below a root: files are cached until they change, inheritance is resolved, cycles are errors.
 
-The chain that is being resolved is an argument, so threads that load at the same time do not see cycles in each other,
-and a parent that is reached on two ways (a diamond) is in the chain once. The child wins field by field:
+The chain that is being resolved is an argument, so concurrent loads do not see cycles in each other, and a parent that
+is inherited twice (a diamond) is in the chain once. The child wins field by field:
 
-* A text, a number, a list of the child takes the place of the parent's.
+* A text, a number, a list of the child replaces the parent's.
 * Mappings are merged, field by field, at any depth.
 * The lists under `relationships` are joined, each entry once, the parent's first.
-* Behaviour rules are joined; the child's takes the place of one with the same trigger and condition.
+* Behaviour rules are joined; the child's replaces one with the same trigger and condition.
 * Injection rules of all ancestors and the child are kept, each once.
-* `NAME_override` takes the place of whatever the parent has under NAME, rules too. `NAME_extend` adds to it: entries to
-  a list, fields to a mapping, a line to a text.
-* What identifies a context (`id`, `name`, `created`, `updated`) and what it extends is not inherited.
+* `NAME_override` replaces the parent's value of NAME, also rules. `NAME_extend` adds to it: entries to a list, fields
+  to a mapping, a line to a text.
+* The identity of a context (`id`, `name`, `created`, `updated`) and `extends` are not inherited.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from satchel.system import files
 from satchel.types import Failure
 
 LARGEST_FILE = 256_000
-"""Bytes of one context file; the largest honest one seen has a few thousand."""
+"""Size limit of a context file in bytes; the largest honest one seen has a few thousand."""
 
 MOST_ANCESTORS = 64
-"""Contexts in one chain: nobody can follow more, and each is read."""
+"""Limit of the contexts in one chain."""
 
 MOST_REMEMBERED = 5_000
-"""Files that stay in memory between questions."""
+"""Limit of the cached files."""
 
 _OWN: Mapping[str, frozenset[str]] = {
     "metadata": frozenset({"id", "name", "created", "updated"}),
     "intent_context": frozenset({"extends"}),
 }
-"""Fields of these mappings that belong to one context alone."""
+"""Fields of these mappings that are not inherited."""
 
 
 class MissingContextError(ContextFileError):
@@ -62,8 +62,8 @@ class MissingContextError(ContextFileError):
 class ResolvedContext:
     """A context with what it inherits.
 
-    `chain` has the folders of its ancestors and itself, the root first; `distances` how many steps each ancestor is
-    away. `updated` is in seconds, 0 where the file does not say. `notes` are of all files in the chain.
+    `chain` has the folders of its ancestors and itself, the root first; `distances` the number of steps to each.
+    `updated` is in seconds, 0 if unknown. `notes` are those of all files in the chain.
     """
 
     path: str
@@ -81,29 +81,29 @@ class ResolvedContext:
 
     @property
     def name(self) -> str:
-        """Its own name, else its folder."""
+        """The name in the file, else the folder."""
         return str(self._field("metadata", "name") or self.path or "root")
 
     @property
     def type(self) -> str:
-        """Its type, as in `project`; empty where it does not say."""
+        """The type, such as `project`; empty if unknown."""
         return str(self._field("metadata", "type") or "")
 
     @property
     def goal(self) -> str:
-        """The goal, inherited where it states none."""
+        """The goal, possibly inherited; empty if there is none."""
         return str(self._field("intent_context", "business_goal") or "")
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The results of loading: `_meta` of the schema."""
+        """The `_meta` of the schema."""
         adaptations = self._field("intent_context", "context_adaptations")
         return {"path": self.path, "inheritance_chain": list(self.chain[:-1]), "adaptations": adaptations}
 
 
 @dataclass(slots=True)
 class _Climb:
-    """The state of one load: the files from the root down, the distance of each, and what went wrong."""
+    """The state of one load: the files from the root down, the distance of each, and problems."""
 
     chain: dict[str, ContextFile]
     distances: dict[str, int]
@@ -119,15 +119,15 @@ class ContextTree:
         self._cache: dict[str, tuple[tuple[int, int, int], ContextFile]] = {}
 
     def exists(self, path: str) -> bool:
-        """True if there is a context in this folder."""
+        """Return whether there is a context in this folder."""
         return files.stamp(self._root, file_of(path)) is not None
 
     def find(self, reference: str, folder: str = "") -> str:
-        """Return the folder of the context that a reference names. Raises UnsafePathError where it leads outside."""
+        """Return the folder of the context that a reference names. Raises UnsafePathError for one outside the root."""
         return resolved(reference.removesuffix(f"/{FILE_NAME}") if reference != FILE_NAME else ".", folder)
 
     def read(self, path: str) -> ContextFile:
-        """Return one file as written. Raises MissingContextError, and ContextFileError where it cannot be used."""
+        """Return one file as written. Raises MissingContextError, and ContextFileError for an unusable file."""
         name = file_of(path)
         stamp = files.stamp(self._root, name)
         if stamp is None:
@@ -142,35 +142,35 @@ class ContextTree:
             raise ContextFileError(f"{sanitize.line(name)}: cannot be read: {skipped}") from None
         if decoded is None:
             raise ContextFileError(f"{sanitize.line(name)}: is no text")
-        chunk = read_context(decoded[0], path, self._allow)
+        context = read_context(decoded[0], path, self._allow)
         with self._guard:
             if len(self._cache) >= MOST_REMEMBERED:
                 self._cache.clear()
-            self._cache[path] = (stamp, chunk)
-        return chunk
+            self._cache[path] = (stamp, context)
+        return context
 
     def load(self, path: str) -> ResolvedContext:
         """Return a context with what it inherits.
 
-        Raises ContextFileError where its own file cannot be used or it is its own ancestor. An ancestor that is
-        missing or cannot be used is noted, and the rest is inherited.
+        Raises ContextFileError if its own file is unusable or it is its own ancestor. A missing or unusable ancestor is
+        noted, and the rest is inherited.
         """
         climb = _Climb({}, {}, [])
         self._climb(path, (), climb)
-        chunks = [*climb.chain.values()]
+        contexts = [*climb.chain.values()]
         return ResolvedContext(
             path=path,
-            data=merged_data(chunks),
-            behavior=merged_behavior(chunks),
-            injection=merged_injection(chunks),
+            data=merged_data(contexts),
+            behavior=merged_behavior(contexts),
+            injection=merged_injection(contexts),
             chain=tuple(climb.chain),
             distances=climb.distances,
-            updated=_updated(chunks[-1].data),
+            updated=_updated(contexts[-1].data),
             notes=tuple(climb.notes),
         )
 
     def _climb(self, path: str, below: tuple[str, ...], climb: _Climb) -> None:
-        """Add a context behind its ancestors; `below` are those that led here."""
+        """Add a context after its ancestors; `below` are its descendants in this load."""
         climb.distances[path] = min(climb.distances.get(path, len(below)), len(below))
         if path in below:
             circle = " -> ".join(step or "." for step in (*below[below.index(path) :], path))
@@ -179,23 +179,23 @@ class ContextTree:
             return
         if len(below) > MOST_ANCESTORS:
             raise ContextFileError(f"{file_of(path)}: has more than {MOST_ANCESTORS} ancestors")
-        chunk = self.read(path)
-        for index, reference in enumerate(chunk.extends):
+        context = self.read(path)
+        for index, reference in enumerate(context.extends):
             try:
                 parent = self._parent(reference, path, below)
             except (UnsafePathError, ContextFileError) as error:
-                place = chunk.line("intent_context", "extends", index)
-                if len(chunk.extends) == 1 and place == chunk.file:
-                    place = chunk.line("intent_context", "extends")
+                place = context.line("intent_context", "extends", index)
+                if len(context.extends) == 1 and place == context.file:
+                    place = context.line("intent_context", "extends")
                 problem = f"{place}: extends {sanitize.line(reference)}: {error}"
                 climb.notes.append(Failure(CONTEXTS, problem, "nothing is inherited from there"))
             else:
                 self._climb(parent, (*below, path), climb)
-        climb.chain[path] = chunk
-        climb.notes += chunk.notes
+        climb.chain[path] = context
+        climb.notes += context.notes
 
     def _parent(self, reference: str, path: str, below: tuple[str, ...]) -> str:
-        """Return the folder of a parent that can be used. One that closes a cycle is not read: climbing names it."""
+        """Return the folder of a usable parent. One that closes a cycle is not read: `_climb` reports it."""
         parent = self.find(reference, path)
         if not self.exists(parent):
             raise MissingContextError(f"there is no {file_of(parent)}")
@@ -205,7 +205,7 @@ class ContextTree:
 
 
 def _updated(data: Mapping[str, Any]) -> float:
-    """The time at which a context was updated (else created), in seconds; 0 where it is missing or not a date."""
+    """Return the time of the update (else creation) of a context in seconds; 0 if it is missing or not a date."""
     metadata = data.get("metadata")
     date = (metadata.get("updated") or metadata.get("created")) if isinstance(metadata, Mapping) else None
     try:
@@ -216,13 +216,13 @@ def _updated(data: Mapping[str, Any]) -> float:
 
 
 def merged_data(chain: Sequence[ContextFile]) -> dict[str, Any]:
-    """Return the values of the last of the chain with what it inherits from those before it, the root first."""
+    """Return the values of the last context of a chain, merged with those before it; the root is first."""
     merged: dict[str, Any] = {}
-    for chunk in chain:
+    for context in chain:
         for key, names in _OWN.items():
             if isinstance(merged.get(key), Mapping):
                 merged[key] = {name: value for name, value in merged[key].items() if name not in names}
-        merged = _merged(merged, chunk.data, is_top=True)
+        merged = _merged(merged, context.data, is_top=True)
     return merged
 
 
@@ -248,7 +248,7 @@ def _merged(
 
 
 def _settled(value: Any) -> Any:
-    """Return a value with the suffixes of its own keys removed, as there is nothing that they could adapt."""
+    """Return a value without the suffixes of its own keys, as there is no inherited value to adapt."""
     return _merged({}, value) if isinstance(value, Mapping) else value
 
 
@@ -265,22 +265,22 @@ def _joined(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 
 
 def merged_behavior(chain: Sequence[ContextFile]) -> tuple[BehaviorRule, ...]:
-    """The behaviour rules of a chain: a later one with the same trigger and condition takes the earlier one's place."""
+    """Return the behaviour rules of a chain: a later one replaces one with the same trigger and condition."""
     rules: dict[tuple[str, str, str], BehaviorRule] = {}
-    for chunk in chain:
-        if chunk.modes.get("behavior_rules") == "override":
+    for context in chain:
+        if context.modes.get("behavior_rules") == "override":
             rules.clear()
-        rules |= {(rule.trigger.casefold(), rule.condition, repr(rule.when)): rule for rule in chunk.behavior}
+        rules |= {(rule.trigger.casefold(), rule.condition, repr(rule.when)): rule for rule in context.behavior}
     return tuple(rules.values())
 
 
 def merged_injection(chain: Sequence[ContextFile]) -> tuple[InjectionRule, ...]:
     """Return the injection rules of a chain, each once, the oldest ancestor's first."""
     rules: dict[tuple[str, str], InjectionRule] = {}
-    for chunk in chain:
-        if chunk.modes.get("injection_rules") == "override":
+    for context in chain:
+        if context.modes.get("injection_rules") == "override":
             rules.clear()
-        for rule in chunk.injection:
+        for rule in context.injection:
             # A relative target means another context in another folder.
             is_relative = any(target.is_relative for target in rule.inject)
             rules.setdefault((rule.text, rule.origin if is_relative else ""), rule)

@@ -1,4 +1,4 @@
-"""What the rules inject: contexts, files and registered keys."""
+"""Contexts, files and registered keys that injection rules inject."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.errors import ContextFileError, SatchelError, UnsafePathError, UsageError
-from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, Target, file_of
+from satchel.guidance.context_files import CONTEXTS, RELATIVE_FILTERS, InjectionRule, InjectionTarget, file_of
 from satchel.guidance.inheritance import ContextTree, MissingContextError, ResolvedContext
 from satchel.guidance.instructions import Applied, Instructions, applied, to_judge
 from satchel.guidance.judge import Opinion, Verdict
@@ -26,14 +26,14 @@ from satchel.types import Failure, Hit, Kind, Signal
 from satchel.vocabulary import MemoryCategory, choices
 
 FRESH_DAYS = 30.0
-"""Days after which a context is no longer fresh. The first specification gave a day, but counted from loading."""
+"""Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
 
 JudgeAll = Callable[[Sequence[str]], tuple[Mapping[str, Opinion], Sequence[Failure]]]
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveContext:
-    """A context that counts. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
+    """An active context. `distance` is 0 for the current one, steps for an ancestor, None for an injected one."""
 
     context: ResolvedContext
     distance: int | None
@@ -48,7 +48,7 @@ class ActiveContext:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A rule and whether it applies; `verdict` is undecided where the judge did not know."""
+    """A rule and whether it applies; `verdict` is undecided if the judge could not decide."""
 
     rule: InjectionRule
     verdict: Verdict
@@ -56,13 +56,13 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """Everything that guides a situation. `keys` are targets that are no contexts, with the rule that wants each."""
+class Guidance:
+    """The guidance for a situation. `keys` are the targets that are not contexts, each with the label of its rule."""
 
     contexts: tuple[ActiveContext, ...]
     instructions: tuple[Applied, ...]
     evaluated: tuple[Evaluated, ...]
-    keys: tuple[tuple[Target, str], ...]
+    keys: tuple[tuple[InjectionTarget, str], ...]
     notes: tuple[Failure, ...]
 
 
@@ -72,11 +72,11 @@ class Guides:
 
     tree: ContextTree
     instructions: Instructions
-    registry: Registry
+    registry: KeyRegistry
 
 
-def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Gathered:
-    """The guidance for a situation. `current` is the folder of a context; None means the root's, if there is one."""
+def gather(guides: Guides, current: str | None, situation: Situation, judge_all: JudgeAll, now: float) -> Guidance:
+    """Gather the guidance for a situation. `current` is the folder of a context; None means the root's, if any."""
     notes: list[Failure] = []
     base = _base(guides.tree, current, notes)
     instructions, unread = guides.instructions.near(situation.files)
@@ -93,13 +93,13 @@ def gather(guides: Guides, current: str | None, situation: Situation, judge_all:
         if row.verdict is Verdict.UNDECIDED
     ]
     active = [] if base is None else [_active(base, 0, "current", now), *_ancestors(guides.tree, base, now, notes)]
-    keys: list[tuple[Target, str]] = []
+    keys: list[tuple[InjectionTarget, str]] = []
     for row in evaluated:
         if row.verdict is Verdict.TRUE:
             _inject(guides, row.rule, active, keys, notes, now)
     active.sort(key=lambda one: (-one.priority, one.distance is None, one.distance or 0, one.context.path))
     rows = applied(instructions, situation.files, opinions)
-    return Gathered(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
+    return Guidance(tuple(active), tuple(rows), evaluated, tuple(keys), tuple(dict.fromkeys(notes)))
 
 
 def _base(tree: ContextTree, current: str | None, notes: list[Failure]) -> ResolvedContext | None:
@@ -147,7 +147,7 @@ def _inject(
     guides: Guides,
     rule: InjectionRule,
     active: list[ActiveContext],
-    keys: list[tuple[Target, str]],
+    keys: list[tuple[InjectionTarget, str]],
     notes: list[Failure],
     now: float,
 ) -> None:
@@ -174,7 +174,7 @@ def _inject(
 
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
-    """Return a context with the terms of its priority, as the first specification sums them."""
+    """Return a context with the terms of its priority, those of the first specification."""
     age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
     terms = {
         "base": 1.0,
@@ -190,10 +190,10 @@ def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now:
 FILES = "files"
 
 DEFAULT_LIMIT = 5
-"""Records of one key, unless the rule asks for more."""
+"""Records of one key, unless the rule has a limit."""
 
 LONGEST_RECORD = 20_000
-"""Characters of one record of a registered key."""
+"""Length limit of a record of a registered key."""
 
 _SECONDS = {"last_hours": 3_600.0, "last_days": 86_400.0}
 _INJECTED = Signal("injected", 1.0, 1.0)
@@ -221,7 +221,7 @@ class Supplied:
 
 
 Provider = Callable[[KeyRequest], Iterable[Supplied | str]]
-"""Gives the records of a key, best first; a text alone is titled by the key."""
+"""Returns the records of a key, best first; the title of a plain text is the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ RECORD_KEYS: Mapping[str, RecordKey] = {
 }
 
 
-class Registry:
+class KeyRegistry:
     """The keys of one engine."""
 
     def __init__(self) -> None:
@@ -256,7 +256,7 @@ class Registry:
         self._guard = threading.Lock()
 
     def register(self, key: str, provider: Provider) -> None:
-        """Let rules inject `key`, or `key:ARGUMENT`. A later one of the same name takes its place.
+        """Let rules inject `key`, or `key:ARGUMENT`. A later provider of the same name replaces it.
 
         Raises UsageError for a name that is built in, or could be the path of a context.
         """
@@ -268,22 +268,22 @@ class Registry:
             self._providers[key] = provider
 
     def provider(self, reference: str) -> Provider | None:
-        """Return the provider of this reference, None where it is no registered key."""
+        """Return the provider of this reference, None if it is not a registered key."""
         return self._providers.get(reference.partition(":")[0])
 
-    def is_key(self, target: Target) -> bool:
-        """True if a target is a key and not the path of a context."""
+    def is_key(self, target: InjectionTarget) -> bool:
+        """Return whether a target is a key and not the path of a context."""
         name, colon, _ = target.reference.partition(":")
         return name in RECORD_KEYS or name in self._providers or (name == FILES and bool(colon))
 
     @property
     def names(self) -> list[str]:
-        """Every key."""
+        """All keys."""
         return [*RECORD_KEYS, f"{FILES}:GLOB", *sorted(self._providers)]
 
 
 @dataclass(slots=True)
-class Supply:
+class Supplies:
     """The records of all keys. `paths` are files, `own` the records of registered keys with their key."""
 
     hits: list[Hit] = field(default_factory=list)
@@ -293,23 +293,25 @@ class Supply:
 
     @property
     def size(self) -> int:
-        """Records, repeated ones included."""
+        """Number of records, including repeated ones."""
         return len(self.hits) + len(self.paths) + len(self.own)
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The sources of records. `store_of` gives the store of a kind, None where nothing of it is kept."""
+    """The sources of records. `store_of` gives the store of a kind, None if there is none."""
 
     store_of: Callable[[Kind], Store | None]
     root: Path
     allow: tuple[str, ...]
-    registry: Registry
+    registry: KeyRegistry
 
 
-def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, sources: Sources, now: float) -> Supply:
-    """Return the records of these targets (each with the rule that wants it); a target without any is noted."""
-    supply = Supply()
+def supplied(
+    targets: Sequence[tuple[InjectionTarget, str]], situation: Situation, sources: Sources, now: float
+) -> Supplies:
+    """Return the records of these targets (each with the label of its rule); a target without any is noted."""
+    supply = Supplies()
     for target, rule in targets:
         before, problem = supply.size, "nothing is there"
         try:
@@ -323,7 +325,7 @@ def supplied(targets: Sequence[tuple[Target, str]], situation: Situation, source
     return supply
 
 
-def _add(target: Target, situation: Situation, sources: Sources, now: float, supply: Supply) -> None:
+def _add(target: InjectionTarget, situation: Situation, sources: Sources, now: float, supply: Supplies) -> None:
     name, _, argument = target.reference.partition(":")
     limit = target.limit or DEFAULT_LIMIT
     provider = sources.registry.provider(target.reference)
@@ -338,10 +340,10 @@ def _add(target: Target, situation: Situation, sources: Sources, now: float, sup
 
 
 def _provided(provider: Provider, request: KeyRequest, allow: Sequence[str], notes: list[Failure]) -> list[Supplied]:
-    """Return the records of a registered key, clean; whatever somebody else's function raises is noted."""
+    """Return the cleaned records of a registered key; errors of its provider are noted."""
     try:
         records = [*provider(request)][: request.limit]
-    except Exception as error:  # noqa: BLE001 - a function of the user's: whatever it raises must not take the answer down
+    except Exception as error:  # noqa: BLE001 - a provider is code of the user: its errors must not break the answer
         telemetry.warning("registered key failed", key=request.key, exc_info=True)
         problem = f"{request.key}: {type(error).__name__}: {sanitize.line(str(error))}"
         notes.append(Failure("injected", problem, "it is left out"))
@@ -371,7 +373,7 @@ def _matching_files(glob: str, sources: Sources, query: str) -> list[str]:
     return [*paths]
 
 
-def _records(key: RecordKey, target: Target, situation: Situation, sources: Sources, now: float) -> list[Hit]:
+def _records(key: RecordKey, target: InjectionTarget, situation: Situation, sources: Sources, now: float) -> list[Hit]:
     store = sources.store_of(key.kind)
     if store is None:
         return []
@@ -385,7 +387,7 @@ def _records(key: RecordKey, target: Target, situation: Situation, sources: Sour
 
 
 def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sources) -> list[Hit]:
-    """Return the newest records, with the first side of each: nobody searched, so each is fully relevant."""
+    """Return the newest records, each with its first chunk and relevance 1."""
     if kind is Kind.COMMIT:
         changes = read_changes(store, sources.root, sources.allow).history("", limit).changes
         ids = store.document_ids(kind, [change.sha for change in changes])
@@ -402,7 +404,7 @@ def _newest(store: Store, kind: Kind, filters: Filters, limit: int, sources: Sou
 
 
 def _filters(written: Mapping[str, Any], now: float) -> Filters:
-    """Filters by name, with those that count back from now as times. Raises UsageError."""
+    """Parse filters, the relative ones as times. Raises UsageError."""
     plain = {name: value for name, value in written.items() if name not in RELATIVE_FILTERS}
     for name in RELATIVE_FILTERS & written.keys():
         amount = written[name]

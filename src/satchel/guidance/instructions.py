@@ -1,16 +1,16 @@
-"""Instruction files that agents already have: what each says, which files it is about, and whether it applies.
+"""Instruction files of agents: their texts, the files they are about, and whether they apply.
 
 These are `AGENTS.md`, `CLAUDE.md` (also in `.claude/`), `CLAUDE.local.md`, `.claude/rules/**/*.md` with `paths:`, and
 `.cursor/rules/**/*.mdc` with `globs:` and `alwaysApply:`. A file belongs to its folder, or to the folder around its
 `.claude` or `.cursor`; it is about what is below that folder, and its globs are relative to it.
 
 `CLAUDE.md` and its relatives may import others (`@docs/style.md`), five hops deep, never from outside the root. A file
-that is a link to another one, or contains only the path of one (so git writes links where it cannot make them), stands
-for that other file.
+that is a link to another one, or contains only the path of one (git writes links so where there are none), represents
+that other file.
 
-The nearest folder wins, then the kind of file (`Form`), then the path. Of several files that stand for one another only
-the strongest is used. A file without globs at the root always applies; one in a folder applies when the situation names
-a file below that folder; one with globs when they match such a file.
+The nearest folder wins, then the kind of file (`Form`), then the path. Of several files that represent the same file
+only the strongest is used. A file without globs at the root always applies; one in a folder applies when the situation
+names a file below that folder; one with globs when they match such a file.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from satchel.system import files
 from satchel.types import Failure
 
 LARGEST_FILE = 256_000
-"""Bytes of one file; agents themselves warn above 40,000 characters."""
+"""Size limit of a file in bytes; agents warn above 40,000 characters."""
 
 MOST_HOPS = 5
-"""Imports of imports that are followed, as Claude Code does."""
+"""Limit of nested imports, that of Claude Code."""
 
 LONGEST_WITH_IMPORTS = 500_000
-"""Characters of a file with everything that it imports."""
+"""Length limit of a file with its imports."""
 
 MOST_RULE_FILES = 500
 DEEPEST_RULES = 5
-"""Rule files of one folder, and folders within `rules`."""
+"""Limits of the rule files of one folder, and of nested folders in `rules`."""
 
 
 class Form(StrEnum):
-    """The kind of a file. The order is the precedence within a folder, the strongest first."""
+    """The kind of a file, in the order of precedence within a folder, strongest first."""
 
     LOCAL = "CLAUDE.local.md"
     CLAUDE_RULE = ".claude/rules"
@@ -74,9 +74,9 @@ _SUFFIX = re.compile(r"\.[A-Za-z]{1,8}\Z")
 class Instruction:
     """One instruction file.
 
-    `folder` is what it is about ("" is the root); `globs` are relative to it and empty for everything below. A file
-    with `description` alone is meant to be chosen by what it says, one that is `by_hand` only by a person. `stands_for`
-    is the path of the file that it is a link to; `line` is the line on which `text` begins.
+    `folder` is the folder it is about ("" is the root); `globs` are relative to it and empty for everything below. A
+    file with only a `description` is chosen by the judge, one that is `by_hand` only by a person. `stands_for` is the
+    path of the file that it is a link to; `line` is the first line of `text`.
     """
 
     path: str
@@ -92,13 +92,13 @@ class Instruction:
     notes: tuple[Failure, ...] = ()
 
     def relative(self, path: str) -> str | None:
-        """Return a path as its globs see it, None for one that it is not about."""
+        """Return a path relative to the folder, None for a path outside of it."""
         if not self.folder:
             return path
         return path[len(self.folder) + 1 :] if path.startswith(f"{self.folder}/") else None
 
     def match(self, paths: Iterable[str]) -> tuple[str, str] | None:
-        """(path, glob) of the first of these paths that it is about; the glob may be empty."""
+        """Return the first of these paths that it is about, and the matching glob, empty without globs."""
         for path in paths:
             relative = self.relative(path)
             glob = Globs(self.globs).matching(relative) if relative is not None else ""
@@ -109,7 +109,7 @@ class Instruction:
 
 @dataclass(slots=True)
 class _Import:
-    """The files that one file imports, itself first, and what went wrong."""
+    """The files that one file imports, itself first, and problems."""
 
     paths: dict[str, None]
     notes: list[Failure]
@@ -122,7 +122,7 @@ class Instructions:
         self._root, self._allow = root, tuple(allow)
 
     def of_folders(self, folders: Iterable[str]) -> tuple[list[Instruction], list[Failure]]:
-        """The instruction files of these folders, the strongest of each first, and what could not be read of them."""
+        """Return the instruction files of these folders, the strongest of each first, and notes on unreadable ones."""
         instructions: list[Instruction] = []
         notes: list[Failure] = []
         for folder in folders:
@@ -148,7 +148,7 @@ class Instructions:
         return self._rule_files(f"{prefix}{form.value}", _SUFFIXES[form], DEEPEST_RULES)
 
     def _rule_files(self, folder: str, suffix: str, depth: int) -> list[str]:
-        """Return the files with a suffix below a folder that is reached without links, in their order."""
+        """Return the files with a suffix below a folder, sorted; no links are followed."""
         if depth == 0 or any((self._root / step).is_symlink() for step in [*folders_above(folder)[1:], folder]):
             return []
         try:
@@ -195,7 +195,7 @@ class Instructions:
         )  # fmt: skip
 
     def _link(self, path: str) -> str:
-        """Return the target of a link, below the root; empty for a file. Raises Skipped for one that leads outside."""
+        """Return the target of a link, below the root; empty for a file. Raises Skipped for a target outside."""
         if not (self._root / path).is_symlink():
             return ""
         try:
@@ -217,7 +217,7 @@ class Instructions:
         return named
 
     def _with_imports(self, text: str, path: str, imported: _Import, hops: int) -> str:
-        """The text with what it imports: in the place of a line that contains only the import, else at the end."""
+        """Return the text with its imports: in place of a line that is only the import, else at the end."""
         imported.paths.setdefault(path, None)
         lines: list[str] = []
         behind: list[str] = []
@@ -237,7 +237,7 @@ class Instructions:
         return joined[:LONGEST_WITH_IMPORTS]
 
     def _imported(self, name: str, where: str, path: str, imported: _Import, hops: int) -> str | None:
-        """Return the text of an import, None where it is none; empty for a file that was imported before."""
+        """Return the text of an import, None if it is not usable; empty for a file that was imported before."""
         problem, hint = "", "it is not imported"
         try:
             target = resolved(name, parent_of(path))
@@ -277,7 +277,7 @@ def unfenced(text: str, first: int) -> Iterator[tuple[int, str, bool]]:
 def front_matter(text: str) -> tuple[dict[str, list[str]], str, int]:
     """Return the fields between the dashes at the top, the text below them, and its first line.
 
-    It is read line by line and not as YAML: people write `globs: *.ts`, which YAML reads as an alias.
+    It is not parsed as YAML: people write `globs: *.ts`, which YAML reads as an alias.
     """
     front = _FRONT.match(text)
     if front is None:
@@ -322,7 +322,7 @@ def _globs(fields: Mapping[str, Sequence[str]], path: str) -> tuple[tuple[str, .
         else:
             globs.append(glob)
     if notes and not globs:
-        globs = ["!*"]  # every pattern was wrong: then it applies to nothing, not to everything
+        globs = ["!*"]  # with only wrong patterns it applies to nothing, not to everything
     return tuple(globs), notes
 
 
@@ -337,16 +337,16 @@ class Applied:
 
 
 def to_judge(instructions: Iterable[Instruction], paths: Sequence[str]) -> list[str]:
-    """The descriptions that a judge has to decide on, because their files say nothing else of when they apply."""
+    """Return the descriptions that a judge has to decide on: those of files without other conditions."""
     return [one.description for one in instructions if one.description and _is_near(one, paths)]
 
 
 def applied(
     instructions: Iterable[Instruction], paths: Sequence[str], opinions: Mapping[str, Opinion]
 ) -> list[Applied]:
-    """Return every instruction file with its verdict: those that apply first, strongest first, then the others by path.
+    """Return every instruction file with its verdict: first those that apply, strongest first, then the others by path.
 
-    `opinions` are on the descriptions of `to_judge`.
+    `opinions` are those on the descriptions of `to_judge`.
     """
     applying: list[Applied] = []
     others: list[Applied] = []
@@ -374,7 +374,7 @@ def _is_near(one: Instruction, paths: Sequence[str]) -> bool:
 
 
 def _decision(one: Instruction, paths: Sequence[str], opinions: Mapping[str, Opinion]) -> tuple[bool, str]:
-    """(applies, reason) for a file."""
+    """Return whether a file applies, and the reason."""
     if one.by_hand:
         return False, "it has neither globs nor a description, and alwaysApply is not true"
     if one.description:

@@ -1,4 +1,4 @@
-"""Guidance in one root: contexts and instruction files for a situation, and what is wrong with these files."""
+"""Guidance in one root: contexts and instruction files for a situation, and checks of these files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from satchel.guidance.context_files import file_of
 from satchel.guidance.inheritance import ContextTree
 from satchel.guidance.injection import (
     ActiveContext,
-    Gathered,
+    Guidance,
     Guides,
+    KeyRegistry,
     Provider,
-    Registry,
     Sources,
-    Supply,
+    Supplies,
     gather,
     supplied,
 )
@@ -41,26 +41,26 @@ from satchel.store.protocol import Store
 from satchel.types import Context, Failure, Kind, Signal, Trust
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
-"""The kinds that are searched for the history of a situation."""
+"""Kinds that are searched for the history of a situation."""
 
 HISTORY_ITEMS = 5
-"""Items of each kind: a situation wants the few that matter, a question can ask for more."""
+"""Items of each kind: only the few that matter."""
 
 HISTORY_ORIGIN = "situation"
-"""The origin of the record that shows the situation itself: the caller's words, which are data."""
+"""The origin of the item with the situation itself, the words of the caller."""
 
 SITUATION_LINE_CHARACTERS = 200
-"""The longest line of a situation that had to be shortened."""
+"""Length limit of a line of a shortened situation."""
 
 OWN_LINE_CHARACTERS = 400
-"""The longest single line that stands for a record of a registered key."""
+"""Length limit of the one-line form of a record of a registered key."""
 
 Judging = tuple[Judge | None, list[Failure]]
-"""The judge in force, None where words decide, and what is wrong with the settings of one."""
+"""The active judge, None if words decide, and problems with its settings."""
 
 
 class GuidanceService:
-    """What guides the work in one opened root."""
+    """The guidance of one opened root."""
 
     def __init__(self, root: OpenRoot, receipts: ReceiptService) -> None:
         self._root = root
@@ -72,10 +72,10 @@ class GuidanceService:
     def guides(self) -> Guides:
         """The `context.yaml` files, the instruction files, and the keys that rules can inject."""
         root = self._root.places.root
-        return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), Registry())
+        return Guides(ContextTree(root, self._allow), Instructions(root, self._allow), KeyRegistry())
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> KeyRegistry:
         """The keys that rules can inject."""
         return self.guides.registry
 
@@ -85,7 +85,7 @@ class GuidanceService:
         return self.guides.tree
 
     def register(self, key: str, provider: Provider) -> None:
-        """Let injection rules name `key`: `provider` gives its records when a rule that applies wants them."""
+        """Let injection rules name `key`: `provider` returns its records when a rule injects it."""
         self.registry.register(key, provider)
 
     def situation(
@@ -97,13 +97,13 @@ class GuidanceService:
         refresh: bool = True,
         **options: Any,
     ) -> Context:
-        """Return a packed context for what an agent is doing: what guides it, and what history knows of it.
+        """Return a packed context for a situation of an agent: guidance and history.
 
         `situation` has any of tool, params, task, intent, files, language, error, agent, time and tags. `context` is
         the folder of the current `context.yaml`; without it the root's counts, if there is one. `judge` decides
         conditions in plain words in place of the configured one. Options are `max_tokens`, `format`, `tokenizer`,
-        `limit`, `session` and `now`, as in `assemble`. What is wrong with a file is a failure in the answer, with
-        file and line.
+        `limit`, `session` and `now`, as in `assemble`. Problems with a file are failures of the answer, with file
+        and line.
         """
         return self.situation_answer(situation, context=context, judge=judge, refresh=refresh, **options)[0]
 
@@ -117,34 +117,34 @@ class GuidanceService:
         notes: Sequence[Failure] = (),
         **options: Any,
     ) -> tuple[Context, AssembleRequest]:
-        """`situation`, and the request that was made of it. `notes` are failures that happened before."""
+        """Return the answer of `situation` and its request. `notes` are earlier failures."""
         moment = make_situation(situation, self._allow)
         options.setdefault("limit", HISTORY_ITEMS)
         request = make_request(moment.question, self._root.settings, options)
         account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         before = [*notes, *(self._root.refresh() if refresh else ())]
         with self._receipts.traced() as tell:
-            answer, asked, handles = self._assembled(moment, request, context, judge, before, account)
+            answer, final, handles = self._assembled(moment, request, context, judge, before, account)
             tell(answer)
-        return self._receipts.keep(answer, account, request.session, handles), asked
+        return self._receipts.keep(answer, account, request.session, handles), final
 
     def replayed(self, saved: Mapping[str, Any], notes: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
-        """A saved situation (an envelope of `satchel situation --json`) once more: its rules are judged again, too.
+        """Answer a saved situation (an envelope of `satchel situation --json`) again; its rules are judged again, too.
 
-        Raises UsageError for a damaged envelope. Its handles lead nowhere.
+        Raises UsageError for a damaged envelope. The handles of the answer are not stored.
         """
         meta = saved["meta"]
         if not isinstance(meta["situation"], Mapping):
             raise UsageError("the saved situation is damaged: save it again with `satchel situation --json`")
         moment = make_situation(meta["situation"], self._allow)
-        plain, asked = make_request(moment.question, self._root.settings, {}), saved_request(saved)
-        # What the situation itself brought into the request, it brings again.
-        request = replace(asked, query=moment.question, kinds=plain.kinds, pins=plain.pins)
+        plain, final = make_request(moment.question, self._root.settings, {}), saved_request(saved)
+        # These fields of the request are derived from the situation again.
+        request = replace(final, query=moment.question, kinds=plain.kinds, pins=plain.pins)
         path = meta.get("context")
         context = path if isinstance(path, str) else None
         account = self._receipts.account(request.session, request.ledger, pins=request.pins, is_kept=False)
-        answer, asked, _ = self._assembled(moment, request, context, None, notes, account)
-        return with_account(answer, account, ()), asked
+        answer, final, _ = self._assembled(moment, request, context, None, notes, account)
+        return with_account(answer, account, ()), final
 
     def _assembled(
         self,
@@ -155,7 +155,7 @@ class GuidanceService:
         notes: Sequence[Failure],
         account: Account | None,
     ) -> tuple[Context, AssembleRequest, list[HandleTarget]]:
-        """Return the answer to a situation, the request with what rules added to it, and the handles of the answer."""
+        """Return the answer to a situation, the request with the additions of rules, and the handles of the answer."""
         judging = self._judging(judge)
         judge_all = partial(self._judged, moment, judging[0])
         gathered = gather(self.guides, context, moment, judge_all, request.now)
@@ -165,21 +165,21 @@ class GuidanceService:
         def pack(bench: Workbench, earlier: Sequence[Failure]) -> tuple[Context, AssembleRequest]:
             supply = self._supply(gathered, moment, request, bench)
             kinds = [kind for kind in HISTORY_KINDS if bench.kinds().get(kind)]
-            asked = situation_request(request, kinds, [Pin(path) for path in supply.paths])
-            asked = asked if kinds else replace(asked, query="")
+            final = situation_request(request, kinds, [Pin(path) for path in supply.paths])
+            final = final if kinds else replace(final, query="")
             every = tuple(dict.fromkeys([*earlier, *judging[1], *gathered.notes, *supply.notes]))
             own = [*guides, *self._own_guides(supply)]
             revision = {"revision": bench.revision}
-            return situation_context(asked, bench, own, supply.hits, every, revision | meta), asked
+            return situation_context(final, bench, own, supply.hits, every, revision | meta), final
 
-        answer, asked = self._root.with_bench(pack, notes, account)
+        answer, final = self._root.with_bench(pack, notes, account)
         files = {guide.id: guide.fields["file"] for guide in guides if "file" in guide.fields}
         limit = self._root.settings.index_max_file_bytes
         answer, handles = with_guide_handles(answer, files, self._root.places.root, self._root.key, limit)
-        return answer, asked, handles
+        return answer, final, handles
 
-    def _supply(self, gathered: Gathered, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supply:
-        """Return the hits, files and records that injection rules want."""
+    def _supply(self, gathered: Guidance, moment: Situation, request: AssembleRequest, bench: Workbench) -> Supplies:
+        """Return the hits, files and records of injection rules."""
         available = bench.kinds()
 
         def store_of(kind: Kind) -> Store | None:
@@ -198,9 +198,9 @@ class GuidanceService:
         refresh: bool = True,
         notes: Sequence[Failure] = (),
     ) -> Report:
-        """What applies to these files and this task and why, what never applies, and what is wrong with the files.
+        """Report which rules apply to these files and this task and why, which never apply, and problems of the files.
 
-        The report covers contradictions, repeats, and names that do not exist any more in all instruction files.
+        Problems are contradictions, repeats, and names that no longer exist, in all instruction files.
         """
         situation = make_situation({"files": list(files), "task": task}, self._allow)
         before = [*notes, *(self._root.refresh() if refresh else ())]
@@ -214,7 +214,7 @@ class GuidanceService:
         )
 
     def list_rules(self) -> tuple[list[Applied], list[ActiveContext], list[Failure]]:
-        """Every instruction file and every context of the root, and what is wrong with them. Nothing is applied."""
+        """Return every instruction file and every context of the root, and problems with them. Nothing is applied."""
         return everything(self.guides, self._root.places.root)
 
     def _judging(self, judge: Judge | None) -> Judging:
@@ -233,8 +233,8 @@ class GuidanceService:
     def _judged(self, situation: Situation, judge: Judge | None, conditions: Sequence[str]) -> Any:
         return judged(conditions, situation, judge, VerdictFiles(self._root.places.state, self._root.key))
 
-    def _guides_of(self, gathered: Gathered, situation: Situation) -> list[Guide]:
-        """The situation itself, the active contexts, and the instruction files that apply, each with its texts."""
+    def _guides_of(self, gathered: Guidance, situation: Situation) -> list[Guide]:
+        """Return guides for the situation itself, the active contexts, and the instruction files that apply."""
         trusted = is_trusted(self._root.places.root, self._root.places.state)
         trust = trust_of(Kind.CONTEXT, GUIDANCE_ORIGIN, trusted=trusted)
         guides = [_situation_guide(situation, self._allow)] if situation.lines() else []
@@ -251,7 +251,7 @@ class GuidanceService:
             guides.append(_instruction_guide(row, title, shorter, len(applying), trust))
         return guides
 
-    def _own_guides(self, supply: Supply) -> list[Guide]:
+    def _own_guides(self, supply: Supplies) -> list[Guide]:
         """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
@@ -284,7 +284,7 @@ def _context_guide(active: ActiveContext, texts: tuple[str, ...], trust: Trust) 
 
 
 def _instruction_guide(row: Applied, title: str, texts: tuple[str, ...], count: int, trust: Trust) -> Guide:
-    """One of `count` instruction files that apply. The nearest weighs as much as a parent context, the others less."""
+    """Return the guide of one of `count` files. The nearest has the priority of a parent context, the others less."""
     nearness = (count - row.rank + 1) / count
     return Guide(
         id=f"context:{row.instruction.path}",
@@ -313,7 +313,7 @@ def _situation_guide(situation: Situation, allow: Sequence[str]) -> Guide:
 
 
 def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts as they may be shown, without those that are no shorter than the one before."""
+    """Return the redacted texts, without those that are not shorter than the one before."""
     kept: list[str] = []
     for text in (sanitize.text(one, allow) for one in texts):
         if not kept or len(text) < len(kept[-1]):
@@ -321,8 +321,8 @@ def _shorter(texts: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _meta(gathered: Gathered, situation: Situation) -> dict[str, Any]:
-    """Return how an answer came about: its contexts, its rules with their verdicts, its instruction files."""
+def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
+    """Return the contexts, the rules with their verdicts, and the instruction files of an answer."""
     return {
         "situation": {name: value for name, value in _situation_data(situation).items() if value},
         "contexts": [

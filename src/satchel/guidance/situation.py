@@ -1,4 +1,4 @@
-"""The situation of a call: task, tool, files, language, and the paths that it names."""
+"""Situations (task, tool, files, language), paths below a root, and globs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from satchel.safety import sanitize
 from satchel.system.globs import translate
 
 LONGEST_GLOB = 400
-"""Characters: longer than any path pattern that people write."""
+"""Length limit of a path pattern."""
 
 MOST_EXPANSIONS = 64
-"""Globs that the braces of one stand for: `{a,b}{c,d}` is four."""
+"""Limit of the patterns that braces expand to: `{a,b}{c,d}` is four."""
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
@@ -28,7 +28,7 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 def resolved(reference: str, folder: str) -> str:
     """Return the path below the root that `reference` names in `folder` ("" is the root), as in `base/auth`.
 
-    Raises UnsafePathError for what leads outside: absolute, with a drive, or with more `..` than there are folders.
+    Raises UnsafePathError for a path outside: absolute, with a drive, or with more `..` than there are folders.
     """
     reference = reference.strip().replace("\\", "/")
     if reference.startswith(("/", "~")) or re.match(r"[A-Za-z]:", reference) or "\0" in reference:
@@ -57,16 +57,16 @@ def folders_above(path: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Globs:
-    """Patterns of paths with the meaning that git gives them: without a slash they match a name at any depth.
+    """Patterns of paths as in git: without a slash they match a name at any depth.
 
-    A pattern that ends with a slash means everything below; braces stand for each of their parts; a pattern that
-    begins with `!` excludes what an earlier one included.
+    A pattern that ends with a slash matches everything below; braces expand to each of their parts; a pattern that
+    begins with `!` excludes paths that an earlier one included.
     """
 
     texts: tuple[str, ...]
 
     def matching(self, path: str) -> str:
-        """Return the last pattern that lets the path in, empty where none does."""
+        """Return the last pattern that includes the path, empty if none does."""
         last = ""
         for text in self.texts:
             if any(expression.fullmatch(path) for expression in _expressions(text.removeprefix("!"))):
@@ -74,7 +74,7 @@ class Globs:
         return last
 
     def first(self, paths: Iterable[str]) -> tuple[str, str] | None:
-        """(path, pattern) of the first path that is let in."""
+        """Return the first path that is included, and its pattern."""
         return next(((path, text) for path in paths if (text := self.matching(path))), None)
 
 
@@ -104,7 +104,7 @@ def _anchored(glob: str) -> str:
 
 
 def _expanded(glob: str) -> list[str]:
-    """Return the patterns that braces stand for, a few more than allowed at most."""
+    """Return the patterns that braces expand to, at most a few more than allowed."""
     waiting: list[str] = [glob]
     done: list[str] = []
     while waiting and len(done) + len(waiting) <= 2 * MOST_EXPANSIONS:
@@ -118,17 +118,17 @@ def _expanded(glob: str) -> list[str]:
 
 
 LONGEST_TEXT = 4_000
-"""Characters of a task, an intent or an error. Both ends stay: an error may begin or end with its name."""
+"""Length limit of a task, an intent or an error. Both ends are kept: an error may begin or end with its name."""
 
 _CUT = "\n…\n"
 
 MOST_FILES = 200
 MOST_TAGS = 50
 LONGEST_PARAMETERS = 1_500
-"""Characters of the parameters as they are shown: a tool may be given a whole file."""
+"""Length limit of the shown parameters: one may be the text of a file."""
 
 _FILE_PARAMETERS = ("path", "file", "file_path", "filePath", "filename", "notebook_path")
-"""Parameters of tools that name the file which they work on."""
+"""Parameters of tools that name a file."""
 
 _LANGUAGES: Mapping[str, str] = {
     "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
@@ -144,8 +144,8 @@ _LANGUAGES: Mapping[str, str] = {
 class Situation:
     """One moment of an agent's work. Build it with `make_situation`, which checks the values.
 
-    `files` are relative to the root; `language` follows from them where it is not given; `time` is in seconds (UTC),
-    None where the moment does not matter.
+    `files` are relative to the root; `language` is by default derived from them; `time` is in seconds (UTC), None if it
+    does not matter.
     """
 
     tool: str = ""
@@ -161,7 +161,7 @@ class Situation:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The language that was given, else those of the files."""
+        """The stated language, else those of the files."""
         if self.language:
             return (self.language.lower(),)
         names = (_LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in self.files)
@@ -169,11 +169,11 @@ class Situation:
 
     @property
     def question(self) -> str:
-        """The question to history: task, intent, the error, and the names of the files."""
+        """The query for history: task, intent, the error, and the names of the files."""
         return "\n".join(part for part in (self.task, self.intent, self.error, " ".join(self.files)) if part)
 
     def lines(self) -> list[str]:
-        """Return the situation as it is shown, one line for each field that is not empty."""
+        """Return the situation for display, one line for each field that is not empty."""
         parameters = json.dumps(dict(self.params), ensure_ascii=False, sort_keys=True) if self.params else ""
         if len(parameters) > LONGEST_PARAMETERS:
             parameters = parameters[:LONGEST_PARAMETERS] + "…"
@@ -185,13 +185,13 @@ class Situation:
         return [f"{name}: {value}" for name, value in rows.items() if value]
 
     def digest(self) -> str:
-        """Equal for situations that differ only in their time."""
+        """Return a hash that is equal for situations that differ only in their time."""
         values = [getattr(self, row.name) for row in fields(self) if row.name != "time"]
         return blake2b(json.dumps(values, sort_keys=True, default=str).encode(), digest_size=16).hexdigest()
 
 
 def make_situation(situation: Mapping[str, Any] | Situation | None = None, allow: Sequence[str] = ()) -> Situation:
-    """A checked situation from its fields by name; `timestamp` is another name of `time` (milliseconds are noticed).
+    """Check and return a situation; `timestamp` is another name of `time` (milliseconds are recognised).
 
     Raises UsageError for an unknown field (the message lists all) and for a value of the wrong kind.
     """
@@ -224,7 +224,7 @@ def _text(name: str, value: object, allow: Sequence[str] = ()) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{name} of the situation is {value!r:.60}: give a text")
     text = sanitize.text(value, allow).strip()
-    half = (LONGEST_TEXT - len(_CUT)) // 2  # so that what was cut once is not cut again
+    half = (LONGEST_TEXT - len(_CUT)) // 2  # a text that was cut once is not cut again
     return text if len(text) <= LONGEST_TEXT else f"{text[:half]}{_CUT}{text[-half:]}"
 
 
@@ -239,20 +239,20 @@ def _texts(name: str, value: object) -> list[str]:
 
 
 def _parameters(value: object, allow: Sequence[str]) -> Mapping[str, Any]:
-    """Return the parameters, redacted as one text: that `password` names a secret is seen only beside its value."""
+    """Return the parameters, redacted as one text: the name `password` marks a secret only beside its value."""
     if not isinstance(value, Mapping):
         raise UsageError(f"params of the situation is {value!r:.60}: give names with values")
     plain = sanitize.value(value, allow)
     redacted = sanitize.text(json.dumps(plain, ensure_ascii=False, default=str, indent=0), allow)
     try:
         params = json.loads(redacted)
-    except ValueError:  # a secret reached over the marks of JSON
+    except ValueError:  # the redacted secret included quotes or braces of JSON
         return {"parameters": redacted}
     return params if isinstance(params, dict) else {}
 
 
 def _files(paths: Sequence[str], allow: Sequence[str]) -> tuple[str, ...]:
-    """Return paths below the root, each once; what is outside can match nothing and is left out."""
+    """Return the paths below the root, each once; others match nothing and are omitted."""
     files: dict[str, None] = {}
     for path in paths[:MOST_FILES]:
         with suppress(UnsafePathError):
@@ -265,4 +265,4 @@ def _seconds(value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise UsageError(f"time of the situation is {value!r:.60}: give seconds since 1970 (UTC)")
-    return float(value) / 1000 if value > 1e11 else float(value)  # no clock counts seconds that far: milliseconds
+    return float(value) / 1000 if value > 1e11 else float(value)  # such large times are milliseconds

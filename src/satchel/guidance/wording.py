@@ -1,4 +1,4 @@
-"""The texts of contexts and instruction files: in full, reduced to what matters most, and on one line.
+"""The texts of contexts and instruction files: in full, reduced to the essentials, and on one line.
 
 The essentials of a context are its name, its goal and its rules; of an instruction file its beginning and the sections
 that are about the situation.
@@ -19,7 +19,7 @@ from satchel.safety import sanitize
 from satchel.text import STOP_WORDS, count_terms, words
 
 REDUCED_CHARACTERS = (6_000, 1_500)
-"""Lengths to which an instruction file is reduced when it does not fit: about 1,700 and 400 tokens."""
+"""Lengths of reduced instruction files: about 1,700 and 400 tokens."""
 
 _SECTIONS = frozenset({"metadata", "intent_context", "relationships", "status"})
 _METADATA = frozenset({"id", "name", "type", "created", "updated", "description"})
@@ -28,7 +28,7 @@ _HEADING = re.compile(r"#{1,6}\s")
 
 
 def title_of(active: ActiveContext) -> str:
-    """`Auth service (project)`."""
+    """Return a title such as `Auth service (project)`."""
     context = active.context
     return sanitize.line(f"{context.name} ({context.type})" if context.type else context.name)
 
@@ -60,7 +60,7 @@ def full_text(active: ActiveContext, situation: Situation, shown: Set[BehaviorRu
 
 
 def essentials(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule] = frozenset()) -> str:
-    """Goal and rules."""
+    """Return goal and rules, else the title."""
     return "\n".join([*_goal(active), *_rules(active, situation, shown)]) or title_of(active)
 
 
@@ -74,7 +74,7 @@ def _goal(active: ActiveContext) -> list[str]:
 
 
 def _rules(active: ActiveContext, situation: Situation, shown: Set[BehaviorRule]) -> list[str]:
-    """Return the behaviour rules that hold in this situation; an ancestor's are among those of the current context."""
+    """Return the rules that apply in this situation; those of ancestors are listed with the current context."""
     rules = [rule for rule in active.context.behavior if not active.distance and rule not in shown]
     lines = [f"- {rule.line}" for rule in rules if rule.when is None or rule.when.check(situation).holds]
     return ["Rules:", *lines] if lines else []
@@ -98,7 +98,7 @@ def _compact(value: Any) -> str:
 
 
 def instruction_texts(instruction: Instruction, situation: Situation) -> list[str]:
-    """Return the text of an instruction file in full and ever shorter, at last its first line."""
+    """Return the text of an instruction file in full, reduced, and as its first line."""
     text = instruction.text.strip() or "(empty)"
     terms = frozenset(count_terms(word for word in words(situation.question) if word not in STOP_WORDS))
     shorter = (reduced(text, terms, most) for most in REDUCED_CHARACTERS if len(text) > most)
@@ -109,7 +109,7 @@ def instruction_texts(instruction: Instruction, situation: Situation) -> list[st
 def reduced(text: str, terms: frozenset[str], most: int) -> str:
     """Return the sections that share most of these terms, in their order, in at most about `most` characters.
 
-    The first section comes first in any case: it says what the file is.
+    The first section is always included: it introduces the file.
     """
     sections = _sections(text)
     scores = [len(terms & count_terms(words(section)).keys()) for section in sections]
@@ -127,7 +127,7 @@ def reduced(text: str, terms: frozenset[str], most: int) -> str:
 
 
 def _joined(sections: Iterable[str | None]) -> str:
-    """Return the sections that are there, with one ellipsis in each gap."""
+    """Join the sections, with one ellipsis for each gap."""
     parts: list[str] = []
     for section in sections:
         if section is not None:
@@ -138,7 +138,7 @@ def _joined(sections: Iterable[str | None]) -> str:
 
 
 def _sections(text: str) -> list[str]:
-    """Return the text cut before each heading."""
+    """Split the text before each heading."""
     sections: list[list[str]] = [[]]
     for _, line, is_code in unfenced(text, 1):
         if _HEADING.match(line) and not is_code and sections[-1]:

@@ -1,5 +1,5 @@
-"""Editor hooks: what an agent's host tells of its session comes in as JSON, and a little context goes out, or nothing.
+"""Editor hooks: an agent's host sends an event of its session as JSON, and gets a little context, or nothing.
 
-A hook stands in the way of every prompt, so three things come before any answer: it ends with 0 whatever happens, it
-ends within two seconds, and it writes nothing but one JSON object of at most 9,000 characters.
+A hook delays every prompt, so three rules have precedence over any answer: it always exits with 0, it ends within two
+seconds, and it writes nothing but one JSON object of at most 9,000 characters.
 """

@@ -1,4 +1,4 @@
-"""After a tool: files that it edited are indexed again, and a failed check is answered with similar failures."""
+"""Events after a tool: edited files are indexed again, and a failed check is answered with similar failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PREMORTEM_SHARE = 0.35
 COMMAND_CHARACTERS = 120
 
 SIGNATURE_LINES = 12
-"""Number of telling lines that identify a failure: a test that fails alike fails once."""
+"""Number of significant lines that identify a failure."""
 
 _RUNNERS = (
     r"(?:python[\d.]*\s+-m\s+)?(?:pytest|unittest|tox|nox|mypy|ruff|flake8|pylint|pyright|behave|nose2|build)",
@@ -61,7 +61,7 @@ _FAILED_COUNT = re.compile(
 
 
 def answer(hook: EventContext) -> Answer:
-    """Return what failed alike before if a check has failed, and nothing after other tools."""
+    """Return similar failures if a check has failed, and nothing after other tools."""
     event = hook.event
     if event.files and event.tool.lower() in EDITING:
         return _edited(hook)
@@ -97,7 +97,7 @@ def _edited(hook: EventContext) -> Answer:
 
 
 def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
-    """Pack what failed like this before; at the first failure also what goes wrong in such work."""
+    """Pack similar failures; for the first failure of a session also a premortem."""
     engine, output = hook.engine, hook.event.output
     answers = []
     if is_first:
@@ -129,20 +129,19 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
 
 
 def is_check(command: str) -> bool:
-    """Tell whether a shell command tests, builds or checks something."""
+    """Return whether a shell command tests, builds or checks something."""
     return _CHECKING.search(command) is not None
 
 
 def shows_failure(output: str) -> bool:
-    """Tell whether an output says that tests failed or a build broke: a pipe hides the exit code, not the words."""
+    """Return whether an output reports failed tests or a broken build: a pipe may hide the exit code."""
     return _FAILED_COUNT.search(output) is not None
 
 
 def signature(output: str) -> str:
     """Return 16 hexadecimal digits that are equal for equal failures.
 
-    They are a digest of the lines that tell what failed, without numbers, times, addresses and folders; of the last
-    lines if none tells.
+    They are a digest of the significant lines, else of the last lines, without numbers, times, addresses and folders.
     """
     lines = [line for line in output.splitlines() if _TELLING.search(line)] or output.splitlines()[-SIGNATURE_LINES:]
     plain = dict.fromkeys(_VARYING.sub(" ", line).strip() for line in lines)

@@ -1,7 +1,7 @@
-"""Work that a hook starts and does not wait for: updating an index, and importing a conversation.
+"""Background work of hooks: updating an index, and importing a conversation.
 
-It runs in a process of its own that survives the hook and shares nothing with the host: no streams, no folder, no
-session. One process works for each root; others leave a mark, and the one at work looks again.
+It runs in a process of its own that survives the hook and shares no streams, folder or session with the host. One
+process works for each root; others leave a mark, and the running one looks again.
 """
 
 from __future__ import annotations
@@ -17,21 +17,20 @@ from satchel.system import hook_log, state_files
 REFRESH, CAPTURE = "refresh", "capture"
 
 NICENESS = 10
-"""The session comes first: an index that is a second later is not missed."""
+"""Priority below that of the session."""
 
 MOST_ROUNDS = 20
-"""Runs of one process: each is due because something changed during the one before."""
+"""Limit of the updates of one process: each follows a change during the one before."""
 
 WAIT_SECONDS = 60.0
 """Time to wait for another process that builds the same index."""
 
 
 def start(words: Sequence[str], state: Path) -> None:
-    """Run `words` in a process that nobody waits for. Raises OSError where none can be started."""
+    """Run `words` in a detached process. Raises OSError if it cannot be started."""
     import subprocess
 
-    # Neither the current folder nor that of a script may bring in modules of its own: both belong to whoever wrote
-    # the repository.
+    # No modules are imported from the current folder or that of a script: both belong to the repository.
     command = [sys.executable, "-P", "-m", "satchel.hooks.background", *words]
     state_files.make_folder(state)
     subprocess.Popen(
@@ -70,7 +69,7 @@ def _mark(state: Path, name: str) -> Path:
 
 
 def _alone(mark: Path) -> AbstractContextManager[bool]:
-    """Tell whether no other process works for this root; until the block ends, none begins."""
+    """Lock the work for a root; yields whether no other process has the lock."""
     return state_files.locked(mark.with_name(f"{mark.name}.lock"), 0.0)
 
 
@@ -93,17 +92,17 @@ def run(words: Sequence[str]) -> int:
                 while mark.exists():
                     mark.unlink()
                     satchel.index(wait_seconds=WAIT_SECONDS)
-            # Whoever left a mark after the last look, and before the lock was free, relies on this process.
+            # A mark that was left before the lock was released is the duty of this process.
             if not mark.exists():
                 return 0
     return 0
 
 
 def main(words: Sequence[str]) -> int:
-    """Run one task; errors are written to the hook log, since nobody looks at this process."""
+    """Run one task; errors are written to the hook log."""
     try:
         return run(words)
-    except BaseException as error:  # noqa: BLE001 - the last stop of a process that nobody waits for
+    except BaseException as error:  # noqa: BLE001 - a detached process can only log its errors
         name = " ".join(["background", *words[:1]])
         hook_log.record_event(name, hook_log.FAILED, f"{type(error).__name__}: {error}", 0.0)
         return 1

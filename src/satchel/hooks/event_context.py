@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from satchel.memory.model import Experience
 
 MOST_CHARACTERS = 9_000
-"""Length limit of what is written for the host: hosts cut or put aside more than 10,000 characters."""
+"""Length limit of an answer: hosts cut or drop more than 10,000 characters."""
 
 SHRINK = 0.7
 MOST_TRIES = 5
-"""An answer that is too long in characters is packed again into so much less; after some tries there is none."""
+"""Factor of the budget when an answer is too long in characters, and the number of tries."""
 
 INDEX_NAME = "index.db"
 
@@ -42,9 +42,9 @@ TITLE_CHARACTERS = 120
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of an event. `reason` says why nothing did, or what was done; `contexts` are the parts of the text.
+    """The result of an event. `reason` explains the outcome; `contexts` are the parts of the text.
 
-    `notice` is a line for the person. `deliver` is called once the text is certain to be sent.
+    `notice` is a line for the person. `deliver` is called when the text fits the limit.
     """
 
     outcome: str
@@ -56,7 +56,7 @@ class Answer:
     deliver: tuple[Callable[[], object], ...] = ()
 
     def items(self, allow: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """Return the ids and titles of what was injected."""
+        """Return ids, titles and tokens of the injected items."""
         return [
             {"id": sanitize.line(item.id, allow=allow), "title": sanitize.line(item.title, TITLE_CHARACTERS, allow),
              "tokens": item.tokens}
@@ -71,12 +71,12 @@ def nothing(reason: str, notice: str = "") -> Answer:
 
 
 def counted(items: int) -> str:
-    """`1 item`, `3 items`."""
+    """Return a number with its noun: `1 item`, `3 items`."""
     return f"{items} item" if items == 1 else f"{items} items"
 
 
 class EventContext:
-    """The root that an event is about, its settings, what its session has had, and the engine once it is needed."""
+    """The root of an event, its settings, the state of its session, and the engine, opened on first use."""
 
     def __init__(
         self, event: HookEvent, folders: Folders, loaded: LoadedSettings, places: Places, environ: Mapping[str, str]
@@ -114,7 +114,7 @@ class EventContext:
     def active(self) -> Experience | None:
         """The active experience of the session, else that of no session.
 
-        None also if the memory cannot be read: the context that is packed beside it says so.
+        None also if the memory cannot be read: the packed context reports that.
         """
         if not self.places.memory.exists():
             return None
@@ -153,19 +153,15 @@ class EventContext:
         return sanitize.line(path if below.startswith(os.pardir) else below, 400, self.settings.redact_allow)
 
     def packed(self, pack: Callable[[int], Answer], tokens: int) -> Answer:
-        """Pack with this budget, or with a smaller one until at most `MOST_CHARACTERS` are written."""
+        """Pack with this budget, or with smaller ones until the answer has at most `MOST_CHARACTERS`."""
         for _ in range(MOST_TRIES):
             answer = pack(tokens)
-            if self.size(answer) <= MOST_CHARACTERS:
+            if len(written(self.event, answer)) <= MOST_CHARACTERS:
                 for deliver in answer.deliver:
                     deliver()
                 return answer
             tokens = int(tokens * SHRINK)
         return nothing(f"it would not fit into {MOST_CHARACTERS:,} characters")
-
-    def size(self, answer: Answer) -> int:
-        """Return the number of characters that are written for the answer."""
-        return len(written(self.event, answer))
 
 
 def written(event: HookEvent, answer: Answer) -> str:

@@ -1,14 +1,14 @@
-"""The hosts that report events: Claude Code, Codex and Cursor. Reads an event of any of them, and shapes the answer.
+"""The hosts that send events: Claude Code, Codex and Cursor. Reads their events, and formats the answers.
 
 Written against the hook references, schemas and change logs of November 2026. All hosts send one JSON object with
 nearly the same fields, some of them renamed on the way, so every field is read under all its names.
 
-* Claude Code (`settings.json`), and every host that took over its names: an answer with `hookSpecificOutput` is refused
+* Claude Code (`settings.json`), and every host with the same names: an answer with `hookSpecificOutput` is refused
   at events other than those of `injecting`.
 * Codex (`.codex/hooks.json`): the shape of Claude Code. A patch is one tool call that names its files in its text, and
-  a failed command is told in the text of its output.
-* Cursor (`.cursor/hooks.json`, `"version": 1`): events have names of their own, and shell commands and edits come
-  without a tool. A prompt can only be let through or stopped, so nothing is injected there.
+  the failure of a command is only in the text of its output.
+* Cursor (`.cursor/hooks.json`, `"version": 1`): events have other names, and shell commands and edits have no tool. A
+  prompt can only be allowed or stopped, so nothing is injected there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Event(StrEnum):
 
 
 class Start(StrEnum):
-    """Why a session starts: it is new, continues, was emptied, was shortened, or is a copy of another."""
+    """The reason of a session start: new, continued, emptied, shortened, or a copy of another session."""
 
     STARTUP = "startup"
     RESUME = "resume"
@@ -57,10 +57,10 @@ class Start(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """One event. `name` is the host's own word for it; texts are as they came, empty where there is none.
+    """One event. `name` is that of the host; texts are unchanged, empty if missing.
 
-    `session` is the host's id of the conversation, `folder` its working directory. `failed` says how a tool ended, None
-    where the host does not say. `injects` says whether the host takes context at this event.
+    `session` is the host's id of the conversation, `folder` its working directory. `failed` is the result of a tool,
+    None if unknown. `injects` is true if the host accepts context at this event.
     """
 
     kind: Event
@@ -82,9 +82,9 @@ class HookEvent:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What is particular to a host: its names of the events, those at which it takes context, and its session fields.
+    """The names of the events of a host, those at which it accepts context, and its session fields.
 
-    The first name of each event is assumed where the host does not say.
+    The first name of each event is the default.
     """
 
     name: str
@@ -140,7 +140,7 @@ def event_of(word: str) -> Event | None:
 
 
 def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
-    """Read an event from the object that came on standard input, an empty mapping if nothing usable did."""
+    """Read an event from the object on standard input, an empty mapping if there was none."""
     sent = _snake_case(payload)
     host = _host_of(sent)
     names = (name for name, kind in host.events.items() if kind == event)
@@ -170,7 +170,7 @@ def read(payload: Mapping[str, Any], event: Event) -> HookEvent:
 
 
 def answer(event: HookEvent, text: str, notice: str) -> dict[str, Any]:
-    """Return what the host accepts for this event: context for the model, a line for the person; empty for neither."""
+    """Return the answer in the format of the host: context for the model, a line for the person; may be empty."""
     if event.host == CURSOR.name:  # which has no line for the person at these events
         return {"additional_context": text} if text else {}
     output: dict[str, Any] = {"systemMessage": notice} if notice else {}
@@ -180,7 +180,7 @@ def answer(event: HookEvent, text: str, notice: str) -> dict[str, Any]:
 
 
 def _host_of(sent: Mapping[str, Any]) -> Host:
-    """Tell which host sent this. Cursor also runs hooks of Claude Code, in their words: those are answered as such."""
+    """Return the host of an event. Cursor also runs hooks of Claude Code with their names; these get its format."""
     is_cursor = any(field in sent for field in ("conversation_id", "workspace_roots", "cursor_version"))
     if is_cursor and _first_text(sent, "hook_event_name") not in CLAUDE_CODE.events:
         return CURSOR
@@ -271,7 +271,7 @@ def output_of(response: object) -> str:
 
 
 def has_failed(response: object) -> bool | None:
-    """Tell from its response how a tool ended: None where the response does not say."""
+    """Return whether a tool failed by its response, None if unknown."""
     payload = _mapping(response)
     for field in ("exit_code", "return_code", "returncode", "code", "status_code"):
         if isinstance(payload.get(field), int) and not isinstance(payload[field], bool):

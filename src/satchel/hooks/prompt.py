@@ -1,4 +1,4 @@
-"""Answers a prompt with the little that is relevant to it, without what the host has loaded itself, or with nothing."""
+"""Answers a prompt with relevant context, without files that the host loads itself, or with nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MENTION = re.compile(r"""(?:^|(?<=[\s(\["'`]))@(?:"([^"\n]+)"|'([^'\n]+)'|([^\s
 _LINES = re.compile(r"(?:#L?\d+(?:-L?\d+)?|:\d+(?:-\d+)?)$")
 
 PROMPT_CHARACTERS = 20_000
-"""Length of the beginning of a prompt that is searched for: a pasted log repeats itself."""
+"""Characters at the beginning of a prompt that are searched for: pasted logs repeat themselves."""
 
 KEPT_CHARACTERS = 200
 """Length of the first line of a prompt that is kept for after a compaction."""
@@ -37,10 +37,10 @@ KEPT_CHARACTERS = 200
 DUPLICATE_SECONDS = 10.0
 
 STALE_SECONDS = 30.0
-"""An index that was looked after more recently is taken as it is; what is shown is compared with its file anyway."""
+"""Age from which an index is updated; shown text is compared with its file anyway."""
 
 FEWEST_WORDS = 3
-"""Words with a meaning of their own that a prompt has, unless it names something in code; a question has one less."""
+"""Significant words that a prompt without names of code needs; a question needs one less."""
 
 _CHATTER = """
     again agree ahead alright anything apply approve back bad best better bit bye change check cheers commit confirm
@@ -54,15 +54,15 @@ _CHATTER = """
 """
 
 CHATTER = STOP_WORDS.union(_CHATTER.split())
-"""Words that say nothing about code when they stand alone, whatever code they also occur in."""
+"""Words that are not significant in a prompt, even if they occur in code."""
 
 _NAMED = re.compile(
     r"`[^`\n]+`|\b[\w.-]+/[\w./-]+|\b\w+\.\w{1,5}\b(?!\.)|\b[A-Za-z]+_\w+|\b[a-z]+[A-Z]\w+|\b[A-Z][a-z]+[A-Z]\w+|\w\(\)|--\w"
 )
-"""What is written as a name: in backquotes, a path, a file, snake_case, camelCase, a call, an option."""
+"""Names of code: in backquotes, a path, a file, snake_case, camelCase, a call, an option."""
 
 _QUESTION = re.compile(r"\b(?:where|how|why)\b", re.IGNORECASE)
-"""Who asks like this looks for something: "where are retries handled?" has two words to look for, and is a question."""
+"""Words of questions: "where are retries handled?" has only two significant words."""
 
 _COMMAND = re.compile(r"^(?:/[a-z][\w:-]*(?=\s|$)|[!#<])")
 """A prompt that is meant for the host: `/compact`, `!ls`, `#remember this`, or a message that it wrote itself."""
@@ -93,14 +93,14 @@ def answer(hook: EventContext) -> Answer:
 
 
 def asks_something(prompt: str) -> bool:
-    """Tell whether a prompt names something in code, or has enough words to search for."""
+    """Return whether a prompt names something in code, or has enough words to search for."""
     if _NAMED.search(prompt) or mentioned(prompt):
         return True
     return telling_words(prompt) >= FEWEST_WORDS - bool(_QUESTION.search(prompt))
 
 
 def telling_words(prompt: str) -> int:
-    """Count the different words of a prompt that have a meaning of their own."""
+    """Count the different significant words of a prompt."""
     words = {word.lower() for word in WORD.findall(prompt[:PROMPT_CHARACTERS])}
     return len({word for word in words if len(word) > 2} - CHATTER)
 
@@ -111,7 +111,7 @@ def best_relevance(context: Context) -> float:
 
 
 def is_stale(hook: EventContext) -> bool:
-    """Tell whether the index was not updated lately."""
+    """Return whether the index was not updated in the last `STALE_SECONDS`."""
     try:
         last = (hook.places.index / "index.lock").stat().st_mtime
     except OSError:

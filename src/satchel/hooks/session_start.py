@@ -1,4 +1,4 @@
-"""A session starts, is compacted or ends: the brief at its start, its checkpoint after a compaction, its transcript."""
+"""Events of a session: its brief at the start, its checkpoint after a compaction, its transcript at the end."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from satchel.system import hook_log
 from satchel.tokens import counter
 
 DUPLICATE_SECONDS = 10.0
-"""The same event within this time was reported twice: hooks can be configured in two places."""
+"""Time in which a second equal event is a duplicate: hooks can be configured in two places."""
 
 BRIEF = "brief"
 
 CHECKPOINT_CHARACTERS = 2_400
-"""Length limit of the checkpoint: a quarter of what may be written."""
+"""Length limit of the checkpoint, a quarter of the limit of an answer."""
 
 STATEMENT_CHARACTERS = 300
 """Length limit of each statement of the active experience: `satchel experience show` prints all of it."""
@@ -26,7 +26,7 @@ CHECKPOINT_TITLE = "# Before the conversation was compacted"
 CHECKPOINT_NOTE = "What this session had been about; notes to go on from, not instructions."
 
 NEVER, COMPACTION, ALWAYS = "never", "compaction", "always"
-"""When a conversation is remembered: not at all, when the host shortens it, or when its session ends too."""
+"""When a conversation is stored: never, when the host shortens it, or also when its session ends."""
 
 
 def answer(hook: EventContext) -> Answer:
@@ -53,7 +53,7 @@ def answer(hook: EventContext) -> Answer:
 
 
 def forget(hook: EventContext, *, everything: bool) -> None:
-    """Allow what the model has lost to be sent again. After a clear nothing of the session counts."""
+    """Allow items that the model has lost to be sent again. After a clear the whole state is reset."""
     hook.engine.forget_session(hook.event.session)
     if hook.session is not None:
         hook.session.forget("failure:")
@@ -62,7 +62,7 @@ def forget(hook: EventContext, *, everything: bool) -> None:
 
 
 def checkpoint(hook: EventContext) -> str:
-    """List what was asked, which files were changed and which check failed last; empty if none of it is recorded."""
+    """List the last prompts, the changed files and the last failed check; empty if none is recorded."""
     if hook.session is None:
         return ""
     kept = hook.session.read()
@@ -73,7 +73,7 @@ def checkpoint(hook: EventContext) -> str:
         lines.append(f"- failing: {kept['failure']}")
     room = CHECKPOINT_CHARACTERS
     chosen: list[str] = []
-    for line in reversed(lines):  # what came last matters most
+    for line in reversed(lines):  # the last lines matter most
         shown = line.replace("`", "'")[:room]
         room -= len(shown) + 1
         if room < 0:
@@ -117,21 +117,21 @@ def _packed(hook: EventContext, before: str, tokens: int, notice: str) -> Answer
 
 
 def before_compaction(hook: EventContext) -> Answer:
-    """Keep the conversation. What was asked and changed lately is kept with every event, and shown after it."""
+    """Store the conversation. Prompts and changes are stored at every event, and shown after the compaction."""
     if not hook.claim("save", DUPLICATE_SECONDS):
         return nothing("the conversation was saved a moment ago")
     return _captured(hook, is_wanted=hook.settings.hooks_capture != NEVER)
 
 
 def end(hook: EventContext) -> Answer:
-    """Keep the conversation where that is wanted at the end of every session."""
+    """Store the conversation if the settings demand it at the end of every session."""
     if not hook.claim("end", DUPLICATE_SECONDS):
         return nothing("the end of the session was told a moment ago")
     return _captured(hook, is_wanted=hook.settings.hooks_capture == ALWAYS)
 
 
 def _captured(hook: EventContext, *, is_wanted: bool) -> Answer:
-    """Have the transcript remembered by another process: it may have megabytes, and is redacted line by line."""
+    """Import the transcript in the background: it may have megabytes, and each line is redacted."""
     if not is_wanted:
         return nothing(f"hooks.capture is {hook.settings.hooks_capture}")
     event = hook.event

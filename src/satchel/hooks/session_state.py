@@ -1,8 +1,8 @@
-"""What a session has received already: one small file per session, so that nothing is injected or saved twice.
+"""The state of a session: one small file, so that nothing is injected or saved twice.
 
 The same event can arrive several times (hooks configured in two places, a session that is resumed), several sessions
-run at once, and several hooks of one session do. Each change is made under the lock of its file, in a millisecond. The
-file is named by a hash of the session id. It contains first lines of prompts, and paths, cleaned and redacted.
+run at once, and so do several hooks of one session. Each change is made under the lock of its file, in a millisecond.
+The file is named by a hash of the session id. It contains first lines of prompts, and paths, cleaned and redacted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from satchel.system import state_files
 MOST_PROMPTS = 12
 MOST_FILES = 40
 MOST_CLAIMS = 200
-"""How many of the newest prompts, changed files and answered events are kept per session."""
+"""Limits of the prompts, changed files and answered events of a session; the newest are kept."""
 
 LOCK_SECONDS = 0.3
-"""A hook waits no longer for another one of its session."""
+"""Time to wait for another hook of the session."""
 
 KEPT_SECONDS = 30 * 86_400
-"""A session that was silent for a month is forgotten; one that goes on after that begins anew."""
+"""Age from which the state of a session is deleted: a month."""
 
 Result = TypeVar("Result")
 State = dict[str, Any]
@@ -77,11 +77,11 @@ class SessionState:
         self._change(lambda state: state.update(prompts=[], files=[], failure=""))
 
     def note_prompt(self, line: str) -> None:
-        """Keep the line of a prompt."""
+        """Add the first line of a prompt."""
         self._change(lambda state: _keep(state["prompts"], line, MOST_PROMPTS))
 
     def note_files(self, paths: list[str]) -> None:
-        """Keep the paths of changed files."""
+        """Add the paths of changed files."""
 
         def change(state: State) -> None:
             for path in paths:
@@ -90,7 +90,7 @@ class SessionState:
         self._change(change)
 
     def note_failure(self, line: str) -> None:
-        """Keep which command failed last; empty when one succeeded."""
+        """Set the last failed command; empty after a success."""
         self._change(lambda state: state.update(failure=line))
 
     def read(self) -> State:
@@ -113,7 +113,7 @@ class SessionState:
         return result
 
     def _read(self) -> object:
-        """Return the contents of the file; those of a damaged one are as good as none."""
+        """Return the contents of the file, None if it is damaged."""
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(state_files.read(self._path) or b"null")
         return None

@@ -1,8 +1,8 @@
-"""The process that a host starts for an event: it lets a worker answer, waits so long and no longer, and ends with 0.
+"""The process that a host starts for an event: it waits for a worker until a deadline, and exits with 0.
 
-The worker is a fork. Whatever becomes of it (an exception, a library that writes to standard output, a crash in
-machine code, a loop) cannot reach the host: only a complete answer is passed on. Nothing of satchel is imported before
-the worker runs, so that a broken installation ends quietly too.
+The worker is a fork. Its faults (an exception, output of a library, a crash in machine code, a loop) cannot reach the
+host: only a complete answer is passed on. No module of satchel is imported before the worker runs, so that a broken
+installation also ends quietly.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Sequence
 
 DEADLINE_SECONDS = 2.0
-"""From the start of the process to its end. Hosts wait longer, but a person waits with them."""
+"""Time from the start of the process to its end. Hosts wait longer, but so does a person."""
 
 WORKER_SECONDS = 1.6
-"""After this the worker is ended; what is left is for the entry in the log, on a slow machine too."""
+"""Time after which the worker is killed; the rest is for the entry in the log."""
 
 SWITCH = "SATCHEL_HOOKS"
 """Environment variable that switches all hooks off: `SATCHEL_HOOKS=0`."""
@@ -30,20 +30,20 @@ _UNKNOWN_START = 0.05  # seconds that the interpreter took to get here, where th
 _CHUNK = 65_536
 
 Work = Callable[[Sequence[str], float], tuple[str, bytes]]
-"""Given the words behind `hook` and the moment (monotonic) to be done: a line to say, and what to write."""
+"""A function of the arguments and the deadline (monotonic) that returns a note for standard error and an answer."""
 
 
 class Stopped(BaseException):
-    """Somebody asks this process to end."""
+    """A signal to end this process."""
 
 
 def is_off(value: str | None) -> bool:
-    """Return whether the value of the switch says so."""
+    """Return whether this value of the switch turns hooks off."""
     return value is not None and value.strip().lower() in _OFF
 
 
 def main(arguments: Sequence[str], work: Work | None = None) -> int:
-    """Answer one event and return 0, whatever happens. `arguments` stand behind `hook` on the command line."""
+    """Answer one event and return 0, whatever happens. `arguments` are those after `hook` on the command line."""
     began = time.monotonic() - _age()
     child = 0
     try:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str], work: Work | None = None) -> int:
         _end(child)
         child = 0
         _pass_on(received, arguments, began)
-    except BaseException as error:  # noqa: BLE001 - a hook must not fail, not even when it is told to end
+    except BaseException as error:  # noqa: BLE001 - a hook must not fail, not even when it is ended by a signal
         if child:
             _end(child)
         if not isinstance(error, Stopped):
@@ -75,7 +75,7 @@ def _work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
 def _age() -> float:
     """Return seconds since this process was started.
 
-    Where a script became this command by `exec`, the process is as old as the script: that says nothing.
+    If a script became this command by `exec`, the age is that of the script and is ignored.
     """
     try:
         with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - pathlib takes longer to import than this to read
@@ -87,7 +87,7 @@ def _age() -> float:
 
 
 def _arm(deadline: float) -> None:
-    """End at the deadline even if this process itself hangs, and end with 0 when it is asked to end."""
+    """Exit with 0 at the deadline, even if this process hangs, and on signals."""
 
     def stop(_number: int, _frame: object) -> None:
         raise Stopped
@@ -114,7 +114,7 @@ def _start(arguments: Sequence[str], began: float, work: Work) -> tuple[int, int
         os.close(source)
         for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGALRM"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)
-        # The timer is not inherited; this one ends the worker if its supervisor was killed and nobody waits any more.
+        # The timer is not inherited; this one ends the worker if its supervisor was killed.
         signal.setitimer(signal.ITIMER_REAL, max(began + DEADLINE_SECONDS - time.monotonic(), 0.01))
         gc.disable()  # the process ends before it would have anything to collect
         _silence()
@@ -140,15 +140,15 @@ def _log(arguments: Sequence[str], reason: str, milliseconds: float) -> None:
 
 
 def _silence() -> None:
-    """Nothing but the answer may reach the host: what libraries print goes nowhere."""
+    """Discard the output of libraries: nothing but the answer may reach the host."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
 
 
-def _send(target: int, said: str, answer: bytes) -> None:
-    """The answer as it goes through the pipe: a line with its size and what to say, then itself."""
-    message = b"%d %b\n%b" % (len(answer), _line(said).encode("utf-8", "replace"), answer)
+def _send(target: int, note: str, answer: bytes) -> None:
+    """Write to the pipe: a line with the size of the answer and the note, then the answer."""
+    message = b"%d %b\n%b" % (len(answer), _line(note).encode("utf-8", "replace"), answer)
     while message:
         message = message[os.write(target, message) :]
 
@@ -166,19 +166,19 @@ def _collected(source: int, deadline: float) -> bytes:
 
 
 def _end(child: int) -> None:
-    """The worker is done, or has to be."""
+    """Kill the worker and wait for it."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
 
 def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
-    """Write a complete answer; where there is none, say so and keep it in the log."""
+    """Write a complete answer; without one, write the reason to standard error and the log."""
     head, newline, answer = received.partition(b"\n")
-    size, _, said = head.partition(b" ")
+    size, _, note = head.partition(b" ")
     if newline and size.isdigit() and int(size) == len(answer):
-        if said:
-            _say(said.decode("utf-8", "replace"))
+        if note:
+            _say(note.decode("utf-8", "replace"))
         while answer:
             answer = answer[os.write(1, answer) :]
         return
@@ -189,7 +189,7 @@ def _pass_on(received: bytes, arguments: Sequence[str], began: float) -> None:
 
 
 def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
-    """Where processes cannot be forked: the same in this one, ended by a thread when it takes too long."""
+    """Work in this process, where processes cannot be forked; a timer ends it at the deadline."""
     import threading
 
     def give_up() -> None:
@@ -200,18 +200,18 @@ def _alone(arguments: Sequence[str], began: float, work: Work) -> None:
     timer.start()
     out, err = os.dup(1), os.dup(2)
     _silence()
-    said, answer = _guarded(arguments, began + WORKER_SECONDS, work)
+    note, answer = _guarded(arguments, began + WORKER_SECONDS, work)
     os.dup2(out, 1)
     os.dup2(err, 2)
     timer.cancel()
-    if said:
-        _say(said)
+    if note:
+        _say(note)
     while answer:
         answer = answer[os.write(1, answer) :]
 
 
 def _say(text: str) -> None:
-    """One line to standard error; where nobody listens, it is lost."""
+    """Write one line to standard error, if it is open."""
     with contextlib.suppress(OSError):
         os.write(2, f"satchel hook: {_line(text)}\n".encode("utf-8", "replace"))
 

@@ -1,6 +1,6 @@
-"""Answers one event: reads it, does what it asks for, logs it, and says nothing rather than something wrong.
+"""Reads one event, answers it and logs it; errors give no answer.
 
-Not every host closes its end of standard input, so a complete object is the end of an event.
+Not every host closes standard input, so a complete object ends an event.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from satchel.system.locations import locate
 
 
 def _after_tool(hook: EventContext) -> Answer:
-    from satchel.hooks import after_tool  # here, because a prompt needs nothing that knows commands
+    from satchel.hooks import after_tool  # imported here, because a prompt does not need it
 
     return after_tool.answer(hook)
 
@@ -42,7 +42,7 @@ MOST_BYTES = 16_000_000
 """Size limit of an event: a tool that wrote a large file sends all of it."""
 
 SILENCE_SECONDS = 0.3
-"""Time after which a silent host is taken to have finished."""
+"""Time after which the event of a silent host is complete."""
 
 PAUSE_SECONDS = 0.01
 """Pause of the host after which the object may be complete and is checked."""
@@ -53,8 +53,7 @@ _CHUNK = 1 << 20
 def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
     """Answer the event on standard input. Returns a line for standard error, and what to write for the host.
 
-    `arguments` are the event, and options of the command line that the host may have been given. Never raises what
-    the machine can survive; what went wrong is in the log.
+    `arguments` are the event, and options of the command line. Errors are logged, not raised.
     """
     began = time.monotonic()
     word, root = _words(arguments)
@@ -66,7 +65,7 @@ def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
     try:
         event = hosts.read(parse(receive(0, deadline)), kind)
         answer, text = answered(event, root, os.environ)
-    except Exception as error:  # noqa: BLE001 - fail open: a prompt is never lost because of us; it is logged
+    except Exception as error:  # noqa: BLE001 - an error must not block the prompt; it is logged
         reason = sanitize.line(_description(error), hook_log.REASON_CHARACTERS)
         _log(event, Answer(hook_log.FAILED, reason), 0, began)
         return reason, b""
@@ -74,7 +73,7 @@ def work(arguments: Sequence[str], deadline: float) -> tuple[str, bytes]:
 
 
 def answered(event: HookEvent, root: str | None, environ: Mapping[str, str]) -> tuple[Answer, str]:
-    """Return what came of an event, and the text for the host."""
+    """Return the answer to an event, and the text for the host."""
     folders = Folders.from_environment(environ)
     folder = Path(event.folder) if event.folder else Path.cwd()
     try:
@@ -107,7 +106,7 @@ def _words(arguments: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _description(error: Exception) -> str:
-    """Describe an error; one that nobody expected with the place where it was raised."""
+    """Describe an error; an unexpected one with the place where it was raised."""
     place = ""
     if not isinstance(error, SatchelError) and error.__traceback__ is not None:
         trace = error.__traceback__
@@ -140,7 +139,7 @@ def log_failure(arguments: Sequence[str], reason: str, milliseconds: float) -> N
 
 
 def receive(descriptor: int, deadline: float) -> bytes:
-    """Read up to the end, or to the end of a JSON object that nothing follows; at most `MOST_BYTES`.
+    """Read to the end of the stream, or of a JSON object that nothing follows; at most `MOST_BYTES`.
 
     Stops at the deadline (monotonic seconds). Standard input that is closed or a terminal is empty.
     """

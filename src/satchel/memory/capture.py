@@ -1,7 +1,7 @@
-"""Running a command and reading from it how an experience ended.
+"""Run a command and read from its output how an experience ended.
 
-The command runs as it would by itself: what it writes passes through as it comes, its exit code is kept. Only the end
-of its output is remembered, where test runners count what passed and failed.
+The output is passed through as it is written, and the exit code is kept. Only the end of the output is read: there test
+runners print how many tests passed and failed.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
 from satchel.errors import UsageError
 
 KEPT_BYTES = 16_384
-"""Of the end of each stream: the summaries of all known runners fit many times."""
+"""Bytes that are kept from the end of each stream: many times the longest summary of a runner."""
 
 COMMAND_CHARACTERS = 200
-"""Of the command line, as the result of an experience names it."""
+"""Length limit of the command line in the result of an experience."""
 
 _CHUNK = 65_536
 _COLOR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -31,7 +31,7 @@ _STOPPED = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGKI
 
 @dataclass(frozen=True, slots=True)
 class TestCounts:
-    """What a test runner counted: errors are failures, too."""
+    """The counts of a test runner. Errors count as failures."""
 
     runner: str
     passed: int = 0
@@ -48,7 +48,7 @@ class TestCounts:
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A command that ended. `exit_code` is its own, or 128 and the number of the signal that ended it."""
+    """A finished command. `exit_code` is its own, or 128 and the number of the signal that ended it."""
 
     command: str
     exit_code: int
@@ -56,12 +56,12 @@ class Captured:
 
     @property
     def is_success(self) -> bool:
-        """Whether everything went well: by the exit code, and by the counts where the exit code hides failures."""
+        """True if the exit code is 0 and no test failed: a pipe may hide the exit code of the tests."""
         return self.exit_code == 0 and (self.counts is None or self.counts.failed == 0)
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody stopped it from outside, which says nothing about what was tried."""
+        """True if a signal from outside ended the command, so that it says nothing about the hypothesis."""
         return self.exit_code - _FIRST_SIGNAL_CODE in _STOPPED
 
     @property
@@ -73,9 +73,9 @@ class Captured:
 
 
 def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Captured:
-    """Run a command, passing its output on to `out` and `err` as it comes.
+    """Run a command and copy its output to `out` and `err` as it is written.
 
-    Raises UsageError for no command at all, or one that cannot be started.
+    Raises UsageError if the command is empty or cannot be started.
     """
     if not command:
         raise UsageError("there is no command: write it behind `--`, as in `satchel experience capture -- pytest -q`")
@@ -107,7 +107,7 @@ def run_captured(command: Sequence[str], out: IO[bytes], err: IO[bytes]) -> Capt
 
 
 def _pass_on(source: IO[bytes], target: IO[bytes], tail: bytearray) -> None:
-    """Copy a stream as it comes, and keep its end. A reader that went away does not stop the command."""
+    """Copy a stream and keep its end. A target that was closed does not stop the command."""
     is_read = True
     while chunk := source.read1(_CHUNK):  # type: ignore[attr-defined]
         tail += chunk
@@ -124,15 +124,10 @@ def read_counts(output: str) -> TestCounts | None:
     """Return the counts in the closing lines of a test run, None where no runner is recognised.
 
     Runners are pytest, unittest, cargo test, go test, jest and vitest, and make (which counts nothing, but names the
-    target that failed). Where several wrote something, the one that a runner of all of them would end with is taken:
-    the first that matches in this order.
+    target that failed). Of several summaries, that of the first matching runner in `_READERS` counts.
     """
     plain = _COLOR.sub("", output)
-    for reader in _READERS.values():
-        counts = reader(plain)
-        if counts is not None:
-            return counts
-    return None
+    return next((counts for reader in _READERS if (counts := reader(plain)) is not None), None)
 
 
 _PYTEST = re.compile(r"^=*\s?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [\d.]+s", re.MULTILINE)
@@ -177,7 +172,7 @@ def _unittest(text: str) -> TestCounts | None:
 
 
 def _cargo(text: str) -> TestCounts | None:
-    """`test result: FAILED. 3 passed; 1 failed; 0 ignored; ...`, once a test binary."""
+    """`test result: FAILED. 3 passed; 1 failed; 0 ignored; ...`, one line for each test binary."""
     rows = [tuple(map(int, row)) for row in _CARGO.findall(text)]
     if not rows:
         return None
@@ -186,7 +181,7 @@ def _cargo(text: str) -> TestCounts | None:
 
 
 def _go(text: str) -> TestCounts | None:
-    """`--- FAIL: TestParse (0.00s)` for each test that failed (with -v for all), and a line a package."""
+    """`--- FAIL: TestParse (0.00s)` for each test that failed (with -v for all), and one line for each package."""
     packages = [word for word in _GO_PACKAGE.findall(text) if word != "?"]
     if not packages:
         return None
@@ -208,17 +203,10 @@ def _jest(text: str) -> TestCounts | None:
 
 
 def _make(text: str) -> TestCounts | None:
-    """`make: *** [Makefile:3: test] Error 1`, once a target that failed."""
+    """`make: *** [Makefile:3: test] Error 1`, one line for each failed target."""
     failed = len(_MAKE.findall(text))
     return TestCounts("make", failed=failed) if failed else None
 
 
-_READERS: Mapping[str, Callable[[str], TestCounts | None]] = {
-    "pytest": _pytest,
-    "unittest": _unittest,
-    "cargo test": _cargo,
-    "jest": _jest,
-    "go test": _go,
-    "make": _make,
-}
-"""Runner -> what reads its closing lines; make comes last, because it runs the others."""
+_READERS: tuple[Callable[[str], TestCounts | None], ...] = (_pytest, _unittest, _cargo, _jest, _go, _make)
+"""Readers of closing lines; make comes last, because it runs the others."""

@@ -1,8 +1,8 @@
-"""Groups among the experiences of one axis: where experiences lie, which belong together, and their lasting ids.
+"""Clusters of the experiences of one axis, with stable ids.
 
-Experiences lie by the vectors of the embedder or, without one, by the words that they share. HDBSCAN groups vectors of
-length 1, where Euclidean distance orders like cosine. The density that makes a group is independent of tiers; the
-centre of a group is the mean of its members, weighted by how far each can be relied on.
+The positions are vectors of the embedder or, without one, TF-IDF of the words. HDBSCAN groups vectors of length 1, for
+which Euclidean distance orders like cosine. Density ignores the confidence tiers; the centre of a group is the mean of
+its members, weighted by their tiers.
 """
 
 from __future__ import annotations
@@ -29,47 +29,47 @@ if TYPE_CHECKING:
     Matrix = npt.NDArray[np.float32]
 
 WORDS_LABEL = "words (TF-IDF)"
-"""What stands where the name of the embedder would: groups by shared words are coarser, and a reader should know."""
+"""Label of a space without an embedder: groups by shared words are coarser, and a reader should know."""
 
 TOPICS = 50
-"""Dimensions that the words are reduced to; a reader cannot tell more topics apart in an axis either."""
+"""Dimensions to which the words are reduced: a reader cannot distinguish more topics on an axis either."""
 
 TEXT_TOKENS = 1_000
-"""Of an experience, without an embedder that has a limit of its own: all of it."""
+"""Token limit of a text without an embedder; every experience is shorter."""
 
 LEAST_ENTRIES = 20
-"""Experiences of an axis below which nothing is grouped: three that are alike among ten may be chance."""
+"""Number of experiences below which an axis is not grouped: three similar ones among ten may be chance."""
 
 SMALLEST_GROUP, LEAST_NEIGHBOURS = 3, 2
-"""For up to 256 entries. With 5 and 3, 81 real entries made two groups, one of them two thirds of everything, and 15
-on the axis of surprises none; with 3 and 2 they made nine and three that a reader recognises."""
+"""Parameters for up to 256 entries. With 5 and 3, 81 real entries made two groups, one of them two thirds of all, and
+15 on the axis of surprises made none; with 3 and 2 they made nine and three that a reader recognises."""
 
 GROUP_GROWTH = 4
-"""The smallest group is a fourth of the square root of the entries: 3 of 100, 8 of 1,000, 25 of 10,000."""
+"""Divisor of the square root of the entries, which gives the smallest group: 3 of 100, 8 of 1,000, 25 of 10,000."""
 
 CHANCE = 1.2
-"""How far above chance a group must be. Among 20 to 300 vectors without any structure, of 48 to 384 numbers, groups
-are found whose contrast reaches 0.9 of the chance that is taken here; those of real entries have 1 to 10 times it."""
+"""Contrast of a group in multiples of `_is_above_chance`'s estimate. Groups in 20 to 300 random vectors of 48 to 384
+dimensions reach 0.9; groups of real entries have 1 to 10."""
 
 ALIKE = 0.8
-"""Mean cosine to the centre above which entries without any inner border are one group: all tell the same story."""
+"""Mean cosine to the centre from which entries that HDBSCAN does not separate are one group."""
 
 REDUCED_DIMENSIONS = 50
 REDUCED_FROM = 200
-"""Entries from which the vectors are reduced first: 10,000 then take seconds, not minutes."""
+"""Number of entries from which the vectors are reduced first: 10,000 then take seconds, not minutes."""
 
 LEAST_OVERLAP = 0.1
-"""Share of common members (Jaccard) from which a group goes on under its old id; below that it is another one."""
+"""Share of common members (Jaccard) from which a group keeps an old id."""
 
 EQUAL = 1e-6
-"""Cosines that differ by less are equal: 32 bits hold no more."""
+"""Tolerance of cosines: the precision of 32 bits."""
 
 SPREAD = 0.5
 """A text belongs to a group up to the mean distance of its members plus this many standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AxisEntry:
     """One experience on one axis."""
 
     id: str
@@ -79,45 +79,45 @@ class Entry:
 
     @property
     def weight(self) -> float:
-        """How far it can be relied on, 0 to 1."""
+        """The weight of the confidence tier, 0 to 1."""
         return tier_weight(self.fields.get("confidence_tier"))
 
     @property
     def lesson(self) -> str:
-        """What it teaches in its own words: the takeaway, else what worked, else the root cause; may be empty."""
+        """The takeaway, else what worked, else the root cause; may be empty."""
         lesson, cause = self.fields.get("lesson") or {}, self.fields.get("root_cause") or {}
         return str(lesson.get("takeaway") or lesson.get("what_worked") or cause.get("description") or "")
 
     @property
     def statement(self) -> str:
-        """One statement of it, never empty: the lesson, else what came of it, else what it was about."""
+        """The lesson, else the result, else the goal, else the text; never empty."""
         return self.lesson or str(self.fields.get("outcome_result") or self.fields.get("goal") or self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The entries of an axis with their vectors of length 1, one row each, and how another text gets one."""
+    """The entries of an axis, their vectors of length 1 (one row each), and a function that embeds other texts."""
 
     label: str
-    entries: tuple[Entry, ...]
+    entries: tuple[AxisEntry, ...]
     vectors: Matrix
     embed: Callable[[Sequence[str]], Matrix]
 
-    def select(self, ids: Sequence[str]) -> tuple[Matrix, list[Entry]]:
-        """Return the vectors and entries of those of these ids that are here, in their order."""
+    def select(self, ids: Sequence[str]) -> tuple[Matrix, list[AxisEntry]]:
+        """Return the vectors and entries of the ids that are in the space, in their order."""
         places = {entry.id: place for place, entry in enumerate(self.entries)}
         rows = [places[identity] for identity in ids if identity in places]
         return self.vectors[rows], [self.entries[place] for place in rows]
 
 
-def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[Entry, ...]:
-    """Return the experiences in sight that have this axis, in the order of their ids."""
+def entries_of(store: Store, axis: str, max_tokens: int) -> tuple[AxisEntry, ...]:
+    """Return the visible experiences that have this axis, ordered by id."""
     documents = store.documents(store.document_ids(Kind.EXPERIENCE, store.iterate_keys(Kind.EXPERIENCE)).values())
     rows = [row for document in documents.values() for row in range(document.first_chunk, document.last_chunk + 1)]
     owners = {row: part.document for row, part in store.parts(rows).items() if part.name == axis}
     texts = chunk_texts(store, [*owners], max_tokens)
     entries = [
-        Entry(documents[owners[entry.row]].key, entry.row, entry.text, documents[owners[entry.row]].fields)
+        AxisEntry(documents[owners[entry.row]].key, entry.row, entry.text, documents[owners[entry.row]].fields)
         for entry in texts
     ]
     return tuple(sorted(entries, key=lambda entry: entry.id))
@@ -130,8 +130,8 @@ def make_space(store: Store, axis: str, embedder: Embedder | None) -> Space:
     return _space_of_words(entries_of(store, axis, TEXT_TOKENS))
 
 
-def _space_of_vectors(store: Store, entries: tuple[Entry, ...], embedder: Embedder) -> Space:
-    """Stored vectors, and those that are not stored yet made now."""
+def _space_of_vectors(store: Store, entries: tuple[AxisEntry, ...], embedder: Embedder) -> Space:
+    """Read the stored vectors and compute the missing ones."""
     import numpy as np
 
     table = store.vectors(Kind.EXPERIENCE, fingerprint(embedder))
@@ -148,8 +148,8 @@ def _space_of_vectors(store: Store, entries: tuple[Entry, ...], embedder: Embedd
     return Space(embedder.id, entries, normalised(matrix), embedder.embed_documents)
 
 
-def _space_of_words(entries: tuple[Entry, ...]) -> Space:
-    """TF-IDF over the words of the texts, reduced to topics by a truncated SVD with a fixed seed."""
+def _space_of_words(entries: tuple[AxisEntry, ...]) -> Space:
+    """Compute TF-IDF of the texts, reduced to topics by a truncated SVD with a fixed seed."""
     import numpy as np
 
     try:
@@ -167,7 +167,7 @@ def _space_of_words(entries: tuple[Entry, ...]) -> Space:
     if min(weights.shape) <= 1:
         return Space(WORDS_LABEL, entries, normalised(weights.toarray().astype(np.float32)), _by_terms(terms, None))
     topics = TruncatedSVD(n_components=min(TOPICS, min(weights.shape) - 1), random_state=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance, whose shares nobody asks for
+    with np.errstate(divide="ignore", invalid="ignore"):  # equal texts have no variance to explain
         vectors = normalised(topics.fit_transform(weights).astype(np.float32))
     return Space(WORDS_LABEL, entries, vectors, _by_terms(terms, topics))
 
@@ -182,38 +182,34 @@ def _by_terms(terms: Any, topics: Any) -> Callable[[Sequence[str]], Matrix]:
 
 
 def parameters(count: int) -> tuple[int, int]:
-    """Smallest group and neighbours that make a core, for so many entries."""
+    """Return the smallest group, and the number of neighbours of a core point, for so many entries."""
     smallest = max(SMALLEST_GROUP, round(math.sqrt(count) / GROUP_GROWTH))
     return smallest, max(LEAST_NEIGHBOURS, smallest // 2)
 
 
 def group(vectors: Matrix) -> list[list[int]]:
-    """Positions of the vectors (rows of length 1) that belong together, the largest group first; may be empty.
+    """Return groups of positions in `vectors` (rows of length 1), the largest first; may be empty.
 
     Equal vectors give equal groups. Raises MissingExtraError without scikit-learn.
     """
     if len(vectors) < LEAST_ENTRIES:
         return []
-    groups = [positions for positions in _groups(vectors) if _is_no_chance(vectors, positions)]
+    import numpy as np
+
+    labels = _labels(_reduced(vectors))
+    groups = [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max(initial=-1)) + 1)]
+    groups = [positions for positions in groups if _is_above_chance(vectors, positions)]
     nearness = vectors @ _unit(vectors.sum(axis=0))
     if not groups and float(nearness.mean()) >= ALIKE:
         groups = [[place for place, cosine in enumerate(nearness.tolist()) if cosine >= ALIKE]]
     return sorted(groups, key=lambda positions: (-len(positions), positions))
 
 
-def _groups(vectors: Matrix) -> list[list[int]]:
-    """Return what HDBSCAN finds."""
-    import numpy as np
+def _is_above_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
+    """Return whether the members are nearer to each other than a random group of this size would be.
 
-    labels = _labels(_reduced(vectors))
-    return [np.flatnonzero(labels == label).tolist() for label in range(int(labels.max(initial=-1)) + 1)]
-
-
-def _is_no_chance(vectors: Matrix, positions: Sequence[int]) -> bool:
-    """Return whether the members are nearer to each other than some of so many vectors are by chance.
-
-    Density alone finds groups in noise as well. The nearest of n random vectors of d numbers have a cosine of about
-    sqrt(2 ln n / d); over a group the mean is smaller, the larger the group is.
+    Density alone also finds groups in noise. The nearest of n random vectors of d numbers have a cosine of about
+    sqrt(2 ln n / d); the mean over a group decreases with its size.
     """
     usual, inner = _mean_cosine(vectors), _mean_cosine(vectors[list(positions)])
     chance = math.sqrt(2 * math.log(len(vectors)) / vectors.shape[1]) * math.sqrt(2 / (len(positions) - 1))
@@ -234,12 +230,7 @@ def _labels(vectors: Matrix) -> Any:
         raise MissingExtraError("grouping needs scikit-learn: pip install 'satchel[values]'") from error
 
     smallest, neighbours = parameters(len(vectors))
-    model = HDBSCAN(
-        min_cluster_size=smallest,
-        min_samples=neighbours,
-        cluster_selection_method="eom",
-        copy=True,
-    )
+    model = HDBSCAN(min_cluster_size=smallest, min_samples=neighbours, cluster_selection_method="eom", copy=True)
     return model.fit_predict(vectors.astype("float64"))
 
 
@@ -269,22 +260,22 @@ def _unit(vector: Matrix) -> Matrix:
 
 
 def validate(vector: Matrix, members: Matrix, weights: Sequence[float]) -> Validation:
-    """Return how a text with this vector stands to these members."""
+    """Compare a text with this vector to the members of a group."""
     import numpy as np
 
     middle = centre(members, weights)
     distances = 1.0 - (members @ middle).astype(np.float64)
     mean, deviation = float(distances.mean()), float(distances.std())
-    # Members that are all equal leave no room, and the last digits of their distances must not decide.
+    # Equal members have no deviation: the last digits of their distances must not decide.
     threshold = mean + SPREAD * deviation + EQUAL
     return Validation(1.0 - float(vector @ middle), mean, deviation, threshold)
 
 
 def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster]) -> list[Cluster]:
-    """Groups of member ids, each with an id of its own.
+    """Give each group of member ids an id.
 
-    A group goes on under the id of the one before with which it has most in common (greatest Jaccard, each id once);
-    what is new is named after its members.
+    A group keeps the id of the earlier cluster with the greatest overlap (Jaccard; each id is used once). The id of a
+    new group is a hash of its members.
     """
     overlaps = [
         (_jaccard(members, old.members), number, old.id)

@@ -1,7 +1,7 @@
-"""The life of an experience: started with a hypothesis, updated as it changes, resolved by what came of it.
+"""Experiences from start to outcome: started with a hypothesis, updated as it changes, resolved with a result.
 
-A session has at most one active experience. It stands apart from the resolved ones, as one value of the memory file,
-because nothing is learned from it yet; resolving moves it among them in the same transaction.
+A session has at most one active experience. Active experiences are one `meta` value of the memory file and are not
+searched; resolving one stores it as a record in the same transaction.
 """
 
 from __future__ import annotations
@@ -41,19 +41,27 @@ from satchel.vocabulary import (
 )
 
 DEFAULT_SESSION = "default"
-"""The session of those who name none; each repository has its own."""
+"""The session of callers that name none, one for each repository."""
 
 SESSION_CHARACTERS = 100
 
 ACTIVE_KEY = "active_experiences"
-"""The `meta` key of the memory file that holds the active experiences of all repositories, as a JSON list."""
+"""The `meta` key of the memory file for the active experiences of all repositories, a JSON list."""
+
+
+class _LastWordError(UsageError):
+    """An error whose argument is named by the last occurrence of its name in the message."""
+
+    def spelled(self, spelling: Callable[[str], str]) -> str:
+        before, name, after = str(self).rpartition(self.arguments[0])
+        return before + spelling(name) + after
 
 
 class Journal:
-    """The experiences in sight of one root. Every method reads what is stored now; several processes may write.
+    """The experiences of one root and those that belong everywhere. Every method reads the store anew.
 
-    Raises UsageError for impossible values, StoreError and LockedError for a file that cannot be used; a call that
-    raises has changed nothing.
+    Raises UsageError for impossible values, StoreError and LockedError for an unusable file; a call that raises has
+    changed nothing.
     """
 
     def __init__(self, notebook: Notebook) -> None:
@@ -71,7 +79,7 @@ class Journal:
         prediction: str,
         session: str = DEFAULT_SESSION,
     ) -> Started:
-        """Begin an experience. Raises UsageError while the session has an active one, and says which."""
+        """Begin an experience. Raises UsageError, with its id, while the session has an active one."""
         notebook = self._notebook
         moment = notebook.now()
         begun = Experience(
@@ -91,9 +99,10 @@ class Journal:
             active = read_active(self._store)
             present = self._find(active, begun.session_id)
             if present is not None:
-                raise UsageError(
+                raise _LastWordError(
                     f"session {begun.session_id!r} has an active experience, {present.id}: {present.goal}\n"
-                    "resolve it first (`satchel experience resolve`), or name another --session"
+                    "resolve it first (`satchel experience resolve`), or name another session",
+                    "session",
                 )
             write_active(writer, [*active, begun])
         return Started(begun, tuple(self._orphans(active, begun.session_id)))
@@ -103,7 +112,7 @@ class Journal:
         return self._find(read_active(self._store), self._session(session))
 
     def orphans(self, session: str = DEFAULT_SESSION) -> list[Experience]:
-        """Active experiences here of other sessions, oldest first: what was begun and never resolved."""
+        """Return the active experiences of other sessions of this workspace, oldest first."""
         return self._orphans(read_active(self._store), self._session(session))
 
     def update(
@@ -115,9 +124,9 @@ class Journal:
         strategy: str | None = None,
         session: str = DEFAULT_SESSION,
     ) -> Experience:
-        """Change what is believed, done or expected; the earlier attempt goes into the history and is counted.
+        """Change hypothesis, action or prediction; the earlier attempt is added to the history and counted.
 
-        A new strategy alone is no new attempt. Raises UsageError if nothing is given, or nothing is active.
+        A new strategy alone is not a new attempt. Raises UsageError without a change, or without an active experience.
         """
         notebook = self._notebook
         changes = {
@@ -164,10 +173,10 @@ class Journal:
         session: str = DEFAULT_SESSION,
         auto_captured: bool = False,
     ) -> Experience:
-        """End the active experience; from now on it is found.
+        """End the active experience and store it as a searchable record.
 
-        One that was falsified needs the surprise and the root cause (category and description), unless a command that
-        was run said so (`auto_captured`). `lesson` is what worked; a takeaway needs one.
+        A falsified one needs the surprise and the root cause (category and description), unless the outcome was
+        captured from a command (`auto_captured`). `lesson` is what worked; a takeaway needs one.
         """
         notebook = self._notebook
         ended = parse_choice(OutcomeStatus, status, "status")
@@ -207,18 +216,18 @@ class Journal:
         since: float | None = None,
         limit: int | None = None,
     ) -> list[Experience]:
-        """Return the experiences in sight, newest first, active ones too; `outcome` may be `active`."""
-        wanted_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
-        wanted_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
-        wanted_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
+        """Return the visible experiences, newest first, including active ones; `outcome` may be `active`."""
+        only_domain = parse_choice(Domain, domain, "domain") if domain is not None else None
+        only_strategy = parse_choice(Strategy, strategy, "strategy") if strategy is not None else None
+        only_tier = parse_choice(ConfidenceTier, tier, "tier") if tier is not None else None
         if outcome not in {None, ACTIVE, *OutcomeStatus}:
             raise UsageError(f"unknown outcome {outcome!r}: choose from {', '.join((ACTIVE, *choices(OutcomeStatus)))}")
         chosen = [
             experience
             for experience in self._all()
-            if wanted_domain in (None, experience.domain)
-            and wanted_strategy in (None, experience.strategy)
-            and wanted_tier in (None, experience.confidence_tier)
+            if only_domain in (None, experience.domain)
+            and only_strategy in (None, experience.strategy)
+            and only_tier in (None, experience.confidence_tier)
             and outcome in (None, experience.status)
             and (since is None or experience.created >= since)
         ]
@@ -254,7 +263,7 @@ class Journal:
     def _session(self, session: str) -> str:
         named = self._notebook.safe_field(session, SESSION_CHARACTERS)
         if not named:
-            raise UsageError("the session is empty: leave --session out, or give it a name")
+            raise _LastWordError("the session is empty: leave session out, or give it a name", "session")
         return named
 
     def _find(self, active: Sequence[Experience], session: str) -> Experience | None:
@@ -287,7 +296,8 @@ class Journal:
             return None
         if category is None:
             raise UsageError(
-                f"the root cause has no category: choose --root-cause from {', '.join(choices(RootCauseCategory))}"
+                f"the root cause has no category: choose root_cause from {', '.join(choices(RootCauseCategory))}",
+                "root_cause",
             )
         text = self._notebook.optional_text("the description of the root cause", description, REPORT_CHARACTERS)
         return RootCause(parse_choice(RootCauseCategory, category, "root cause"), text)
@@ -296,7 +306,7 @@ class Journal:
         if worked is None and takeaway is None:
             return None
         if not worked:
-            raise UsageError("a takeaway needs a lesson: say with --lesson what worked")
+            raise _LastWordError("a takeaway needs a lesson: say with lesson what worked", "lesson")
         notebook = self._notebook
         return Lesson(
             notebook.text_of("the lesson", worked, REPORT_CHARACTERS),
@@ -305,14 +315,15 @@ class Journal:
 
 
 def _check_falsified(surprise: str, cause: RootCause | None) -> None:
-    """Raises UsageError that names what a falsified hypothesis lacks."""
-    missing = [] if surprise else ["what was surprising (--surprise)"]
+    """Raise UsageError with the arguments that a falsified hypothesis lacks."""
+    missing = {} if surprise else {"surprise": "what was surprising (surprise)"}
     if cause is None:
-        missing.append(f"the root cause (--root-cause, one of {', '.join(choices(RootCauseCategory))})")
+        missing["root_cause"] = f"the root cause (root_cause, one of {', '.join(choices(RootCauseCategory))})"
     if cause is None or not cause.description:
-        missing.append("its description (--root-cause-description)")
+        missing["root_cause_description"] = "its description (root_cause_description)"
     if missing:
-        raise UsageError(f"a falsified hypothesis is only learned from with its reason: say {' and '.join(missing)}")
+        message = f"a falsified hypothesis is only learned from with its reason: say {' and '.join(missing.values())}"
+        raise UsageError(message, *missing)
 
 
 def read_active(store: Store) -> list[Experience]:

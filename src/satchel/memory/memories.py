@@ -1,4 +1,4 @@
-"""Memories: said once, found again, replaced when they are no longer true, forgotten when asked to."""
+"""Add, search, list, supersede and forget memories; list and forget exchanges of conversations."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 ORIGIN_CHARACTERS = 100
 
 COMPARED_MEMORIES = 20
-"""The best matches for the words of a new memory are compared with it letter by letter: a near-duplicate shares most
-of its words, so it is among the first."""
+"""Number of the best matches for the words of a new memory that are compared with it character by character: a
+near-duplicate shares most words, so it is among the first."""
 
 MOST_SIMILAR = 3
-"""Near-duplicates that are pointed out."""
+"""Number of near-duplicates that are reported."""
 
 LIKENESS_DIGITS = 2
 
 
 class Memories:
-    """The memories in sight of one root. Every method reads what is stored now; several processes may write.
+    """The memories of one root and those that belong everywhere. Every method reads the store anew.
 
-    Raises UsageError for impossible values, StoreError and LockedError for a file that cannot be used; a call that
-    raises has changed nothing.
+    Raises UsageError for impossible values, StoreError and LockedError for an unusable file; a call that raises has
+    changed nothing.
     """
 
     def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
@@ -69,9 +69,9 @@ class Memories:
         origin: str = "",
         everywhere: bool = False,
     ) -> Remembered:
-        """Remember something for this repository, or `everywhere`, and point out what already says nearly the same.
+        """Add a memory to this repository, or `everywhere`, and report near-duplicates.
 
-        `importance` is 0 to 1. `origin` names where it came from, by default its provenance.
+        `importance` is 0 to 1. `origin` names the source, by default the provenance.
         """
         notebook = self._notebook
         moment = notebook.now()
@@ -94,7 +94,7 @@ class Memories:
         return Remembered(memory, similar)
 
     def similar_to(self, content: str) -> tuple[FoundMemory, ...]:
-        """Return the memories that say nearly the same, most alike first; score is the likeness, 0 to 1."""
+        """Return the near-duplicates of a text, most similar first; the score is the similarity, 0 to 1."""
         marks = shingles(content)
         most = COMPARED_MEMORIES * SPANS_PER_RECORD
         hits = search_kind(self._store, Kind.MEMORY, analyse(content), candidates=most).hits
@@ -107,17 +107,17 @@ class Memories:
     def search(self, question: str, *, limit: int = 10, **filters: Any) -> list[FoundMemory]:
         """Return the memories that answer a question, best first; `score` is their relevance, 0 to 1.
 
-        Words count and, where there are vectors, the meaning. `filters` are those of a search that say something of
-        memories: `category`, `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
+        Words count and, where there are vectors, the meaning. `filters` are the search filters of memories: `category`,
+        `min_importance`, `tags`, `since`, `until`. Raises UsageError for an unknown one.
         """
-        wanted = parse_filters(filters)
+        parsed = parse_filters(filters)
         text = self._notebook.safe(question)
         if not text:
             raise UsageError("the question is empty: say what you look for")
         most = max(checked_limit(limit) * SPANS_PER_RECORD, CANDIDATE_SPANS)
         likeness = scores(self._store, Kind.MEMORY, Meaning(self._embedder, text) if self._embedder else None)
         hits = search_kind(
-            self._store, Kind.MEMORY, analyse(text), candidates=most, filters=wanted, likeness=likeness
+            self._store, Kind.MEMORY, analyse(text), candidates=most, filters=parsed, likeness=likeness
         ).hits
         memories = self._of(int(hit.chunk.fields["bundle"]) for hit in hits)
         rows = [FoundMemory(memory, hit.relevance) for memory, hit in zip(memories, hits, strict=True)]
@@ -134,14 +134,14 @@ class Memories:
         superseded: bool = False,
         limit: int | None = None,
     ) -> list[Memory]:
-        """Return the memories in sight, newest first; with `superseded`, those that were replaced too."""
-        wanted_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
-        wanted_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
+        """Return the visible memories, newest first; with `superseded` also replaced ones."""
+        only_category = parse_choice(MemoryCategory, category, "category") if category is not None else None
+        only_provenance = parse_choice(Provenance, provenance, "provenance") if provenance is not None else None
         chosen = [
             memory
             for memory in self._all(superseded=superseded)
-            if wanted_category in (None, memory.category)
-            and wanted_provenance in (None, memory.provenance)
+            if only_category in (None, memory.category)
+            and only_provenance in (None, memory.provenance)
             and (tag is None or tag in memory.tags)
             and (origin is None or origin == memory.origin)
             and (since is None or memory.created >= since)
@@ -150,7 +150,7 @@ class Memories:
         return chosen if limit is None else chosen[: checked_limit(limit)]
 
     def get(self, identity: str) -> Memory:
-        """Return the memory with this id, a replaced one too. Raises UsageError with near ids if there is none."""
+        """Return the memory with this id, also a replaced one. Raises UsageError with similar ids if there is none."""
         identity = identity.removeprefix(f"{Kind.MEMORY}:")
         document = self._store.document(Kind.MEMORY, identity)
         if document is None:
@@ -160,7 +160,7 @@ class Memories:
 
     @telemetry.traced(telemetry.DELETE_MEMORY)
     def forget(self, identities: Sequence[str]) -> list[Memory]:
-        """Remove memories for good, with the older ones that they replaced; returns all that is gone."""
+        """Remove memories, with the older ones that they replaced; returns all that were removed."""
         with self._store.write() as writer:
             gone = self.with_replaced(identities)
             ids = {memory.id for memory in gone}
@@ -170,7 +170,7 @@ class Memories:
         return gone
 
     def with_replaced(self, identities: Sequence[str]) -> list[Memory]:
-        """Return the memories with these ids and, behind each, the older ones that it replaced."""
+        """Return the memories with these ids, each followed by the older ones that it replaced."""
         memories: dict[str, Memory] = {}
         waiting = list(reversed(identities))
         while waiting:
@@ -185,8 +185,8 @@ class Memories:
     def supersede(self, identity: str, content: str, *, importance: float | None = None) -> Remembered:
         """Replace a memory by a new one with the same category, tags and importance (unless given).
 
-        The old one is kept and linked, and is found only by its id. Raises UsageError for one that was replaced
-        already: the message names the present one.
+        The old one is kept and linked, and only `get` returns it. Raises UsageError for one that was replaced already:
+        the message names the current one.
         """
         notebook = self._notebook
         text = notebook.text_of("a memory", content, MEMORY_CHARACTERS)
@@ -221,13 +221,13 @@ class Memories:
 
     def _of(self, documents: Iterable[int]) -> list[Memory]:
         """Return the memories of these documents, in this order."""
-        wanted = list(documents)
-        stored = self._store.documents(wanted)
-        return [self._memory(stored[document]) for document in wanted]
+        ids = list(documents)
+        stored = self._store.documents(ids)
+        return [self._memory(stored[document]) for document in ids]
 
 
 def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone: Iterable[str] = ()) -> None:
-    """Write memories and keep every replaced one out of sight. `gone` are ids that this transaction removed."""
+    """Write memories and hide every replaced one. `gone` are ids that this transaction removed."""
     writer.put([memory_document(memory) for memory in memories])
     present = {memory.id for memory in memories}
     hidden = {memory.id for memory in memories if memory.superseded_by}
@@ -264,14 +264,14 @@ def checked_tags(tags: Iterable[str], notebook: Notebook) -> tuple[str, ...]:
 
 
 class Conversations:
-    """The conversations in sight of one root. Every method reads the present state of the store."""
+    """The conversations of one root. Every method reads the store anew."""
 
     def __init__(self, notebook: Notebook) -> None:
         self._notebook = notebook
         self._store = notebook.store
 
     def listed(self, *, origin: str | None = None) -> list[Remark]:
-        """The exchanges that are remembered, or those of one origin, in the order they were said in each session."""
+        """Return the exchanges, or those of one origin, in the order of each session."""
         keys = list(self._store.iterate_keys(Kind.CONVERSATION))
         documents = self._store.documents(self._store.document_ids(Kind.CONVERSATION, keys).values())
         shown = sorted(
@@ -284,7 +284,7 @@ class Conversations:
         ]
 
     def forget(self, identities: Sequence[str]) -> int:
-        """Remove exchanges for good; returns how many. Raises UsageError for one that is not here, and removes none."""
+        """Remove exchanges; returns how many. Raises UsageError for an unknown id, and then removes none."""
         keys = [identity.removeprefix(f"{Kind.CONVERSATION}:") for identity in identities]
         with self._store.write() as writer:
             present = {remark.id for remark in self.listed()}

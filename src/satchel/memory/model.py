@@ -1,7 +1,7 @@
-"""The records of the learning memory: memories, experiences, and the values that experiences teach.
+"""The records of the memory: memories, experiences, and the values derived from experiences.
 
 Times are seconds since the epoch (UTC). `workspace` is the identity of the repository that a record belongs to, empty
-for a record that belongs to all of them. The annotations of a field say how it is exported and checked on import.
+for a record that belongs to all of them. The annotation of a field defines its export and its checks on import.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NAME_CHARACTERS = 100
 """Longest id, session, workspace and origin."""
 
 MOST_NOTES = 1_000
-"""Most notes and earlier attempts of one experience: more are not the work of one session."""
+"""Limit of the notes, and of the earlier attempts, of one experience."""
 
 Identity = Annotated[str, codec.identifier(NAME_CHARACTERS)]
 RequiredIdentity = Annotated[str, codec.identifier(NAME_CHARACTERS, required=True)]
@@ -50,10 +50,10 @@ Updated = Annotated[float, codec.moment("updated_at")]
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One thing to remember. `importance` is 0 to 1; memories of one `origin` can be forgotten together.
+    """One memory. `importance` is 0 to 1; memories of one `origin` can be forgotten together.
 
     `supersedes` is the id of the memory that this one replaces, `superseded_by` of the one that replaces it. A replaced
-    memory is kept, but only its id finds it.
+    memory is kept, but is not searched.
     """
 
     id: RequiredIdentity
@@ -72,7 +72,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """An exchange of a conversation in short: its id, how it begins, when it took place and where it came from."""
+    """The summary of an exchange of a conversation: id, beginning, time and source."""
 
     id: str
     title: str
@@ -90,7 +90,7 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A new memory, and the older memories in sight that say nearly the same."""
+    """A new memory, and its visible near-duplicates."""
 
     memory: Memory
     similar: tuple[FoundMemory, ...] = ()
@@ -184,9 +184,9 @@ class LineProblem:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """Records that an import added, replaced by a newer state or left alone, and the lines that it left out.
+    """Counts of records that an import added, replaced by a newer state or left unchanged, and the unusable lines.
 
-    `passed_over` counts what was not meant to be imported, by reason.
+    `passed_over` counts records that do not belong to the import, by reason.
     """
 
     added: int = 0
@@ -207,7 +207,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Cosine distance (0 to 2) of a text to a group; `threshold` is the largest that belongs to it."""
+    """Cosine distance (0 to 2) of a text to a group; `threshold` is the largest distance inside the group."""
 
     distance: float
     mean: float
@@ -216,7 +216,7 @@ class Validation:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the text belongs to the group."""
+        """True if the text belongs to the group."""
         return self.distance <= self.threshold
 
     @property
@@ -227,7 +227,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The groups of one axis. `label` names the space; `reason` says why there are none, empty if there are."""
+    """The groups of one axis. `label` names the space; `reason` explains why there are none, else empty."""
 
     axis: str
     label: str
@@ -248,7 +248,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One accepted value. `similarity_to_centroid` is a cosine; `cluster_size` as it was accepted."""
+    """One accepted value. `similarity_to_centroid` is a cosine; `cluster_size` is the size at acceptance."""
 
     id: str
     text: str
@@ -265,8 +265,8 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """A sentence for a group: the lesson of one of its most central members, and whether it would be accepted."""
+class ValueProposal:
+    """A suggested value for a group: the lesson of a central member, and its validation."""
 
     cluster: Cluster
     text: str
@@ -325,7 +325,8 @@ def _tier(experience: Experience) -> ConfidenceTier | None:
 
 
 FEWEST_TELLING_WORDS = 2
-"""One for the cause and one for the place. Three would make a good short one ("the timeout is too short") poor."""
+"""One word for the cause and one for the place. Three would exclude good short hypotheses ("the timeout is too
+short")."""
 
 _VAGUE_WORDS = """
     able approach bad better break broken bug bugs case cause causes change changes code correct correctly easy error
@@ -337,16 +338,16 @@ _VAGUE_WORDS = """
 """
 
 VAGUE_STEMS = frozenset(words.stem(word) for word in _VAGUE_WORDS.split())
-"""Stems of words that fit any problem, and so say nothing about this one."""
+"""Stems of words that fit any problem."""
 
 
 def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured: bool) -> ConfidenceTier:
-    """Return how far an experience that ended can be relied on.
+    """Return the confidence tier of a finished experience.
 
-    gold       the outcome was captured from a command that was run, not told
-    silver     somebody said how it ended
-    bronze     somebody said how it ended, and the hypothesis was a poor one
-    abandoned  it has no end
+    gold       the outcome was captured from a command
+    silver     the outcome was reported
+    bronze     the outcome was reported, and the hypothesis is poor
+    abandoned  there is no outcome
     """
     if status is OutcomeStatus.ABANDONED:
         return ConfidenceTier.ABANDONED
@@ -356,11 +357,11 @@ def tier_of(status: OutcomeStatus, hypothesis: str, goal: str, *, auto_captured:
 
 
 def is_poor(hypothesis: str, goal: str) -> bool:
-    """Return whether a hypothesis says too little to learn from: neither a cause nor a place.
+    """Return whether a hypothesis names neither a cause nor a place.
 
-    It has fewer than two words that are neither everyday words, nor words that fit any problem (`bug`, `wrong`), nor
+    A poor hypothesis has fewer than two words besides everyday words, words that fit any problem (`bug`, `wrong`), and
     words of the goal. "There is a bug in the code" is poor, "The fixture closes the session twice" is not. The rule is
-    deterministic, is made for English, and errs towards silver.
+    deterministic, made for English, and errs towards silver.
     """
     vague = VAGUE_STEMS | {words.stem(word.lower()) for word in words.words(goal)}
     meaningful = {word.lower() for word in words.words(hypothesis) if words.is_meaningful(word)}

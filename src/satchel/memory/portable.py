@@ -1,7 +1,7 @@
-"""The memory as JSON Lines: one record a line, readable, and equal byte for byte when exported again.
+"""Export and import of the memory as JSON Lines, one record per line. Equal memories give equal bytes.
 
-The first line names the format. Records are sorted by kind, time and id. An import reports a line that it cannot use
-with its number, and takes all the others.
+The first line names the format. Records are sorted by kind, time and id. An import reports unusable lines with their
+numbers, and imports all others.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ FORMAT = "satchel-memory"
 FORMAT_VERSION = 1
 
 LINE_BYTES = 1_000_000
-"""Longest line of an import: a record at all its limits has a tenth of that."""
+"""Size limit of a line of an import: a record with all fields at their limits has a tenth of it."""
 
 _VALUE = "value"
 
 Record = Memory | Experience | NewDocument
-"""A record from a line; an exchange of a conversation is ready for the store."""
+"""A record from a line; an exchange of a conversation is already a NewDocument."""
 
 Admit = Callable[[Data, str | None], bool]
 """Measures a value against its members and keeps it; returns whether it is new. Raises UsageError to refuse it."""
@@ -56,7 +56,7 @@ ReadLine = Callable[[Data, Clean], Record | None]
 
 
 def export_lines(store: Store) -> Iterator[str]:
-    """Yield everything in the memory file, of all repositories, replaced and active records too."""
+    """Yield all records of the memory file, of all repositories, including replaced and active ones."""
     yield json_line({"format": FORMAT, "version": FORMAT_VERSION})
     for document in _in_order(store, Kind.MEMORY):
         yield json_line(memory_data(memory_of(document, store.text(document.id))))
@@ -101,10 +101,10 @@ def _read_calm(data: Data, clean: Clean) -> Record | None:
 
 
 READERS: Mapping[str, ReadLine] = {"satchel": _read_own, "calm-ghap": _read_calm}
-"""Formats that come as one record a line."""
+"""Format -> reader of one line."""
 
 _OF_THIS_WORKSPACE = frozenset({"calm-ghap"})
-"""Formats without workspaces: their records belong to the one that they are imported into."""
+"""Formats without workspaces: their records belong to the importing workspace."""
 
 
 @dataclass(slots=True)
@@ -121,7 +121,7 @@ class _Import:
     unchanged: int = 0
 
     def add(self, number: int, record: Record) -> None:
-        """Note a record; of two with the same id the later line counts."""
+        """Add a record; of two with the same id the later line counts."""
         if isinstance(record, Memory):
             self.memories[record.id] = record
         elif isinstance(record, Experience):
@@ -151,9 +151,9 @@ def import_lines(
 ) -> ImportReport:
     """Import all usable records in one transaction.
 
-    `workspace` makes all of them belong to one; None keeps the workspace of each line (records of a format without
-    workspaces belong to the notebook's). Values go through `admit`, after all records that they may rest on. Only a
-    later state replaces a stored record. Raises UsageError for an unknown format.
+    `workspace` is set on all records; None keeps the workspace of each line (a format without workspaces uses the
+    notebook's). Values are passed to `admit` after all other records, which are their evidence. Only a later state
+    replaces a stored record. Raises UsageError for an unknown format.
     """
     if form not in READERS:
         raise UsageError(f"unknown format {form!r}: choose from {', '.join(READERS)}")

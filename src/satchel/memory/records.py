@@ -1,7 +1,7 @@
-"""Records as the store keeps them, and back: memories, experiences, values and exchanges of conversations.
+"""Conversion of memories, experiences, values and exchanges of conversations to stored documents and back.
 
-An experience is stored with one chunk for each of its axes, so that each is found by itself; the name of a chunk
-is its axis, and the fields hold the whole experience. The others are one chunk each.
+An experience has one chunk for each axis, so that each axis is searched separately; the name of a chunk is its axis,
+and the fields contain the complete experience. The other records have one chunk each.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
 from satchel.vocabulary import MemoryCategory, Provenance
 
 TITLE_CHARACTERS = 100
-"""A record is listed on one line by the beginning of its text."""
+"""Length limit of a title, the beginning of the text on one line."""
 
 EXCHANGE_CHARACTERS = 200_000
-"""Longest exchange of an import; a transcript gives far less, because long prompts and replies are shortened."""
+"""Length limit of an exchange in an import; those of transcripts are far shorter, because they are cut."""
 
 IMPORTED_NAME_CHARACTERS = 300
-"""Longest id, title and field of an exchange in an import."""
+"""Length limit of an id, a title and a field of an exchange in an import."""
 
 _FIELD_CHARACTERS = 200
 _DIGEST_BYTES = 8
@@ -64,7 +64,7 @@ def _title(text: str) -> str:
 
 
 def memory_document(memory: Memory) -> NewDocument:
-    """Prepare a memory for the store. Its category and tags are searched like the path of a file."""
+    """Prepare a memory for the store. Its category and tags are searched as path terms."""
     return NewDocument(
         kind=Kind.MEMORY,
         key=memory.id,
@@ -102,7 +102,7 @@ def memory_of(document: Document, text: str) -> Memory:
 
 
 def experience_document(experience: Experience) -> NewDocument:
-    """Prepare a resolved experience for the store. Its domain and strategy are searched like the path of a file."""
+    """Prepare a resolved experience for the store. Its domain and strategy are searched as path terms."""
     fields = _experience_fields(experience)
     texts = axis_texts(fields)
     parts, line = [], 1
@@ -111,7 +111,7 @@ def experience_document(experience: Experience) -> NewDocument:
         parts.append(Part(Role.RECORD, "", line, line + count - 1))
         line += count
     whole = "\n".join(texts.values())
-    # The names are set afterwards: "root cause" in a question must not count as the name of every root cause.
+    # Names are set after the extraction: "root cause" in a question must not match the name of every root cause.
     extraction = extract(whole, Outline(Kind.EXPERIENCE, tuple(parts)))
     extraction.parts = tuple(replace(part, name=axis.value) for part, axis in zip(parts, texts, strict=True))
     return NewDocument(
@@ -130,7 +130,7 @@ def experience_document(experience: Experience) -> NewDocument:
 
 
 def _experience_fields(experience: Experience) -> dict[str, Any]:
-    """Return the fields of a resolved experience, the outcome beside the others; a missing text is empty."""
+    """Return the fields of a resolved experience with the outcome flattened; a missing text is empty."""
     data = codec.dump(experience)
     outcome, lesson = data["outcome"], experience.lesson
     data |= {"outcome_status": outcome["status"], "outcome_result": outcome["result"]}
@@ -155,7 +155,7 @@ def experience_of(document: Document) -> Experience:
 
 
 def value_document(value: Value) -> NewDocument:
-    """Prepare a value for the store, with an edge to each experience that it rests on."""
+    """Prepare a value for the store, with an edge to each member."""
     return NewDocument(
         kind=Kind.VALUE,
         key=value.id,
@@ -173,7 +173,7 @@ def value_document(value: Value) -> NewDocument:
 
 
 def value_line(value: Value) -> dict[str, Any]:
-    """Return a value for an export: its text and its members; an import measures the rest again."""
+    """Return a value for an export: its text and members; an import measures the rest again."""
     return _select({"type": "value", "content": value.text, **_value_data(value)}, _VALUE_LINE)
 
 
@@ -192,7 +192,7 @@ def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> Ne
     """Prepare an exchange for the store, cleaned and redacted."""
     exchange = replace(
         exchange, said=notebook.safe(exchange.said), replies=tuple(notebook.safe(reply) for reply in exchange.replies)
-    )  # before they are shortened: half of a secret is not recognised any more
+    )  # redacted before it is cut: half of a secret is not recognised
     line = ExchangeLine(
         id=exchange.key,
         title=notebook.safe_field(title_of(exchange), _FIELD_CHARACTERS),
@@ -207,7 +207,7 @@ def exchange_document(exchange: Exchange, notebook: Notebook, origin: str) -> Ne
 
 
 def _exchange_fields(exchange: Exchange, notebook: Notebook) -> dict[str, Any]:
-    """Return the fields of an exchange beside its text, without those that are empty."""
+    """Return the non-empty fields of an exchange besides its text."""
     tools = Counter(notebook.safe_field(action.tool, _FIELD_CHARACTERS) for action in exchange.actions)
     fields = {
         "session": exchange.session,
@@ -260,7 +260,7 @@ _ExchangeName = Annotated[str, codec.text(IMPORTED_NAME_CHARACTERS)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeLine:
-    """An exchange on a line of an export. The text is the shown one, so the transcript is not needed any more."""
+    """An exchange on a line of an export, with its text as shown, independent of the transcript."""
 
     id: Annotated[str, Codec(_load_key)]
     title: _ExchangeName = ""
@@ -294,7 +294,7 @@ def exchange_from(data: Data, clean: Clean) -> NewDocument:
 
 
 def _line_document(line: ExchangeLine, time: float, branch: str) -> NewDocument:
-    """Prepare an exchange for the store. The speaker is searched like a signature."""
+    """Prepare an exchange for the store. The speaker is searched as a signature."""
     speaker = line.fields.get("speaker", "")
     part = Part(Role.RECORD, "", 1, line.text.count("\n") + 1, speaker)
     return NewDocument(

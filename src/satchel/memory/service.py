@@ -1,4 +1,4 @@
-"""The memory of one root: what was said, tried and learned, and its way out of the durable file and back."""
+"""The memory of one root: its records, their export and their import."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ class MemoryService:
 
     @property
     def notebook(self) -> Notebook:
-        """The memory file as this root writes in it, for those who build on it."""
+        """The memory file of this root, for writing records of other kinds."""
         root = self._root
         return Notebook(root.memory_store, workspace_of(root.places), root.settings.redact_allow)
 
     @property
     def memories(self) -> Memories:
-        """Statements that stay true for long: `add`, `search`, `listed`, `get`, `forget`, `supersede`."""
+        """The memories: `add`, `search`, `listed`, `get`, `forget`, `supersede`."""
         from satchel.memory.memories import Memories
 
         return Memories(self.notebook, self._root.embedder)
 
     @property
     def conversations(self) -> Conversations:
-        """Turns of conversations: `listed`, `forget`."""
+        """The exchanges of conversations: `listed`, `forget`."""
         from satchel.memory.memories import Conversations
 
         return Conversations(self.notebook)
 
     @property
     def experiences(self) -> Journal:
-        """Attempts and their outcomes: `start`, `update`, `note`, `resolve`, `active`, `listed`, `get`."""
+        """The experiences: `start`, `update`, `note`, `resolve`, `active`, `listed`, `get`."""
         from satchel.memory.journal import Journal
 
         return Journal(self.notebook)
 
     @property
     def values(self) -> Values:
-        """What experiences teach together: `cluster`, `propose`, `validate`, `accept`, `listed`, `get`, `forget`."""
+        """The values and groups: `cluster`, `propose`, `validate`, `accept`, `listed`, `get`, `forget`."""
         from satchel.memory.values import Values
 
         return Values(self.notebook, self._root.embedder)
@@ -68,10 +68,10 @@ class MemoryService:
     def import_memory(
         self, lines: Iterable[bytes], *, form: str = "satchel", here: bool = False, everywhere: bool = False
     ) -> ImportReport:
-        """Import JSON Lines, one record a line; lines that cannot be used are named in the report.
+        """Import JSON Lines, one record per line; the report lists unusable lines.
 
         `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript, as by `import_transcripts`. With `here`
-        all records belong to this repository, with `everywhere` to all; else to what their lines say.
+        all records belong to this repository, with `everywhere` to all, else to the workspaces of their lines.
         """
         from satchel.memory.portable import import_lines
         from satchel.memory.transcripts import CLAUDE_CODE, import_transcript
@@ -85,15 +85,15 @@ class MemoryService:
     def import_transcripts(self, paths: Iterable[str | os.PathLike[str]]) -> ImportReport:
         """Import transcripts of Claude Code as conversations of this repository.
 
-        A file is imported whole, of a folder only what was said while working in this root. Existing exchanges stay;
-        one that has grown since is written anew. Raises UsageError for a path without transcripts.
+        All exchanges of a file are imported, and of a folder only those in this root. Existing exchanges stay; one that
+        has grown is replaced. Raises UsageError for a path without transcripts.
         """
         from satchel.memory.transcripts import import_transcripts
 
         return import_transcripts([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
 
     def remember_exchanges(self, exchanges: Iterable[Exchange], *, origin: str) -> ImportReport:
-        """Remember turns or exchanges of conversations, each once. `origin` names where they came from."""
+        """Store turns or exchanges of conversations, each once. `origin` names their source."""
         from satchel.memory.transcripts import put_exchanges
 
         return put_exchanges(exchanges, self.notebook, origin=origin)

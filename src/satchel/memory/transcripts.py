@@ -1,7 +1,4 @@
-"""Conversations in the memory file: exchanges are written once, and again only when more was said.
-
-Whatever was said before is found by its words, and what stands beside it in its session with it.
-"""
+"""Import of conversations into the memory file. An exchange is written once, and again only when it has grown."""
 
 from __future__ import annotations
 
@@ -22,26 +19,24 @@ from satchel.system import files
 from satchel.types import Kind
 
 CLAUDE_CODE = "claude-code"
-"""The name of the format, and the origin of what comes from it."""
+"""The name of the format, and the origin of its exchanges."""
 
 LINE_BYTES = 8_000_000
-"""Of one line of a transcript: pictures stand in it as text, and a line without one has a thousandth of that."""
+"""Size limit of a line of a transcript: images are embedded as text; a line without one has a thousandth of it."""
 
 TRANSCRIPT_BYTES = 512_000_000
-"""Of one transcript: weeks of work in one session have a tenth of that."""
+"""Size limit of a transcript: weeks of work in one session have a tenth of it."""
 
 ELSEWHERE = "of another folder"
-"""Under this name exchanges (of a file that has none of this root: the file) are counted that were left out."""
+"""Reason under which skipped exchanges are counted; a file without any exchange of this root counts as one."""
 
 _FOLDER = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")')
-_DIGEST_BYTES = 8
-_FIELD_CHARACTERS = 200
 
 
 def put_exchanges(exchanges: Iterable[Exchange], notebook: Notebook, *, origin: str) -> ImportReport:
-    """Write exchanges, all in one transaction. Those that are here already with the same text are left alone.
+    """Write exchanges in one transaction. Those that are stored already with the same text are not written.
 
-    What belongs to another workspace so far belongs to the notebook's from now on.
+    An exchange of another workspace is moved to that of the notebook.
     """
     documents = {document.key: document for document in (exchange_document(row, notebook, origin) for row in exchanges)}
     store = notebook.store
@@ -65,7 +60,7 @@ def import_transcript(
 ) -> ImportReport:
     """Import one transcript, line by line. Broken lines are reported, the rest is imported.
 
-    `name` stands for the session where the lines name none. With a `root`, only what was said in it is imported.
+    `name` is the session of lines that name none. With a `root`, only exchanges in it are imported.
     """
     transcript = read_transcript(lines, name, clean=notebook.safe, line_bytes=LINE_BYTES)
     mine = [row for row in transcript.exchanges if root is None or _is_below(row.folder, root)]
@@ -77,11 +72,10 @@ def import_transcript(
 
 
 def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) -> ImportReport:
-    """Import transcripts from files, and from all files below folders, one transaction a file.
+    """Import transcripts from files, and from all files below folders, one transaction per file.
 
-    A file that is named is imported as it is. Of a folder (Claude Code keeps those of all projects in one) only what
-    was said while working in `root`. A file that cannot be read is reported as line 0. Raises UsageError for a path
-    without transcripts.
+    All exchanges of a file in `paths` are imported; of a folder (Claude Code keeps all projects in one) only those in
+    `root`. An unreadable file is reported as line 0. Raises UsageError for a path without transcripts.
     """
     reports = [_import_file(path, notebook, None if path in paths else root) for path in transcript_files(paths)]
     passed_over: Counter[str] = Counter()
@@ -97,7 +91,7 @@ def import_transcripts(paths: Sequence[Path], notebook: Notebook, root: Path) ->
 
 
 def transcript_files(paths: Sequence[Path]) -> list[Path]:
-    """The files themselves, and every `*.jsonl` below the folders, in order. Raises UsageError where there is none."""
+    """Return the files, and every `*.jsonl` below the folders, in order. Raises UsageError where there is none."""
     files_below: list[Path] = []
     for path in paths:
         below = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path] if path.exists() else []
@@ -114,7 +108,7 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
     except files.Skipped as skipped:
         return ImportReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
     if root is not None and not any(_is_below(folder, root) for folder in _folders(raw)):
-        return ImportReport(passed_over={ELSEWHERE: 1})  # without reading its lines: most files are of this sort
+        return ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
     lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
     report = import_transcript(lines, notebook, name=path.stem, root=root)
     named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
@@ -127,7 +121,7 @@ def _folders(raw: bytes) -> list[str]:
 
 
 def _is_below(folder: str, root: Path) -> bool:
-    """Return whether a folder, which may be gone by now, is a root or in it."""
+    """Return whether a folder, which may be deleted by now, is a root or in it."""
     if not folder:
         return False
     try:

@@ -1,10 +1,10 @@
-"""Values: what several experiences teach together, in a sentence of at most 500 characters.
+"""Values: the common lesson of several experiences, in a sentence of at most 500 characters.
 
-Groups come from `satchel.memory.cluster`, one set per axis, and keep their ids. A sentence becomes a value
-only if it lies as near to the centre of its group as the members do; this is checked in `_admit`, through which every
-value comes. Like is compared with like: each member with one statement, its lesson, because a sentence is always far
-from texts of eight lines (of 16 lessons of real members, none was as near to its own group as these texts are). A value
-keeps the ids of its members as evidence, also when the groups change later.
+Groups come from `satchel.memory.cluster`, one set per axis, and keep their ids. A sentence becomes a value only if it
+is as near to the centre of its group as the members are; `_admit` checks this for every value. Each member is compared
+by one statement, its lesson, because a sentence is always far from texts of eight lines (of 16 lessons of real
+members, none was as near to its own group as these texts are). A value keeps the ids of its members as evidence, also
+when the groups change later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from satchel.memory.cluster import (
     LEAST_ENTRIES,
     TEXT_TOKENS,
     WORDS_LABEL,
-    Entry,
+    AxisEntry,
     Space,
     centre,
     counted,
@@ -31,7 +31,7 @@ from satchel.memory.cluster import (
     named,
     validate,
 )
-from satchel.memory.model import Cluster, Grouping, Member, Proposal, Validation, Value
+from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import value_document, value_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.store.records import Document
@@ -39,26 +39,26 @@ from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice
 
 VALUE_LENGTH = 500
-"""Characters of a value: a rule that needs more is a chunk."""
+"""Characters of a value: a longer rule is a document."""
 
 FEWEST_MEMBERS = 3
-"""Experiences that a value must rest on: fewer are an anecdote, and have no spread that could be measured."""
+"""Members that a value needs: the spread of fewer cannot be measured."""
 
 MOST_MEASURED = 200
-"""Members, from the centre outwards, whose statements measure a group: more would change its mean by nothing."""
+"""Number of the most central members that measure a group: more hardly change the mean."""
 
 ID_PREFIX = "val"
 ID_LENGTH = 100
-"""Characters of an id from outside."""
+"""Length limit of an imported id."""
 
 VALUE_FIELDS = ("id", "cluster_id", "content", "axis", "member_ids", "created_at", "workspace")
-"""What a line of an import says of a value."""
+"""The fields of a value in a line of an import."""
 
 _IDS = VALUE_FIELDS[:2]
 
 
 class Values:
-    """The values and groups of one workspace. `embedder` None means that words decide what is alike."""
+    """The values and groups of one workspace. Without an `embedder` words decide what is similar."""
 
     def __init__(self, notebook: Notebook, embedder: Embedder | None = None) -> None:
         self._notebook = notebook
@@ -67,14 +67,14 @@ class Values:
         self._spaces: dict[str, tuple[str, Space]] = {}
 
     def cluster(self, axis: str | None = None) -> list[Grouping]:
-        """Group the experiences of an axis (or of each) anew and remember the groups; known ones keep their ids.
+        """Group the experiences of an axis (or of each) and store the groups; groups that still exist keep their ids.
 
-        "Not enough structure" is an answer, in `reason`. Raises UsageError, EmbeddingError and MissingExtraError.
+        Without enough structure `reason` says so. Raises UsageError, EmbeddingError and MissingExtraError.
         """
         return [self._grouped(one) for one in _axes(axis)]
 
     def groupings(self, axis: str | None = None) -> list[Grouping]:
-        """Return the groups as they were last remembered, without looking at anything anew."""
+        """Return the stored groups, without grouping again."""
         return [grouping for one in _axes(axis) if (grouping := self._remembered(one)) is not None]
 
     def is_value(self, identity: str) -> bool:
@@ -82,7 +82,7 @@ class Values:
         return self._store.document(Kind.VALUE, identity) is not None
 
     def find(self, cluster_id: str) -> Cluster:
-        """Return the remembered group with this id. Raises UsageError with near ones."""
+        """Return the stored group with this id. Raises UsageError with similar ids."""
         clusters = {cluster.id: cluster for grouping in self.groupings() for cluster in grouping.clusters}
         if cluster_id not in clusters:
             hint = near_ids(cluster_id, set(clusters)) if clusters else "`satchel values cluster` finds and names them"
@@ -103,22 +103,22 @@ class Values:
         return sorted(members, key=lambda member: (-member.similarity, member.id))
 
     def validate(self, text: str, cluster_id: str) -> Validation:
-        """Return how a sentence stands to a group. Raises UsageError for an empty or long text and an unknown group."""
+        """Compare a sentence to a group. Raises UsageError for an empty or long text and an unknown group."""
         cluster = self.find(cluster_id)
         return self._measured([self._clean(text)], cluster.axis, cluster.members)[0][0]
 
     def accept(self, text: str, cluster_id: str) -> Value:
-        """Keep a sentence as a value of a group. Raises UsageError where it lies outside of the group."""
+        """Store a sentence as a value of a group. Raises UsageError if it is outside of the group."""
         cluster = self.find(cluster_id)
         moment = self._notebook.now()
         identity = self._notebook.new_id(ID_PREFIX, moment)
         return self._admit(identity, text, cluster.axis, cluster.id, cluster.members, moment, self._notebook.workspace)
 
     def admit_import(self, data: Mapping[str, Any], workspace: str | None = None) -> bool:
-        """Keep a value of an export, unless it is here already; returns whether it is new.
+        """Store a value of an export, unless it is stored already; returns whether it is new.
 
-        Its members must be here, and it must lie among them. Raises UsageError with what is wrong; nothing is written
-        then. `workspace` is where it belongs, None: where its line says.
+        Its members must be stored, and it must be inside their group. Raises UsageError and writes nothing otherwise.
+        `workspace` None means that of the line.
         """
         try:
             identity, cluster_id = (self._notebook.safe_field(str(data[name]), ID_LENGTH) for name in _IDS)
@@ -133,24 +133,21 @@ class Values:
         self._admit(identity, text, axis, cluster_id, members, moment, placed)
         return True
 
-    def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[Proposal]:
-        """Return a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
-        clusters = (
-            [self.find(cluster_id)]
-            if cluster_id
-            else [cluster for grouping in self.groupings(axis) for cluster in grouping.clusters]
-        )
-        return [self._proposed(cluster) for cluster in clusters]
+    def propose(self, cluster_id: str | None = None, axis: str | None = None) -> list[ValueProposal]:
+        """Suggest a sentence for each group (or for one): the lesson of the most central member whose lesson fits."""
+        if cluster_id:
+            return [self._proposed(self.find(cluster_id))]
+        return [self._proposed(cluster) for grouping in self.groupings(axis) for cluster in grouping.clusters]
 
     def listed(self, axis: str | None = None) -> list[Value]:
-        """Return all values in sight, newest first."""
-        wanted = {str(one) for one in _axes(axis)}
+        """Return all visible values, newest first."""
+        axes = {str(one) for one in _axes(axis)}
         ids = self._store.document_ids(Kind.VALUE, self._store.iterate_keys(Kind.VALUE)).values()
         values = [self._value(document) for document in self._store.documents(ids).values()]
-        return sorted((value for value in values if value.axis in wanted), key=lambda value: (-value.created, value.id))
+        return sorted((value for value in values if value.axis in axes), key=lambda value: (-value.created, value.id))
 
     def get(self, identity: str) -> Value:
-        """Return one value by its id. Raises UsageError with near ids."""
+        """Return one value by its id. Raises UsageError with similar ids."""
         document = self._store.document(Kind.VALUE, identity)
         if document is None:
             raise UsageError(f"there is no value {identity!r}: {near_ids(identity, self._store.keys(Kind.VALUE))}")
@@ -167,7 +164,7 @@ class Values:
         return value
 
     def _space(self, axis: str) -> Space:
-        """Return the space of an axis, kept until the store changes."""
+        """Return the space of an axis, cached until the store changes."""
         revision = self._store.revision
         kept = self._spaces.get(axis)
         if kept is None or kept[0] != revision:
@@ -207,8 +204,8 @@ class Values:
 
     def _measured(
         self, texts: Sequence[str], axis: str, ids: Sequence[str]
-    ) -> tuple[list[Validation], list[Entry], str]:
-        """Measure texts against the members that still exist; returns these and the label of the space too.
+    ) -> tuple[list[Validation], list[AxisEntry], str]:
+        """Measure texts against the existing members; returns also these members and the label of the space.
 
         Raises UsageError for too few members.
         """
@@ -227,7 +224,7 @@ class Values:
     def _admit(
         self, identity: str, text: str, axis: str, cluster_id: str, ids: Sequence[str], moment: float, workspace: str
     ) -> Value:
-        """Return the one way into the store: measured against its members, refused outside of them."""
+        """Write a value if it is inside the group of its members. Raises UsageError otherwise."""
         cleaned = self._clean(text)
         (measured,), entries, label = self._measured([cleaned], axis, ids)
         if not measured.is_inside:
@@ -254,16 +251,16 @@ class Values:
             writer.put([value_document(value)])
         return value
 
-    def _proposed(self, cluster: Cluster) -> Proposal:
+    def _proposed(self, cluster: Cluster) -> ValueProposal:
         _, entries = self._space(cluster.axis).select(cluster.members)
         lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
         if not lessons or len(entries) < FEWEST_MEMBERS:
-            return Proposal(cluster, "", "", None)
+            return ValueProposal(cluster, "", "", None)
         texts = [self._clean(lesson[:VALUE_LENGTH]) for _, lesson in lessons]
         validations = self._measured(texts, cluster.axis, cluster.members)[0]
         inside = [place for place, validation in enumerate(validations) if validation.is_inside]
         best = inside[0] if inside else 0
-        return Proposal(cluster, texts[best], lessons[best][0], validations[best])
+        return ValueProposal(cluster, texts[best], lessons[best][0], validations[best])
 
 
 def _axes(axis: str | None) -> Iterable[str]:

@@ -1,10 +1,10 @@
-"""Tools that know where they are called: each call comes with the context of its situation.
+"""Context-aware tools: each call gets the context of its situation.
 
     tools = create_context_aware_tools(satchel, {"edit_file": edit_file, "search": {"handler": search, ...}})
 
 A handler that has a parameter `_context` (or accepts any keyword) receives the assembled `Context`, and a result that
 is a mapping gets `_meta.contextUsed` with a summary of it. Nothing else changes: other results are the same object,
-errors pass, and where a context cannot be assembled in time the tool works without one.
+errors are raised, and without a context in time the tool works without one.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def create_context_aware_tools(
     """Return the same tools, each called with the context of its situation; the originals do not change.
 
     `assembler` is a `Satchel`, a `ContextAssembler`, or an object with their method `situation`. `tools` is a mapping
-    of names, a list, or one tool; a tool is a function, sync or async, or an object or mapping with a `handler`. What
-    a call says (the tool, its params, a task, an intent and files among them) is completed by `situation`: fields,
-    or a function of name and params that gives them. `max_tokens` is the budget of a context (default: the
+    of names, a list, or one tool; a tool is a function, sync or async, or an object or mapping with a `handler`. The
+    situation of a call (the tool, its params, with a task, an intent and files) is completed by `situation`: fields, or
+    a function of name and params that returns them. `max_tokens` is the budget of a context (default: the
     assembler's), `deadline_seconds` how long a call waits for it (default: the setting `tools.deadline_s`). Raises
-    UsageError for what is no tool or no assembler.
+    UsageError for an object that is not a tool or an assembler.
     """
     contexts = CallContexts(assembler, situation, max_tokens, deadline_seconds)
     if isinstance(tools, Mapping) and not (isinstance(tools.get("name"), str) and _handlers(tools)):
@@ -67,7 +67,7 @@ def _name_of(tool: object) -> str:
 
 
 def _handlers(tool: object) -> dict[str, Function]:
-    """Return the functions behind a tool object, by the name that it has for them."""
+    """Return the functions of a tool object by their attribute or key."""
     named = {name: tool.get(name) if isinstance(tool, Mapping) else getattr(tool, name, None) for name in HANDLERS}
     return {name: function for name, function in named.items() if callable(function)}
 
@@ -101,7 +101,7 @@ def _with_functions(tool: Any, functions: Mapping[str, Function]) -> Any:
 
 
 class _Tool:
-    """One function, and how it is called. That of a tool object may accept all its parameters as one mapping."""
+    """One function and its signature. That of a tool object may accept all its parameters as one mapping."""
 
     def __init__(self, name: str, function: Function, contexts: CallContexts, *, is_object: bool = False) -> None:
         self.name, self.function, self.contexts, self.is_object = name, function, contexts, is_object
@@ -121,17 +121,17 @@ class _Tool:
             return self.function
         tool = kind(self)
         if self.signature is not None and CONTEXT in self.signature.parameters:
-            # A model that is offered the tool must not be asked for what satchel gives.
+            # The schema that a model gets of the tool must not contain the context.
             own = [row for row in self.signature.parameters.values() if row.name != CONTEXT]
             tool.__signature__ = self.signature.replace(parameters=own)  # type: ignore[attr-defined]
         return tool
 
     def wants(self, args: Args, kwargs: Kwargs) -> bool:
-        """True if this call can be given a context before it begins."""
+        """Return whether this call can get a context before it begins."""
         return CONTEXT not in kwargs and (self.takes_keyword or self._is_mapping(args, kwargs))
 
     def params(self, args: Args, kwargs: Kwargs) -> dict[str, Any]:
-        """Return the parameters of a call by name. The tool itself refuses a call that does not fit."""
+        """Return the parameters of a call by name. The tool itself raises for a wrong call."""
         if self._is_mapping(args, kwargs):
             return dict(args[0])
         bound: Mapping[str, Any] = kwargs

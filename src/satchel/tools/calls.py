@@ -18,16 +18,16 @@ SITUATION_ITEM = "context:situation"
 """The id of the item that shows the situation itself, which the caller knows."""
 
 LONGEST_VALUE = 4_000
-"""Characters of one text among the parameters: a tool may be given a whole file, and less of it than this is shown."""
+"""Length limit of a text among the parameters, more than is shown."""
 
 MOST_VALUES = 200
-"""Values of all parameters together, those of lists and mappings inside them too."""
+"""Limit of the values of all parameters, including those in lists and mappings."""
 
 TASK_PARAMETERS = ("task", "query", "question", "prompt", "goal", "description")
 """Parameters that state the purpose of a call, the plainest first."""
 
 WORD_PARAMETERS = ("intent", "error", "language", "agent")
-"""Parameters with the meaning of the field of a situation with their name."""
+"""Parameters that are also fields of a situation."""
 
 FILE_PARAMETERS = (
     "path", "file", "file_path", "filePath", "filename", "notebook_path", "source", "destination", "uri",
@@ -37,10 +37,10 @@ FILE_PARAMETERS = (
 
 
 def call_situation(tool: str, params: Mapping[str, Any], root: Path | None = None) -> dict[str, Any]:
-    """The situation of a call as `Satchel.situation` takes it: tool, params, and the task, words and files in them.
+    """Return the fields of the situation of a call: tool, params, and the task, words and files in them.
 
-    Values that have no JSON are named by their type. Paths below `root` become relative to it; those that lead outside
-    are only among the params.
+    Values without a JSON form are replaced by their type. Paths below `root` become relative to it; others are only
+    among the params.
     """
     room = [MOST_VALUES]
     plain = {str(name): _plain(value, room) for name, value in params.items() if name != "_context"}
@@ -56,7 +56,7 @@ def call_situation(tool: str, params: Mapping[str, Any], root: Path | None = Non
 
 
 def _plain(value: object, room: list[int]) -> Any:
-    """A value as plain JSON, shortened. `room` is the number of values that are still allowed, and counts down."""
+    """Return a value as plain JSON, shortened. `room` counts down the values that are still allowed."""
     room[0] -= 1
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -72,14 +72,14 @@ def _plain(value: object, room: list[int]) -> Any:
 
 
 def _texts(value: object) -> list[str]:
-    """Return the texts that a parameter gives: itself, or those of its list."""
+    """Return the texts of a parameter: itself, or those of its list."""
     if isinstance(value, str):
         return [value]
     return [one for one in value if isinstance(one, str)] if isinstance(value, Iterable) else []
 
 
 def _relative(path: str, root: Path | None) -> str:
-    """Return a path relative to the root, empty for the root itself and for what a situation cannot name."""
+    """Return a path relative to the root, empty for the root itself and for a path that a situation cannot have."""
     path = unquote(path.removeprefix("file://")) if path.startswith("file://") else path
     if "\n" in path or "://" in path or "\0" in path:
         return ""
@@ -95,7 +95,7 @@ def _relative(path: str, root: Path | None) -> str:
 def context_used(context: object) -> dict[str, Any]:
     """Return the contents of a context as plain JSON values: its items, their tokens, and what went wrong.
 
-    An assembler of your own may give something other than a `Context`: then the summary has only its type.
+    Of another object than a `Context`, from a foreign assembler, the summary has only the type.
     """
     if not isinstance(context, Context):
         return {"items": [], "tokens": 0, "limit": 0, "warnings": [], "type": type(context).__name__}
@@ -120,7 +120,7 @@ def with_used(result: object, used: Mapping[str, Any]) -> object:
             return result
         copied = copy.copy(result) if isinstance(result, dict) else dict(result)
         copied[META] = {**own, USED: dict(used)}
-    except Exception:  # noqa: BLE001 - a mapping of somebody else's may refuse anything, and the tool has answered
+    except Exception:  # noqa: BLE001 - a foreign mapping may raise anything, and the tool has answered
         telemetry.warning("a result takes no contextUsed", type=type(result).__name__, exc_info=True)
         return result
     return copied

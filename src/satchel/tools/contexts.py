@@ -1,4 +1,4 @@
-"""The context of a call, from somebody's assembler, within a deadline and without ever failing the call."""
+"""The context of a call from an assembler, within a deadline; errors of the assembler do not fail the call."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 METHODS = ("situation", "assemble_situation")
-"""The method of an assembler: the name in `Satchel`, then that in `ContextAssembler`."""
+"""Names of the method of an assembler, in `Satchel` and in `ContextAssembler`."""
 
 MOST_AT_ONCE = 4
-"""Contexts that are assembled at once; the next ones wait for their turn until their deadline."""
+"""Limit of contexts that are assembled at once; others wait until their deadline."""
 
 IDLE_SECONDS = 10.0
-"""A thread without work ends after this: somebody who calls tools now and then keeps none."""
+"""Time after which an idle thread ends."""
 
 Answer = TypeVar("Answer")
 
 Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
-"""The situation around a call: its fields, or a function of the tool and its parameters that gives them."""
+"""Additional fields of a situation, or a function of the tool and its parameters that returns them."""
 
 
 class CallContexts:
@@ -56,15 +56,15 @@ class CallContexts:
         try:
             return job.result(seconds)
         except TimeoutError as error:
-            if job.done():  # it is the assembler that gave up
+            if job.done():  # the assembler raised it
                 return self._failed(tool, error)
             job.cancel()
             return self._late(tool, seconds)
-        except Exception as error:  # noqa: BLE001 - whatever an assembler raises, the tool must answer
+        except Exception as error:  # noqa: BLE001 - the tool must answer in spite of the assembler
             return self._failed(tool, error)
 
     async def aof(self, tool: str, params: Mapping[str, Any]) -> Any:
-        """`of` as a coroutine. An assembler of coroutines is awaited here, any other one works in a thread."""
+        """`of` as a coroutine. An async assembler is awaited here, any other one runs in a thread."""
         import asyncio
 
         if inspect.iscoroutinefunction(self._method):
@@ -94,7 +94,7 @@ class CallContexts:
 
     @property
     def _engine(self) -> object:
-        """The engine behind the assembler, as far as there is one."""
+        """The engine of the assembler, else the assembler itself."""
         return getattr(self._assembler, "engine", None) or self._assembler
 
     def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
@@ -109,7 +109,7 @@ class CallContexts:
         return await self._answer(tool, params)
 
     def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
-        """Return the answer of the assembler, which may be a coroutine, on the call and the situation around it."""
+        """Return the answer of the assembler, which may be a coroutine, to the call and the additional fields."""
         root = getattr(getattr(self._engine, "places", None), "root", None)
         call = call_situation(tool, params, root if isinstance(root, Path) else None)
         around = self._situation(tool, params) if callable(self._situation) else self._situation
@@ -129,7 +129,7 @@ class CallContexts:
         return self._empty(Failure("context", sanitize.line(message, sanitize.NOTE_LIMIT)))
 
     def _empty(self, failure: Failure) -> Context:
-        """Return an empty context with the reason: a tool that reads its text finds none."""
+        """Return an empty context with the reason."""
         usage = Usage(int(self._options.get("max_tokens", 0)), 0, "", exact=True)
         return Context("", "", Format.MARKDOWN, (), usage, failures=(failure,))
 
@@ -160,7 +160,7 @@ def _checked_deadline(seconds: float | None) -> float | None:
 
 
 def _give_up(task: Any) -> None:
-    """Cancel a task that nobody waits for any more, and ignore what it still raises."""
+    """Cancel a task, and ignore its later errors."""
     task.cancel()
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
@@ -170,10 +170,10 @@ async def _await(answer: Awaitable[Any]) -> Any:
 
 
 class Daemons:
-    """At most `most` threads, started when there is work and ended when there is none for a while.
+    """At most `most` daemon threads, started on demand and ended when idle.
 
     The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
-    these are not. A job that hangs keeps its own thread only.
+    these are not. A hanging job blocks only its own thread.
     """
 
     def __init__(self, most: int) -> None:
@@ -184,8 +184,8 @@ class Daemons:
         self._threads = 0
 
     def start(self, work: Callable[[], Answer]) -> Future[Answer]:
-        """Do this in the order of the calls, as soon as a thread is free. One that was cancelled is not begun."""
-        from concurrent.futures import Future  # here, because it brings logging with it
+        """Run a job in the order of the calls, when a thread is free. A cancelled job is not started."""
+        from concurrent.futures import Future  # imported here, because it imports logging
 
         future: Future[Answer] = Future()
         with self._guard:
@@ -221,7 +221,7 @@ class Daemons:
         if is_wanted:
             try:
                 answer = work()
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the job gets whatever it raised
+            except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
                 problem = error
         with self._guard:
             self._unfinished -= 1
