@@ -1,0 +1,93 @@
+"""The structure of the package: no import cycle, one module for a class name, files of a readable size, and a total."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping
+
+from tests.architecture.tree import PACKAGE, ROOT, Module, imports_of, modules
+
+SHORTEST_FILE = 60
+"""Lines below which a file needs a reason in sizes.toml: many files of 30 lines are as hard to live in as one of 1,000."""
+
+
+def import_graph() -> dict[str, set[str]]:
+    """Map each module to those it imports, at the top or for type checkers; imports inside functions are left out."""
+    listed = modules("src")
+    names = {module.name for module in listed}
+    return {module.name: {i.target for i in imports_of(_without_functions(module))} & names - {module.name} for module in listed}
+
+
+def _without_functions(module: Module) -> Module:
+    class TopLevel(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+            return None
+
+        def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+            return ast.Constant(None) if isinstance(node.value, str) else node
+
+    return Module(module.name, module.path, TopLevel().visit(ast.parse(module.text)), module.text)
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return each group of modules that reach one another."""
+    reachable = {module: _reachable(graph, module) for module in graph}
+    groups = {tuple(sorted(other for other in reachable[module] if module in reachable[other])) for module in graph}
+    return [list(group) for group in sorted(groups) if len(group) > 1]
+
+
+def _reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for target in graph[waiting.pop()] - seen:
+            seen.add(target)
+            waiting.append(target)
+    return seen
+
+
+def test_no_modules_import_each_other_not_even_for_types() -> None:
+    assert cycles(import_graph()) == []
+
+
+def test_a_cycle_is_detected() -> None:
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+
+
+def test_a_public_class_name_is_defined_in_one_module() -> None:
+    homes: dict[str, set[str]] = defaultdict(set)
+    for module in modules("src"):
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].add(module.name)
+    several = {name: sorted(places) for name, places in homes.items() if len(places) > 1}
+    assert several == {}
+
+
+def short_files() -> set[str]:
+    """Return the paths of files below the floor; the first file of a package is left out."""
+    return {
+        module.path
+        for module in modules("src")
+        if not module.path.endswith(("__init__.py", "__main__.py")) and module.text.count("\n") < SHORTEST_FILE
+    }
+
+
+def test_a_short_file_has_a_reason() -> None:
+    reasons = tomllib.loads((ROOT / "sizes.toml").read_text(encoding="utf-8"))["short"]
+    assert short_files() == set(reasons)
+    assert all(reasons.values())
+
+
+def test_the_package_stays_within_its_size() -> None:
+    most = tomllib.loads((ROOT / "sizes.toml").read_text(encoding="utf-8"))["total"]
+    listed = modules("src")
+    lines = sum(module.text.count("\n") for module in listed)
+    print(f"src/{PACKAGE}: {lines:,} of {most['lines']:,} lines, {len(listed)} of {most['files']} files")
+    assert lines <= most["lines"]
+    assert len(listed) <= most["files"]
