@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel import Satchel
-from satchel.search.resolve.code import Code, Definition
+from satchel.search.resolve.code import Code, CodeDefinition
 from satchel.search.resolve.names import Names
 
 SITES = Path(__file__).parent / "sites.jsonl"
@@ -32,7 +32,7 @@ def linked(names: Names, site: dict[str, Any]) -> tuple[set[str], bool]:
     for node in nodes:
         if file is not None and file.text(node) == site["name"]:
             meant = names.meaning(file, node)
-            found = [one for one in meant if isinstance(one, Definition)] if meant else names.guess(file, node)
+            found = [one for one in meant if isinstance(one, CodeDefinition)] if meant else names.guess(file, node)
             wanted = site.get("callee_line")
             return {f"{one.path}::{one.qualified}" for one in found if wanted in (None, one.line)}, not meant
     raise ValueError(f"no call of {site['name']} at {site['path']}:{site['line']}")

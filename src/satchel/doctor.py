@@ -73,7 +73,7 @@ RECENT_EVENTS = 100
 """Newest hook events that are examined: older faults are fixed or no longer met."""
 
 
-class Outcome(StrEnum):
+class Severity(StrEnum):
     """Severity of a finding: `warn` costs something, `fail` makes answers wrong or impossible."""
 
     OK = "ok"
@@ -86,24 +86,24 @@ class Check:
     """One finding. `fix` is a command or an advice; empty if all is well."""
 
     name: str
-    outcome: Outcome
+    outcome: Severity
     message: str
     fix: str = ""
 
 
 def ok(name: str, message: str) -> Check:
     """Report that all is well."""
-    return Check(name, Outcome.OK, message)
+    return Check(name, Severity.OK, message)
 
 
 def warn(name: str, message: str, fix: str) -> Check:
     """Report something that works with a loss."""
-    return Check(name, Outcome.WARN, message, fix)
+    return Check(name, Severity.WARN, message, fix)
 
 
 def fail(name: str, message: str, fix: str) -> Check:
     """Report something that does not work."""
-    return Check(name, Outcome.FAIL, message, fix)
+    return Check(name, Severity.FAIL, message, fix)
 
 
 def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = os.environ) -> Iterator[Check]:

@@ -8,14 +8,14 @@ from haystack import Document, Pipeline
 
 from satchel import Satchel
 from satchel.adapters.haystack import SatchelRetriever
-from satchel.adapters.packed import Packer
+from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 
 def test_it_is_a_component_that_gives_packed_documents(engine: Satchel) -> None:
     documents = SatchelRetriever(engine=engine, max_tokens=500).run(QUESTION)["documents"]
     assert all(isinstance(one, Document) for one in documents)
-    expected = Packer(".", 500, engine=engine).ask(QUESTION)
+    expected = ContextPacker(".", 500, engine=engine).ask(QUESTION)
     assert [(one.id, one.content, one.meta, one.score) for one in documents] == [
         (item.id, item.text, item.metadata, item.score) for item in expected
     ]

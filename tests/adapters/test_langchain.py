@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableLambda
 
 from satchel import Satchel
 from satchel.adapters.langchain import SatchelRetriever
-from satchel.adapters.packed import Packer
+from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 
@@ -19,7 +19,7 @@ def test_it_is_a_retriever_that_gives_packed_documents(engine: Satchel) -> None:
     assert isinstance(retriever, BaseRetriever)
     documents = retriever.invoke(QUESTION)
     assert all(isinstance(one, Document) for one in documents)
-    expected = Packer(".", 500, engine=engine).ask(QUESTION)
+    expected = ContextPacker(".", 500, engine=engine).ask(QUESTION)
     assert [(one.id, one.page_content, one.metadata) for one in documents] == [
         (item.id, item.text, item.metadata) for item in expected
     ]

@@ -9,7 +9,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from satchel import Satchel
 from satchel.adapters.llamaindex import SatchelRetriever
-from satchel.adapters.packed import Packer
+from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 
@@ -18,7 +18,7 @@ def test_it_is_a_retriever_that_gives_packed_nodes(engine: Satchel) -> None:
     assert isinstance(retriever, BaseRetriever)
     nodes = retriever.retrieve(QUESTION)
     assert all(isinstance(one, NodeWithScore) for one in nodes)
-    expected = Packer(".", 500, engine=engine).ask(QUESTION)
+    expected = ContextPacker(".", 500, engine=engine).ask(QUESTION)
     assert [(one.node.node_id, one.node.get_content(), one.score) for one in nodes] == [
         (item.id, item.text, item.score) for item in expected
     ]

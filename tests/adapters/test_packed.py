@@ -9,14 +9,14 @@ from importlib.util import find_spec
 import pytest
 
 from satchel import Satchel
-from satchel.adapters.packed import Packer
+from satchel.adapters.packed import ContextPacker
 from satchel.errors import MissingExtraError, UsageError
 from tests.adapters.conftest import PACKAGES, QUESTION
 from tests.oracle import o200k
 
 
 def test_the_items_are_those_of_one_context_by_relevance(engine: Satchel) -> None:
-    items = Packer(".", 500, {"fill": True}, engine).ask(QUESTION)
+    items = ContextPacker(".", 500, {"fill": True}, engine).ask(QUESTION)
     context = engine.assemble(QUESTION, max_tokens=500, fill=True)
     assert {item.id for item in items} == {item.id for item in context.items}
     assert [item.score for item in items] == sorted((item.score for item in items), reverse=True)
@@ -32,7 +32,7 @@ def test_the_items_are_those_of_one_context_by_relevance(engine: Satchel) -> Non
 
 
 def test_options_and_top_k_reach_the_engine(engine: Satchel) -> None:
-    packer = Packer(".", 4000, {"types": ["code"]}, engine)
+    packer = ContextPacker(".", 4000, {"types": ["code"]}, engine)
     assert {item.metadata["kind"] for item in packer.ask(QUESTION)} == {"code"}
     assert len(packer.ask(QUESTION, 1)) == 1
     assert asyncio.run(packer.aask(QUESTION, 1)) == packer.ask(QUESTION, 1)
@@ -45,13 +45,13 @@ def test_a_folder_is_opened_when_asked_and_closed_by_whoever_opened_it(
     engine: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SATCHEL_HOME", str(engine.places.state.parent))
-    packer = Packer(str(engine.places.root), 500)
+    packer = ContextPacker(str(engine.places.root), 500)
     packer.close()
-    assert packer.ask(QUESTION) == Packer(".", 500, engine=engine).ask(QUESTION)
+    assert packer.ask(QUESTION) == ContextPacker(".", 500, engine=engine).ask(QUESTION)
     packer.close()
     assert packer.ask(QUESTION)
     packer.close()
-    given = Packer(".", 500, engine=engine)
+    given = ContextPacker(".", 500, engine=engine)
     given.close()
     assert given.ask(QUESTION)
 

@@ -63,7 +63,8 @@ NONE = Excuse(lines=0, reason="")
 
 def excused() -> dict[str, Excuse]:
     """Path, or path::function, to its excuse."""
-    return tomllib.loads((ROOT / "sizes.toml").read_text(encoding="utf-8"))
+    excuses: dict[str, Excuse] = tomllib.loads((ROOT / "sizes.toml").read_text(encoding="utf-8"))["long"]
+    return excuses
 
 
 def test_no_file_or_function_is_longer_than_its_limit() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from satchel.assemble.candidates import Candidate, file_candidates, record_candidate
 from satchel.assemble.companions import followers
-from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LIMIT, SMALLEST_PIECE, VALUE, Frame, Packer
+from satchel.assemble.packer import BUDGET, CLEARLY_LESS, LIMIT, SMALLEST_PIECE, VALUE, Packer, TextFrame
 from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Lines
 from satchel.tokens import counter
@@ -61,7 +61,7 @@ def spans(text: Lines, *spans: ScoredSpan, whole_item_tokens: int = 20, end: int
 
 
 def packer(*sections: Section, **options: Any) -> Packer:
-    return Packer(sections, COUNTER, Frame(), **options)
+    return Packer(sections, COUNTER, TextFrame(), **options)
 
 
 def names(one: Section) -> list[str]:

@@ -6,7 +6,7 @@ from satchel.cli.commands.index import report_data, summary
 from satchel.cli.commands.status import freshness_text
 from satchel.cli.streams import age_text, size_text
 from satchel.index.options import IndexReport
-from satchel.index.status import Freshness
+from satchel.index.status import IndexFreshness
 from satchel.operations.prose import hit_line
 from satchel.types import Chunk, Failure, Hit, Kind, Location
 
@@ -56,17 +56,17 @@ def test_a_report_is_plain_json() -> None:
 @pytest.mark.parametrize(
     ("fresh", "text"),
     [
-        (Freshness(None, 3, 0, 0, "", ""), "never indexed: the first question does it, or `satchel index`"),
-        (Freshness(940.0, 0, 0, 0, "", ""), "up to date, checked 1 minute ago"),
-        (Freshness(990.0, 0, 0, 0, "ab" * 20, "ab" * 20), "up to date, checked a moment ago, HEAD is ababababab"),
-        (Freshness(990.0, 1, 2, 3, "", ""), "checked a moment ago; since then: 1 new, 2 changed, 3 gone"),
+        (IndexFreshness(None, 3, 0, 0, "", ""), "never indexed: the first question does it, or `satchel index`"),
+        (IndexFreshness(940.0, 0, 0, 0, "", ""), "up to date, checked 1 minute ago"),
+        (IndexFreshness(990.0, 0, 0, 0, "ab" * 20, "ab" * 20), "up to date, checked a moment ago, HEAD is ababababab"),
+        (IndexFreshness(990.0, 1, 2, 3, "", ""), "checked a moment ago; since then: 1 new, 2 changed, 3 gone"),
         (
-            Freshness(990.0, 0, 0, 0, "cd" * 20, ""),
+            IndexFreshness(990.0, 0, 0, 0, "cd" * 20, ""),
             "checked a moment ago; since then: HEAD moved from none to cdcdcdcdcd",
         ),
     ],
 )
-def test_freshness(fresh: Freshness, text: str) -> None:
+def test_freshness(fresh: IndexFreshness, text: str) -> None:
     assert freshness_text(fresh, 1000.0) == text
 
 

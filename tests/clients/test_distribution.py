@@ -14,7 +14,7 @@ import yaml
 import satchel
 from satchel.cli.application import COMMANDS
 from satchel.cli.commands.setup import CLIENTS
-from satchel.clients.targets import SCOPES, UVX, Launch, Places, targets
+from satchel.clients.targets import SCOPES, UVX, ClientPlaces, Launch, targets
 from satchel.operations.registry import TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_the_registry_entry_is_short_and_claimed_by_the_readme() -> None:
 
 
 def test_the_plugin_starts_what_set_up_would_write(tmp_path: Path) -> None:
-    places = Places(tmp_path, tmp_path, {})
+    places = ClientPlaces(tmp_path, tmp_path, {})
     server, hooks = targets("claude-code", "project", places, Launch(UVX), with_hooks=True)
     assert loaded("plugin/.mcp.json") == {"mcpServers": {"satchel": server.wants[0].value}}
     expected: dict[str, Any] = {}

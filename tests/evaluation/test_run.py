@@ -14,7 +14,7 @@ from satchel.cli.application import run
 from satchel.errors import NoIndexError
 from satchel.evaluation import run as running
 from satchel.evaluation.fixes import Mined
-from satchel.evaluation.run import Outcome, evaluate, measured
+from satchel.evaluation.run import EvaluationResult, evaluate, measured
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind
 from tests.evaluation.conftest import History
@@ -23,7 +23,7 @@ from tests.repositories import commit, git
 LIMIT = 4
 
 
-def evaluated(history: History, limit: int = LIMIT, **options: object) -> Outcome:
+def evaluated(history: History, limit: int = LIMIT, **options: object) -> EvaluationResult:
     with Satchel.open(history.root) as satchel:
         return evaluate(satchel, limit=limit, **options)  # type: ignore[arg-type]
 

@@ -8,7 +8,7 @@ import pytest
 
 from satchel.evaluation.fixes import Estimate, Mined, estimate
 from satchel.evaluation.report import proposal_data, report_page, settings_lines, verdict
-from satchel.evaluation.run import FixAnswer, Outcome, RankedFile
+from satchel.evaluation.run import EvaluationResult, FixAnswer, RankedFile
 from satchel.evaluation.tune import FEWEST_FIXES, SIGNALS, Proposal, propose
 from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
@@ -77,7 +77,7 @@ def test_a_gain_that_may_be_chance_is_called_so() -> None:
 def test_the_page_shows_what_tuning_found(proposal: Proposal | None) -> None:
     from satchel.evaluation.fixes import Fix
 
-    outcome = Outcome(Mined(), 4000, is_stopped=True)
+    outcome = EvaluationResult(Mined(), 4000, is_stopped=True)
     outcome.answers = helped_by_names(1)
     outcome.fixes = [Fix("1" * 40, "2" * 40, 1.7e9, "a lamp", "a lamp burns in lamp.py", {"lamp.py": ((1, 1),)})]
     text = report_page("shop & co", outcome, proposal, is_tuned=True)

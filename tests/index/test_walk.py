@@ -15,7 +15,7 @@ import pytest
 from satchel.errors import NoIndexError
 from satchel.index import ignore
 from satchel.index import walk as walk_module
-from satchel.index.walk import FileEntry, Walk, WalkOptions, walk
+from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.system.files import Skipped, read_text, stamp
 from tests.repositories import commit, git, new_repository
 
@@ -35,7 +35,7 @@ def build(root: Path, files: Mapping[str, str]) -> Path:
     return root
 
 
-def paths(found: Walk) -> list[str]:
+def paths(found: TreeWalk) -> list[str]:
     return [entry.path for entry in found.entries]
 
 

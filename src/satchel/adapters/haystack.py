@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.adapters.packed import PackedItem, Packer, missing
+from satchel.adapters.packed import ContextPacker, PackedItem, missing
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -34,7 +34,7 @@ class SatchelRetriever:
         engine: Any = None,
     ) -> None:
         self.root, self.max_tokens, self.top_k, self.options = root, max_tokens, top_k, dict(options or {})
-        self._packer = Packer(root, max_tokens, self.options, engine)
+        self._packer = ContextPacker(root, max_tokens, self.options, engine)
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:

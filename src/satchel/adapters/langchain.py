@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.adapters.packed import PackedItem, Packer, missing
+from satchel.adapters.packed import ContextPacker, PackedItem, missing
 
 try:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -32,12 +32,12 @@ class SatchelRetriever(BaseRetriever):
     top_k: int | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     engine: Any = Field(default=None, exclude=True)
-    _packer: Packer = PrivateAttr()
+    _packer: ContextPacker = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Make the packer after pydantic has set the fields."""
         super().model_post_init(context)
-        self._packer = Packer(self.root, self.max_tokens, self.options, self.engine)
+        self._packer = ContextPacker(self.root, self.max_tokens, self.options, self.engine)
 
     def close(self) -> None:
         """Release the folder, if it was opened here."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.adapters.packed import PackedItem, Packer, missing
+from satchel.adapters.packed import ContextPacker, PackedItem, missing
 
 try:
     from llama_index.core.retrievers import BaseRetriever
@@ -38,7 +38,7 @@ class SatchelRetriever(BaseRetriever):
         engine: Any = None,
         **base: Any,
     ) -> None:
-        self._packer = Packer(root, max_tokens, options, engine)
+        self._packer = ContextPacker(root, max_tokens, options, engine)
         self._top_k = top_k
         super().__init__(**base)
 

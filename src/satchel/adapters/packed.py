@@ -23,7 +23,7 @@ class PackedItem(NamedTuple):
     metadata: Mapping[str, Any]
 
 
-class Packer:
+class ContextPacker:
     """Gets contexts from one engine. Opens the folder `root` at the first question, unless an `engine` is passed.
 
     `options` are those of `Satchel.assemble`. Only an engine that was opened here is closed by `close`.

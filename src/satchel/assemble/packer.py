@@ -46,18 +46,18 @@ MOST_CHARACTERS_PER_TOKEN = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TextFrame:
     """Usual tokens of a layout around an item besides its path or title, and around a range of lines."""
 
     item: int = 18
     range: int = 9
 
 
-FRAMES: Mapping[Format, Frame] = {
-    Format.MARKDOWN: Frame(),
-    Format.PLAIN: Frame(21, 8),
-    Format.XML: Frame(33, 19),
-    Format.JSON: Frame(38, 20),
+FRAMES: Mapping[Format, TextFrame] = {
+    Format.MARKDOWN: TextFrame(),
+    Format.PLAIN: TextFrame(21, 8),
+    Format.XML: TextFrame(33, 19),
+    Format.JSON: TextFrame(38, 20),
 }
 """Medians over the admissions of generated answers."""
 
@@ -107,7 +107,7 @@ class Packer:
         self,
         sections: Sequence[Section],
         counter: TokenCounter,
-        frame: Frame,
+        frame: TextFrame,
         *,
         value_range: float = math.inf,
         most_items: int = 1_000_000,

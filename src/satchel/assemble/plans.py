@@ -27,7 +27,7 @@ from satchel.types import CONTEXT_TYPES, Kind, Role
 from satchel.vocabulary import Axis, MemoryCategory, OutcomeStatus
 
 if TYPE_CHECKING:
-    from satchel.search.rank_without_query import Standing
+    from satchel.search.rank_without_query import FieldRanking
 
 CHANGE_FACTOR = 3.0
 """Factor on the weight of code in questions about a change, which look for callers and tests. With an even share
@@ -120,7 +120,7 @@ class PlannedSection:
     limit: int
     title: str = ""
     filters: Filters | None = None
-    ranked_by: Standing | None = None
+    ranked_by: FieldRanking | None = None
     question: str = ""
     floor: float | None = None
     side: Axis | None = None
@@ -174,23 +174,23 @@ def role_is_asked(kind: Kind, role: Role, roles: Sequence[Role]) -> bool:
 
 def premortem_plan(request: AssembleRequest) -> Plan:
     """Return the sections of a premortem for the domain and the optional strategy in the filters of the request."""
-    from satchel.search.rank_without_query import Standing  # here, as below: most requests name no plan
+    from satchel.search.rank_without_query import FieldRanking  # here, as below: most requests name no plan
 
     domain, strategy = request.filters.domain or "", request.filters.strategy or ""
     words = f"{domain} {strategy}".strip()
-    by_match = Standing(PREMORTEM_WEIGHTS, words)
+    by_match = FieldRanking(PREMORTEM_WEIGHTS, words)
 
-    def experiences(title: str, weight: float, filters: Filters, ranked_by: Standing = by_match) -> PlannedSection:
+    def experiences(title: str, weight: float, filters: Filters, ranked_by: FieldRanking = by_match) -> PlannedSection:
         side = Axis(filters.axis or Axis.FULL)
         return PlannedSection(Kind.EXPERIENCE, weight, request.limit, title, filters, ranked_by, side=side)
 
     sections = [experiences(FAILURES, 3.0, Filters(domain=domain, outcome=OutcomeStatus.FALSIFIED))]
     if strategy:
         of_strategy = Filters(strategy=strategy, axis=Axis.STRATEGY)
-        sections.append(experiences(PERFORMANCE, 2.0, of_strategy, Standing(STRATEGY_WEIGHTS, words)))
+        sections.append(experiences(PERFORMANCE, 2.0, of_strategy, FieldRanking(STRATEGY_WEIGHTS, words)))
     sections.append(experiences(SURPRISES, 2.0, Filters(domain=domain, axis=Axis.SURPRISE)))
     sections.append(experiences(CAUSES, 2.0, Filters(domain=domain, axis=Axis.ROOT_CAUSE)))
-    by_kind_of_work = Standing(PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
+    by_kind_of_work = FieldRanking(PRINCIPLE_WEIGHTS, domain=domain, strategy=strategy)
     limit = min(request.limit, MOST_VALUES)
     sections.append(PlannedSection(Kind.VALUE, 1.0, limit, PRINCIPLES, Filters(domain=domain), by_kind_of_work))
     title = f"Premortem: {domain}" + (f" with {strategy}" if strategy else "")
@@ -199,17 +199,17 @@ def premortem_plan(request: AssembleRequest) -> Plan:
 
 def brief_plan(request: AssembleRequest) -> Plan:
     """Return top values, recent events (memories of that category, and experiences), key memories, and last commits."""
-    from satchel.search.rank_without_query import Standing
+    from satchel.search.rank_without_query import FieldRanking
 
     limit = request.limit
-    events = Standing(EVENT_WEIGHTS)
-    commits = Standing(COMMIT_WEIGHTS, last=True)
+    events = FieldRanking(EVENT_WEIGHTS)
+    commits = FieldRanking(COMMIT_WEIGHTS, last=True)
     return Plan(
         (
-            PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, Standing(VALUE_WEIGHTS)),
+            PlannedSection(Kind.VALUE, 1.0, min(limit, MOST_VALUES), VALUES, NO_FILTERS, FieldRanking(VALUE_WEIGHTS)),
             PlannedSection(Kind.MEMORY, 1.0, limit, EVENTS, Filters(category=MemoryCategory.EVENT), events),
             PlannedSection(Kind.EXPERIENCE, 1.5, limit, EVENTS, NO_FILTERS, events, side=Axis.STRATEGY),
-            PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, Standing(MEMORY_WEIGHTS)),
+            PlannedSection(Kind.MEMORY, 2.0, limit, MEMORIES, NO_FILTERS, FieldRanking(MEMORY_WEIGHTS)),
             PlannedSection(Kind.COMMIT, 1.0, min(limit, MOST_COMMITS), COMMITS, NO_FILTERS, commits),
         ),
         "Brief",

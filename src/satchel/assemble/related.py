@@ -9,7 +9,7 @@ from typing import Any
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.search.chunks import identity_of
 from satchel.search.relations import CallSite, Relations
-from satchel.search.resolve.code import Definition
+from satchel.search.resolve.code import CodeDefinition
 from satchel.sources.roles import is_secondary
 from satchel.store.protocol import Store
 from satchel.store.records import Document
@@ -81,7 +81,7 @@ class _Surroundings:
             "tests": [self._caller(site) for site in calling if site.secondary][:MOST_RELATED],
         }
 
-    def _defined(self, definitions: Sequence[Definition]) -> list[Neighbour]:
+    def _defined(self, definitions: Sequence[CodeDefinition]) -> list[Neighbour]:
         return [
             {"name": one.qualified, "path": one.path, "line": self._line_of(one)} for one in definitions[:MOST_RELATED]
         ]
@@ -89,7 +89,7 @@ class _Surroundings:
     def _caller(self, site: CallSite) -> Neighbour:
         return {"name": site.name or site.path, "path": site.path, "line": self._call_line(site)}
 
-    def _line_of(self, one: Definition) -> int:
+    def _line_of(self, one: CodeDefinition) -> int:
         """Return the present line of a definition; 0 if it is unknown."""
         document = self._code.document_of(one.row)
         if self._is_stamped(document):

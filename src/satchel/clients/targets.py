@@ -161,7 +161,7 @@ class ClientFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ClientPlaces:
     """Folders of settings: the home folder, the current project, and those of environment variables."""
 
     home: Path
@@ -207,7 +207,9 @@ def is_shared(scope: str) -> bool:
     return scope == "project"
 
 
-def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hooks: bool) -> tuple[ClientFile, ...]:
+def targets(
+    client: str, scope: str, places: ClientPlaces, launch: Launch, *, with_hooks: bool
+) -> tuple[ClientFile, ...]:
     """Return the files of a client and scope, the server first. Raises UsageError if the client has no hooks."""
     if with_hooks and client not in _HOOKS:
         raise UsageError(f"{client} has no hooks that satchel can use: leave --with-hooks out")
@@ -217,12 +219,12 @@ def targets(client: str, scope: str, places: Places, launch: Launch, *, with_hoo
     return tuple(files)
 
 
-def all_targets(client: str, scope: str, places: Places) -> tuple[ClientFile, ...]:
+def all_targets(client: str, scope: str, places: ClientPlaces) -> tuple[ClientFile, ...]:
     """Return every file that set-up can write."""
     return targets(client, scope, places, Launch((PROGRAM,)), with_hooks=client in _HOOKS)
 
 
-def _claude(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _claude(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     server = {"type": "stdio", **_started(words, "mcp"), "env": dict([CLAUDE_TOKENIZER])}
     if scope == "project":
         return _server(places.root / ".mcp.json", ("mcpServers", PROGRAM), server)
@@ -231,19 +233,19 @@ def _claude(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
     return _server(places.claude_state, ("projects", str(places.root), "mcpServers", PROGRAM), server)
 
 
-def _claude_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _claude_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     folder = places.claude_settings if scope == "user" else places.root / ".claude"
     tokenizer = Want(("env", CLAUDE_TOKENIZER[0]), CLAUDE_TOKENIZER[1], is_optional=True)
     file = folder / ("settings.local.json" if scope == "local" else "settings.json")
     return ClientFile(file, "hooks", (*_matched_hooks(_CLAUDE_HOOKS, words), tokenizer))
 
 
-def _cursor(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _cursor(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     file = _cursor_folder(scope, places) / "mcp.json"
     return _server(file, ("mcpServers", PROGRAM), _started(words, "mcp", "--root", "${workspaceFolder}"))
 
 
-def _cursor_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _cursor_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     version = Want(("version",), 1, is_optional=True, is_frame=True)
     hooks = (
         Want(("hooks", event), {**_matcher(matcher), **_timed(words, name)}, is_element=True)
@@ -252,30 +254,30 @@ def _cursor_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFil
     return ClientFile(_cursor_folder(scope, places) / "hooks.json", "hooks", (version, *hooks))
 
 
-def _cursor_folder(scope: str, places: Places) -> Path:
+def _cursor_folder(scope: str, places: ClientPlaces) -> Path:
     return (places.root if scope == "project" else places.home) / ".cursor"
 
 
-def _vscode(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _vscode(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     folder = places.root / ".vscode" if scope == "project" else places.vscode
     server = {"type": "stdio", **_started(words, "mcp", "--root", "${workspaceFolder}")}
     return _server(folder / "mcp.json", ("servers", PROGRAM), server)
 
 
-def _codex(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _codex(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     wants = (Want(("mcp_servers", PROGRAM), _started(words, "mcp")),)
     return ClientFile(_codex_folder(scope, places) / "config.toml", "server", wants, is_toml=True)
 
 
-def _codex_hooks(scope: str, places: Places, words: Sequence[str]) -> ClientFile:
+def _codex_hooks(scope: str, places: ClientPlaces, words: Sequence[str]) -> ClientFile:
     return ClientFile(_codex_folder(scope, places) / "hooks.json", "hooks", _matched_hooks(_CODEX_HOOKS, words))
 
 
-def _codex_folder(scope: str, places: Places) -> Path:
+def _codex_folder(scope: str, places: ClientPlaces) -> Path:
     return places.root / ".codex" if scope == "project" else places.codex
 
 
-Builder = Callable[[str, Places, Sequence[str]], ClientFile]
+Builder = Callable[[str, ClientPlaces, Sequence[str]], ClientFile]
 
 _SERVERS: Mapping[str, Builder] = {"claude-code": _claude, "cursor": _cursor, "vscode": _vscode, "codex": _codex}
 _HOOKS: Mapping[str, Builder] = {"claude-code": _claude_hooks, "cursor": _cursor_hooks, "codex": _codex_hooks}

@@ -10,7 +10,7 @@ from typing import Any
 
 from satchel import __version__
 from satchel.evaluation.fixes import Estimate, Fix, estimate
-from satchel.evaluation.run import FixAnswer, Outcome
+from satchel.evaluation.run import EvaluationResult, FixAnswer
 from satchel.evaluation.tune import FEWEST_FIXES, Proposal
 
 RANKS = (1, 5, 10)
@@ -60,7 +60,7 @@ def measures(answers: Sequence[FixAnswer], max_tokens: int) -> list[Measure]:
     ]
 
 
-def report_data(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> dict[str, Any]:
+def report_data(outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> dict[str, Any]:
     """Return everything as plain JSON values; the messages are cleaned, and the lines of the fixes only counted."""
     return {
         "usable": len(outcome.answers),
@@ -140,7 +140,7 @@ def left_out_text(left_out: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {count:,}" for reason, count in rows)
 
 
-def report_page(name: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> str:
+def report_page(name: str, outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> str:
     """Return the report as one HTML file that loads nothing and runs nothing, with every text of the history escaped.
 
     `name` is the name of the repository.
@@ -155,7 +155,7 @@ def report_page(name: str, outcome: Outcome, proposal: Proposal | None, *, is_tu
     )
 
 
-def _body(title: str, outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> Iterator[str]:
+def _body(title: str, outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> Iterator[str]:
     answers, fixes = outcome.answers, outcome.fixes
     yield f"<h1>{title}</h1>"
     yield (

@@ -135,7 +135,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Outcome:
+class EvaluationResult:
     """The result of a run: the fixes that were asked about, oldest first, with their answers."""
 
     mined: Mined
@@ -155,7 +155,7 @@ def evaluate(
     fresh: bool = False,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> Outcome:
+) -> EvaluationResult:
     """Measure the root of this engine on its own history, with its settings. Its index and files are not touched.
 
     The answers of an earlier run of this version are used again, unless `fresh`.
@@ -170,7 +170,7 @@ def evaluate(
     tokens = satchel.settings.budget_max_tokens if max_tokens is None else max_tokens
     budget = satchel.request("budget", max_tokens=tokens).max_tokens
     mined = mine(repository, limit=limit, since=since, should_stop=should_stop)
-    outcome = Outcome(mined, budget)
+    outcome = EvaluationResult(mined, budget)
     kept = Kept(satchel.places.index.parent.parent / "evaluate" / satchel.places.index.name, satchel.settings, budget)
     watch = progress or Quiet()
     watch.phase("asking about fixes", len(mined.fixes))

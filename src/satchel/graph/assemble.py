@@ -18,7 +18,7 @@ from satchel.graph.nodes import Nodes, Rated, Rating, rate
 from satchel.graph.relevance import Relevance, Vectors
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
 from satchel.graph.request import GraphRequest, Lens
-from satchel.graph.walk import Bounds, Source, Walk, walk
+from satchel.graph.walk import Bounds, GraphWalk, StartNode, walk
 from satchel.safety import sanitize
 from satchel.search.chunks import identity_of
 from satchel.search.dense import Meaning, scores
@@ -95,7 +95,7 @@ def code_named(store: Store, query: str) -> list[int]:
     return [files[0].first_chunk] if len(files) == 1 else []
 
 
-def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]:
+def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
     """Return the best matches of a topic over several kinds, best first; empty where nothing matches."""
     best = max((hit.relevance for result in results for hit in result.hits), default=0.0)
     if best < LEAST_RELEVANCE:
@@ -107,7 +107,7 @@ def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[Source]
     for place, (factor, hit) in enumerate(rated[:MOST_MATCHES]):
         document = documents[int(hit.chunk.fields["bundle"])]
         row = _row_in(store, document, hit.chunk.id)
-        sources.append(Source(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
+        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
     return sources
 
 
@@ -132,7 +132,7 @@ class Explored:
     """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node."""
 
     rated: tuple[Rated, ...]
-    walk: Walk
+    walk: GraphWalk
     vectors: Vectors
     is_named: bool
     sources: int
@@ -276,16 +276,16 @@ def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
 
 def _sources(
     analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
-) -> tuple[list[Source], bool]:
+) -> tuple[list[StartNode], bool]:
     """Return where the walk begins, and whether the query names it."""
     query = analysed.text
     row = named_node(bench.store, query)
     if row is not None:
-        return [Source(row, 1.0)], True
+        return [StartNode(row, 1.0)], True
     if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
         defined = code_named(bench.store, query)
         if defined:
-            return [Source(one, 1.0) for one in defined], True
+            return [StartNode(one, 1.0) for one in defined], True
     results = [
         search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
     ]

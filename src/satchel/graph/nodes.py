@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from satchel.assemble.candidates import CHARACTERS_PER_TOKEN, Candidate, Step
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
-from satchel.graph.walk import Reached, Walk
+from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
 from satchel.safety.keys import handle
 from satchel.safety.sanitize import clean_field
@@ -171,7 +171,7 @@ class Rated:
 
     row: int
     rating: Rating
-    walk: Walk
+    walk: GraphWalk
 
 
 class Overflow(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from satchel.assemble.items import build_items
 from satchel.assemble.pack import LINES_SHARE, within_room
-from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Frame, Packer
+from satchel.assemble.packer import REFILLS, SMALLEST_PIECE, Fitted, Packer, TextFrame
 from satchel.assemble.render.frame import NOTICE, reference_lines
 from satchel.assemble.render.json import dumped
 from satchel.assemble.render.labels import quote
@@ -37,7 +37,7 @@ HEADER_RESERVE = 200
 SUMMARY_BUDGET = 500
 """Below this budget there is no room for nodes beside a head: only their names are shown."""
 
-NODE_FRAME = Frame(40, 0)
+NODE_FRAME = TextFrame(40, 0)
 """Estimated tokens of the heading, path and marks of a node."""
 
 MOST_OVERFLOW, SUMMARY_OVERFLOW = 20, 100

@@ -36,7 +36,7 @@ FILES_IN_ALL = 100
 _NAMED = (EdgeType.CALLS, EdgeType.INHERITS)
 
 
-class Edge(NamedTuple):
+class WalkEdge(NamedTuple):
     """A step from the chunk `source` to the chunk `target`, both by row number.
 
     `line` is that of the call, 0 for all other relations.
@@ -48,7 +48,7 @@ class Edge(NamedTuple):
     line: int = 0
 
 
-def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[Edge]:
+def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[Move]) -> list[WalkEdge]:
     """Return every step from these chunks that the moves allow, each chunk's best moves first; targets may be hidden.
 
     A chunk is never related to itself. Of several calls the first counts.
@@ -56,13 +56,13 @@ def related(relations: Relations, places: Mapping[int, Place], moves: Sequence[M
     by_type = {(move.type, move.direction): move for move in moves}
     store = relations.code.store
     edges = [
-        Edge(source, by_type[type_, side], target)
+        WalkEdge(source, by_type[type_, side], target)
         for group in (_notes, _members, _imports, _touches)
         for source, type_, side, target in group(store, places, by_type.keys())
         if source != target
     ]
     edges += [
-        Edge(source, by_type[type_, side], target, line)
+        WalkEdge(source, by_type[type_, side], target, line)
         for source, type_, side, target, line in _names(relations, places, by_type.keys())
         if source != target
     ]
@@ -197,7 +197,7 @@ nodes of equal distance, too little to put a near node behind a far one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class StartNode:
     """A node at distance 0. `factor` is its worth relative to the best one; 1 for a node that the query names.
 
     One that is not `walked` is a match beyond the best ones: the walk may reach it, but does not start there.
@@ -250,7 +250,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class GraphWalk:
     """The nodes that were reached, by row, and warnings about those left out. `timed_out`: another run may reach more.
 
     `pairs` are the relations that the walk saw between nodes that were reached.
@@ -271,7 +271,7 @@ class Walk:
         return tuple(reversed(hops))
 
 
-def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevance, bounds: Bounds) -> Walk:
+def walk(store: Store, sources: Sequence[StartNode], lens: Lens, relevance: Relevance, bounds: Bounds) -> GraphWalk:
     """Walk from the sources as far as the lens and the bounds allow."""
     started = bounds.clock()
     places = store.places(source.row for source in sources)
@@ -311,17 +311,17 @@ def walk(store: Store, sources: Sequence[Source], lens: Lens, relevance: Relevan
         pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
-    return Walk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
+    return GraphWalk(every, together, (*_hub_notes(hubs, reached), *warnings), timed_out)
 
 
 def _sampled(
-    store: Store, steps: Sequence[Edge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
-) -> list[Edge]:
+    store: Store, steps: Sequence[WalkEdge], relevance: Relevance, most: int, hubs: dict[int, tuple[int, int]]
+) -> list[WalkEdge]:
     """Return the steps from each node to its most relevant `most` neighbours, production code before tests.
 
     Nodes with more neighbours are added to `hubs` with both counts.
     """
-    kept: list[Edge] = []
+    kept: list[WalkEdge] = []
     for source, group in groupby(steps, key=lambda step: step.source):
         own = list(group)
         targets = list(dict.fromkeys(step.target for step in own))
@@ -346,9 +346,9 @@ def _most_relevant(rows: Sequence[int], relevance: Relevance, most: int) -> list
     return sorted(listed[order[: max(most, 0)]].tolist())
 
 
-def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Edge]:
+def _best(steps: Sequence[WalkEdge], reached: Mapping[int, Reached]) -> dict[int, WalkEdge]:
     """Return the best step to each node; of equal ones the first in order of source, relation and direction."""
-    best: dict[int, tuple[float, Edge]] = {}
+    best: dict[int, tuple[float, WalkEdge]] = {}
     for step in steps:
         before = reached[step.source]
         worth = before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
@@ -357,7 +357,7 @@ def _best(steps: Sequence[Edge], reached: Mapping[int, Reached]) -> dict[int, Ed
     return {target: step for target, (_, step) in best.items()}
 
 
-def _arrived(step: Edge, place: Place, before: Reached, distance: int) -> Reached:
+def _arrived(step: WalkEdge, place: Place, before: Reached, distance: int) -> Reached:
     edge_factor = before.edge_factor * (1 - RANK_FADE * step.move.rank)
     hop = Hop(step.target, step.move.type, step.move.direction, step.line)
     return Reached(place, distance, before.source_factor, edge_factor, step.source, hop)

@@ -97,7 +97,7 @@ _PLACE = re.compile(r"(?::\d+(?:-\d+)?|#L?\d+(?:-L?\d+)?)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RuleFinding:
     """A problem: its place, the text there, and a message; `other` is the second place."""
 
     path: str
@@ -125,14 +125,14 @@ class Report:
     situation: Situation
     instructions: tuple[Applied, ...]
     evaluated: tuple[Evaluated, ...]
-    never: tuple[Finding, ...]
-    contradictions: tuple[Finding, ...]
-    repeats: tuple[Finding, ...]
-    missing: tuple[Finding, ...]
+    never: tuple[RuleFinding, ...]
+    contradictions: tuple[RuleFinding, ...]
+    repeats: tuple[RuleFinding, ...]
+    missing: tuple[RuleFinding, ...]
     notes: tuple[Failure, ...]
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[RuleFinding, ...]:
         """All findings."""
         return (*self.never, *self.contradictions, *self.repeats, *self.missing)
 
@@ -209,7 +209,7 @@ def _condition(one: Instruction) -> str:
     return f"for {', '.join(one.globs)} {below}" if one.globs else below
 
 
-def _never(instructions: Sequence[Instruction], paths: Sequence[str]) -> Iterator[Finding]:
+def _never(instructions: Sequence[Instruction], paths: Sequence[str]) -> Iterator[RuleFinding]:
     """Yield the files that no file of the root can make apply."""
     for one in instructions:
         if one.by_hand:
@@ -218,7 +218,7 @@ def _never(instructions: Sequence[Instruction], paths: Sequence[str]) -> Iterato
             reason = f"no indexed file matches {', '.join(one.globs)}"
         else:
             continue
-        yield Finding(one.path, 1, "", f"never applies: {reason}")
+        yield RuleFinding(one.path, 1, "", f"never applies: {reason}")
 
 
 def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
@@ -250,7 +250,7 @@ def rule_lines(instruction: Instruction) -> Iterator[RuleLine]:
             yield RuleLine(path, number, text)
 
 
-def repeats(lines: Sequence[RuleLine]) -> Iterator[Finding]:
+def repeats(lines: Sequence[RuleLine]) -> Iterator[RuleFinding]:
     """Yield pairs of lines that repeat each other, in the order of the files."""
     marks = [shingles(line.text) for line in lines[:MOST_LINES]]
     pairs = (
@@ -262,7 +262,7 @@ def repeats(lines: Sequence[RuleLine]) -> Iterator[Finding]:
     return (_finding(one, other, "says the same as") for one, other in islice(alike, MOST_FINDINGS))
 
 
-def contradictions(lines: Sequence[RuleLine]) -> Iterator[Finding]:
+def contradictions(lines: Sequence[RuleLine]) -> Iterator[RuleFinding]:
     """Yield pairs of lines that contradict each other, in the order of the files."""
     demands = [(line, demand) for line in lines[:MOST_LINES] if (demand := _demand(line.text)) is not None]
     pairs = (
@@ -273,8 +273,8 @@ def contradictions(lines: Sequence[RuleLine]) -> Iterator[Finding]:
     return (_finding(one, other, "contradicts") for one, other in islice(pairs, MOST_FINDINGS))
 
 
-def _finding(one: RuleLine, other: RuleLine, message: str) -> Finding:
-    return Finding(one.path, one.line, one.text, message, other.path, other.line, other.text)
+def _finding(one: RuleLine, other: RuleLine, message: str) -> RuleFinding:
+    return RuleFinding(one.path, one.line, one.text, message, other.path, other.line, other.text)
 
 
 def _pairs(marks: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
@@ -339,9 +339,9 @@ def _opposite_terms() -> list[tuple[frozenset[str], frozenset[str]]]:
     return [ordered for first, second in pairs for ordered in ((first, second), (second, first))]
 
 
-def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Finding]:
+def missing_names(instruction: Instruction, root: Path, store: Store) -> list[RuleFinding]:
     """Return the names in one file that no longer exist, each once, in their order."""
-    findings: dict[str, Finding] = {}
+    findings: dict[str, RuleFinding] = {}
     path = instruction.stands_for or instruction.path
     folders = {parent_of(path), instruction.folder, ""}
     has_code = bool(store.kinds().get(Kind.CODE))
@@ -352,7 +352,7 @@ def missing_names(instruction: Instruction, root: Path, store: Store) -> list[Fi
                 continue
             message = _missing(name, folders, root, store, has_code=has_code)
             if message:
-                findings[name] = Finding(path, number, line.strip(), message)
+                findings[name] = RuleFinding(path, number, line.strip(), message)
     return list(findings.values())
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from satchel.index.difference import Difference, compare, tick
 from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
-from satchel.index.walk import Walk, walk
+from satchel.index.walk import TreeWalk, walk
 from satchel.store.protocol import SET_ASIDE, Store
 from satchel.system.files import SkipReason
 from satchel.types import Failure
@@ -69,7 +69,7 @@ def _update(
     return update(store, Task(began, difference, entries, history, options, progress, should_stop))
 
 
-def _notes(store: Store, tree: Walk) -> list[Failure]:
+def _notes(store: Store, tree: TreeWalk) -> list[Failure]:
     """Return the notes on the store and the walk for an answer."""
     notes = [Failure("index", note) for note in tree.notes]
     unreadable = tree.skipped_paths.get(SkipReason.UNREADABLE, ())
@@ -82,7 +82,7 @@ def _notes(store: Store, tree: Walk) -> list[Failure]:
 
 def _report(
     store: Store,
-    tree: Walk,
+    tree: TreeWalk,
     difference: Difference,
     outcome: UpdateOutcome | None,
     notes: list[Failure],

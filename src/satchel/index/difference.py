@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from satchel.index.walk import FileEntry, Walk, WalkOptions, walk
+from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.records import Stamp
 from satchel.types import Kind
@@ -59,7 +59,7 @@ def known_files(store: Store, *, folders: bool = False) -> dict[str, tuple[Kind,
     return every if folders else {path: row for path, row in every.items() if not path.endswith("/")}
 
 
-def compare(store: Store, tree: Walk, version: str, *, vault: bool = False) -> Difference:
+def compare(store: Store, tree: TreeWalk, version: str, *, vault: bool = False) -> Difference:
     """Compare a walk with the store. Only a `vault` keeps its folders."""
     stored = known_files(store, folders=not vault)
     skipped = store.skipped_stamps()

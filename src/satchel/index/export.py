@@ -86,11 +86,11 @@ class _Run:
         self._added = self._changed = self._redacted = self._cleaned = 0
 
     def update(self, raw: bytes, path: Path, progress: Progress) -> IndexReport:
-        from satchel.sources.notes.tana import Workspace, read_nodes
+        from satchel.sources.notes.tana import TanaWorkspace, read_nodes
 
         started = time.monotonic()
         try:
-            workspace = Workspace(read_nodes(raw))
+            workspace = TanaWorkspace(read_nodes(raw))
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
         del raw

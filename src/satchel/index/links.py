@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from satchel import text as words
 from satchel.sources.docs import PATH_SEPARATOR
-from satchel.sources.notes.note import Names, Target, folded
+from satchel.sources.notes.note import LinkTarget, NoteNames, folded
 from satchel.sources.notes.vault import stored_links
 from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer
@@ -95,7 +95,7 @@ def _folder_document(key: str) -> NewDocument:
 
 def _relations(files: Mapping[str, _File], broken: list[tuple[str, str]]) -> Iterator[tuple[int, set[Relation]]]:
     """Yield the relations of every part of every file; broken links are added to `broken`."""
-    names = Names({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
+    names = NoteNames({path: file.document.fields.get("aliases", ()) for path, file in files.items()})
     for path, file in files.items():
         relations: list[set[Relation]] = [set() for _ in file.parts]
         _add_tree(file, relations)
@@ -123,7 +123,7 @@ def _add_tree(file: _File, relations: Sequence[set[Relation]]) -> None:
         path.append(number)
 
 
-def _key_of(target: Target, files: Mapping[str, _File]) -> str:
+def _key_of(target: LinkTarget, files: Mapping[str, _File]) -> str:
     """Return the key of the target of a link: an existing section, else the file."""
     file = files[target.path]
     if not target.fragment:

@@ -15,14 +15,14 @@ from satchel.errors import GitError
 from satchel.index.difference import known_files
 from satchel.index.lock import holder, index_lock, last_run
 from satchel.index.options import BROKEN_LINKS, EXPORT_STATE
-from satchel.index.walk import Walk, WalkOptions, walk
+from satchel.index.walk import TreeWalk, WalkOptions, walk
 from satchel.store.protocol import Store, StoreStatistics
 from satchel.system import files, git
 from satchel.types import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class IndexFreshness:
     """The difference of tree and index, in files. `checked` is the start of the last run, None before the first.
 
     A changed file is one whose size or times differ; its content may be the same. Heads are commit ids, empty where
@@ -55,7 +55,7 @@ class Status:
     revision: str
     statistics: StoreStatistics
     sizes: Mapping[str, int]
-    freshness: Freshness
+    freshness: IndexFreshness
     skipped: Mapping[str, int]
     building: str
     failures: tuple[Failure, ...] = ()
@@ -72,13 +72,13 @@ def look(
     should_stop: Callable[[], bool],
 ) -> Status:
     """Return the state of the index in the folder `index`. `stores` are the store files to measure, by name."""
-    tree = Walk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
+    tree = TreeWalk((), {}, {}) if root.is_file() else walk(root, options, should_stop=should_stop)
     stamps = known_files(store) if root.is_dir() else {}
     stored = {path: stamp.times for path, (_, stamp) in stamps.items()} | dict(store.skipped_stamps())
     present = {entry.path: entry.times for entry in tree.entries}
     head, failures = _head(root)
     noted = store.meta("history")
-    freshness = Freshness(
+    freshness = IndexFreshness(
         checked=last_run(index / "index.lock"),
         new=sum(path not in stored for path in present),
         changed=sum(path in stored and stored[path] != stamp for path, stamp in present.items())

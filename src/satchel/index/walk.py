@@ -92,7 +92,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class TreeWalk:
     """The result of a walk, sorted by path.
 
     `skipped` counts by reason; a folder left out counts once, whatever its size. `skipped_paths` has the first
@@ -108,7 +108,7 @@ class Walk:
     stopped: bool = False
 
 
-def walk(root: Path, options: WalkOptions | None = None, *, should_stop: Callable[[], bool] = _never) -> Walk:
+def walk(root: Path, options: WalkOptions | None = None, *, should_stop: Callable[[], bool] = _never) -> TreeWalk:
     """Find the files below `root`. Raises NoIndexError where `root` is not a folder that can be listed."""
     return _Walker(root, options or WalkOptions(), should_stop).run()
 
@@ -155,7 +155,7 @@ class _Walker:
         self._notes: list[str] = []
         self._stopped = False
 
-    def run(self) -> Walk:
+    def run(self) -> TreeWalk:
         """Visit every folder. Raises NoIndexError where the root cannot be listed."""
         try:
             self._device = self._root.stat().st_dev
@@ -175,7 +175,7 @@ class _Walker:
         unfit = sanitize.unfit_paths(entry.path for entry in self._entries)
         for path, reason in unfit.items():
             self._skip(reason, sanitize.text(path))
-        return Walk(
+        return TreeWalk(
             entries=tuple(sorted((e for e in self._entries if e.path not in unfit), key=lambda entry: entry.path)),
             skipped=dict(sorted(self._skipped.items())),
             skipped_paths={reason: tuple(paths) for reason, paths in sorted(self._examples.items())},

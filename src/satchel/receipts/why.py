@@ -37,7 +37,7 @@ Ask = Callable[[AssembleRequest], Context]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WhyTarget:
     """The meaning of a name: a file (no `chunk`), one of its chunks, or a record (no path)."""
 
     kind: Kind
@@ -92,7 +92,7 @@ def why(
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
-def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[Target]:
+def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
     """Return the targets of a path, the end of a path, a symbol or a chunk id. Raises UsageError if there is none."""
     identifier = target.strip().removeprefix("./")
     if targets := _by_path(identifier, store) or _by_symbol(identifier, store) or _records(identifier, store_of):
@@ -100,26 +100,26 @@ def resolve(target: str, store: Store, store_of: Callable[[Kind], Store]) -> lis
     raise UsageError(f"nothing here is called {clean_field(identifier)!r}{_near(identifier, store)}")
 
 
-def _by_path(identifier: str, store: Store) -> list[Target]:
+def _by_path(identifier: str, store: Store) -> list[WhyTarget]:
     kind, _, rest = identifier.partition(":")
     path, _, symbol = (rest if kind in {one.value for one in FILE_KINDS} else identifier).partition("::")
     path = path.partition("#")[0]
     if symbol:
         return []
-    return [Target(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
+    return [WhyTarget(one.kind, f"{one.kind}:{one.key}", one.key) for one in files_named(store, path)]
 
 
-def _by_symbol(identifier: str, store: Store) -> list[Target]:
+def _by_symbol(identifier: str, store: Store) -> list[WhyTarget]:
     """Return definitions by their name, by the end of their qualified name, or by path and name."""
     code = Code(store)
-    targets: dict[str, Target] = {}
+    targets: dict[str, WhyTarget] = {}
     for one in definitions_named(code, identifier):
         chunk = chunk_of(code.document_of(one.row), code.part(one.row))
-        targets.setdefault(chunk.id, Target(chunk.kind, chunk.id, one.path, chunk))
+        targets.setdefault(chunk.id, WhyTarget(chunk.kind, chunk.id, one.path, chunk))
     return list(targets.values())
 
 
-def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[Target]:
+def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[WhyTarget]:
     """Return a record by its id, with or without its kind; a commit also by the beginning of its hash."""
     kind, _, key = identifier.partition(":")
     for one in RECORD_KINDS:
@@ -130,7 +130,7 @@ def _records(identifier: str, store_of: Callable[[Kind], Store]) -> list[Target]
             matches = [sha for sha in store.keys(one) if sha.startswith(name.lower())]
             document = store.document(one, matches[0]) if len(matches) == 1 else None
         if document is not None:
-            return [Target(one, f"{one}:{document.key}")]
+            return [WhyTarget(one, f"{one}:{document.key}")]
     return []
 
 
@@ -154,7 +154,7 @@ class _Search:
     votes: Votes
     meaning: Meaning | None
 
-    def standing(self, target: Target, store: Store, context: Context) -> Standing:
+    def standing(self, target: WhyTarget, store: Store, context: Context) -> Standing:
         """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
         query, votes, weights = self.query, self.votes, self.request.file_weights
         likeness = scores(store, target.kind, self.meaning)
@@ -193,13 +193,13 @@ def _group(hit: Hit) -> str:
     return hit.chunk.location.path if hit.chunk.location is not None else hit.chunk.id
 
 
-def _is_of(hit: Hit, target: Target) -> bool:
+def _is_of(hit: Hit, target: WhyTarget) -> bool:
     if target.chunk is not None:
         return hit.chunk.id == target.chunk.id
     return _group(hit) == (target.path or target.id) or hit.chunk.id.startswith(f"{target.id}::")
 
 
-def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
+def _shown(target: WhyTarget, best: Hit | None, items: Sequence[ContextItem]) -> tuple[tuple[int, int], ...] | None:
     """Return the shown lines of a target, () for a record, None if it is not shown."""
     for item in items:
         if not target.path and best is not None and best.chunk.id in (item.id, *item.origins):
@@ -215,7 +215,7 @@ def _shown(target: Target, best: Hit | None, items: Sequence[ContextItem]) -> tu
 
 
 def _reason(
-    target: Target, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
+    target: WhyTarget, rank: int, request: AssembleRequest, hits: Sequence[Hit], own: Sequence[Hit], context: Context
 ) -> tuple[str, str, int]:
     """Return the first stage that leaves a target out: its name, a sentence, and a sufficient budget."""
     kind = target.kind
@@ -240,7 +240,7 @@ def _reason(
     return _packing_reason(own[0], context)
 
 
-def _no_match(rank: int, target: Target) -> str:
+def _no_match(rank: int, target: WhyTarget) -> str:
     if not rank:
         return "no word of the question is in it"
     if target.chunk is not None:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
 from satchel.errors import UsageError
-from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, Shape, shapes
+from satchel.safety.secret_rules import ASSIGNED, GATES, Extent, SecretRule, shapes
 
 REDACTION_VERSION = 2
 """Grows whenever the same text would be redacted differently, so that a store can be compared with it."""
@@ -28,8 +28,8 @@ Find = tuple[int, int, str]
 
 
 @cache
-def _by_anchor() -> Mapping[str, Sequence[Shape]]:
-    groups: defaultdict[str, list[Shape]] = defaultdict(list)
+def _by_anchor() -> Mapping[str, Sequence[SecretRule]]:
+    groups: defaultdict[str, list[SecretRule]] = defaultdict(list)
     for shape in shapes():
         groups[shape.anchor].append(shape)
     return groups

@@ -36,7 +36,7 @@ Judge = Callable[[str, int, re.Match[str]], Extent | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SecretRule:
     """One kind of secret: `head` (of fixed width), `anchor` (plain characters) and `body`, one after the other.
 
     A scan searches for the anchor, so it should be rare in source. The character before the head must not match
@@ -336,16 +336,18 @@ ASSIGNED = frozenset({"authorization", "url-password", *(row[0] for row in _NAME
 
 _AUTHORIZATION = r"""["'\\\]]{0,3}[ \t]{0,3}[:=,][ \t]{0,3}\\?["'`]?(?i:basic|bearer|token|apikey)[ \t]{1,3}"""
 
+_DISCORD_WEBHOOK = r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}"
+
 _SPECIAL = (
-    Shape("private-key", "PRIVATE ", "K", "EY(?: BLOCK)?-----", _private_key, ""),
-    Shape("url-password", "[A-Za-z0-9]", ":", _CREDENTIALS_IN_URL, _url_password, ""),
-    Shape("slack-webhook", "https", ":", r"//hooks\.slack\.com/[a-z]{8,9}/[\w/+-]{20,}", _token, ""),
-    Shape("discord-webhook", "https", ":", r"//discord(?:app)?\.com/api/webhooks/[0-9]{17,20}/[\w-]{60,}", _token, ""),
-    Shape("azure-key", "(?:Account|dAccess)", "K", r"ey=[A-Za-z0-9+/]{42,86}={1,2}", _after_equals, ""),
-    Shape("mailchimp-key", rf"{_HEX}{{32}}", "-us", rf"[0-9]{{1,2}}{_END}", _before_anchor),
-    Shape("telegram-token", "[0-9]{8}", ":", r"AA[\w-]{33}(?![\w-])", _token, ""),
-    Shape("json-web-token", "ey", "J", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", _token, r"[\w-]"),
-    Shape("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
+    SecretRule("private-key", "PRIVATE ", "K", "EY(?: BLOCK)?-----", _private_key, ""),
+    SecretRule("url-password", "[A-Za-z0-9]", ":", _CREDENTIALS_IN_URL, _url_password, ""),
+    SecretRule("slack-webhook", "https", ":", r"//hooks\.slack\.com/[a-z]{8,9}/[\w/+-]{20,}", _token, ""),
+    SecretRule("discord-webhook", "https", ":", _DISCORD_WEBHOOK, _token, ""),
+    SecretRule("azure-key", "(?:Account|dAccess)", "K", r"ey=[A-Za-z0-9+/]{42,86}={1,2}", _after_equals, ""),
+    SecretRule("mailchimp-key", rf"{_HEX}{{32}}", "-us", rf"[0-9]{{1,2}}{_END}", _before_anchor),
+    SecretRule("telegram-token", "[0-9]{8}", ":", r"AA[\w-]{33}(?![\w-])", _token, ""),
+    SecretRule("json-web-token", "ey", "J", r"[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}", _token, r"[\w-]"),
+    SecretRule("authorization", "[Aa]uthori", "z", "ation" + _AUTHORIZATION, _authorization, ""),
 )
 
 _MIXED = "(?=[a-z_+/-]{0,15}+[0-9A-Z])"
@@ -358,10 +360,10 @@ GATES = {
 """Frequent anchor -> a lookahead that all of its shapes pass (but one random token in a million), and little else."""
 
 
-def shapes() -> Iterator[Shape]:
+def shapes() -> Iterator[SecretRule]:
     """Yield every shape."""
     yield from _SPECIAL
     for kind, head, anchor, body in _TOKENS:
-        yield Shape(kind, head, anchor, body, _token)
+        yield SecretRule(kind, head, anchor, body, _token)
     for kind, head, anchor, rest, judge in _NAMES:
-        yield Shape(kind, head, anchor, f"(?:{rest}){_SUFFIX}{_OPERATOR}", judge, "")
+        yield SecretRule(kind, head, anchor, f"(?:{rest}){_SUFFIX}{_OPERATOR}", judge, "")

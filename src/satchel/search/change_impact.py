@@ -25,7 +25,7 @@ from satchel.search.change_relations import (
 from satchel.search.chunks import chunk_of
 from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
-from satchel.search.resolve.code import Definition
+from satchel.search.resolve.code import CodeDefinition
 from satchel.search.searcher import SearchResult
 from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
@@ -81,9 +81,9 @@ def impact_of_change(change: Change, store: Store) -> Impact:
     return impact_of_definitions(relations, list(dict.fromkeys(targets)), _changed_rows(change, store))
 
 
-def _removed(file: ChangedFile, name: str) -> Definition:
+def _removed(file: ChangedFile, name: str) -> CodeDefinition:
     owner, _, last = name.rpartition(".")
-    return Definition(file.path, owner, last, 0, -1, language_of(file.path) or "")
+    return CodeDefinition(file.path, owner, last, 0, -1, language_of(file.path) or "")
 
 
 def with_change(result: SearchResult, change: Change, store: Store, kind: Kind, impact: Impact) -> SearchResult:

@@ -20,7 +20,7 @@ from satchel.types import Hit, Role, ScoredSpan, Signal
 if TYPE_CHECKING:
     from satchel.search.query import Query
     from satchel.search.relations import Callers, CallSite, Relations
-    from satchel.search.resolve.code import Definition
+    from satchel.search.resolve.code import CodeDefinition
     from satchel.search.searcher import SearchResult
     from satchel.store.protocol import Store
 
@@ -141,7 +141,7 @@ class Impact:
     """The dependents of some definitions: chunks by row, and the call sites of each definition."""
 
     related: Mapping[int, Related]
-    callers: tuple[tuple[Definition, Callers], ...] = ()
+    callers: tuple[tuple[CodeDefinition, Callers], ...] = ()
     uses: tuple[CallSite, ...] = ()
     is_question: bool = False
 
@@ -211,11 +211,11 @@ def impact_of_question(query: Query, store: Store) -> Impact | None:
     return Impact(dependents.rows, tuple(callers), tuple(uses), is_question=True)
 
 
-def impact_targets(text: str, relations: Relations) -> list[Definition]:
+def impact_targets(text: str, relations: Relations) -> list[CodeDefinition]:
     """Return the definitions that a question about an impact names: those of its longest clear name, then the first."""
     from satchel.search.relations import clear, definitions_named, last_of
 
-    rated: list[tuple[int, int, list[Definition]]] = []
+    rated: list[tuple[int, int, list[CodeDefinition]]] = []
     for match in _NAMES.finditer(text):
         name = (match[1] or match[2]).strip()
         is_marked = bool(match[1]) or not name.isalpha() or not name.islower()
@@ -229,7 +229,7 @@ def impact_targets(text: str, relations: Relations) -> list[Definition]:
     return min(rated, key=lambda row: row[:2])[2] if rated else []
 
 
-def impact_of_definitions(relations: Relations, targets: Sequence[Definition], own: Mapping[int, float]) -> Impact:
+def impact_of_definitions(relations: Relations, targets: Sequence[CodeDefinition], own: Mapping[int, float]) -> Impact:
     """Return the dependents of changed definitions; `own` are the chunks of the change itself, by row."""
     dependents = _Dependents(relations, own)
     most = max(MOST_FILES // max(len(targets), 1), FEWEST_FILES)
@@ -256,7 +256,7 @@ class _Dependents:
         elif weight == before.weight and before.lines:
             self.rows[row] = Related(weight, (*before.lines, *lines))
 
-    def depend_on(self, target: Definition, most_files: int) -> Callers:
+    def depend_on(self, target: CodeDefinition, most_files: int) -> Callers:
         """Add a definition, its callers, its heirs, and the tests of both; return the callers."""
         self._add(target.row, CHANGED)
         callers = self._relations.callers(target, most_files)
@@ -272,7 +272,7 @@ class _Dependents:
                     self._add(site.row, FURTHER_TEST * site.certainty, [around(site)])
         return callers
 
-    def uses(self, target: Definition) -> tuple[CallSite, ...]:
+    def uses(self, target: CodeDefinition) -> tuple[CallSite, ...]:
         """Add and return the uses of a definition other than calls."""
         uses = self._relations.uses(target, MOST_FILES)
         for site in uses:
@@ -280,7 +280,7 @@ class _Dependents:
             self._add(site.row, weight, [around(site)])
         return uses
 
-    def callees(self, target: Definition, weight: float) -> None:
+    def callees(self, target: CodeDefinition, weight: float) -> None:
         """Add the definitions that one calls."""
         for call in self._relations.callees(target.row):
             self._add(call.definition.row, weight * call.certainty)

@@ -30,7 +30,7 @@ _NEAR_ENOUGH = 0.6  # least share of equal characters, the default of difflib
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitChange:
     """One commit. `paths` are the requested paths that it touched, by their present names.
 
     `time` is when it was committed; `file_count` counts all files that it touched.
@@ -54,7 +54,7 @@ class FileHistory:
     path: str
     former: tuple[str, ...]
     total: int
-    changes: tuple[Change, ...]
+    changes: tuple[CommitChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Changes:
         if days < 1:
             raise UsageError(f"days is {days}: give at least 1")
         since = now // DAY_SECONDS * DAY_SECONDS - days * DAY_SECONDS
-        counts: dict[str, list[Change]] = {}
+        counts: dict[str, list[CommitChange]] = {}
         for change in self._of(self._present(path)):
             if change.time >= since:
                 for touched in change.paths:
@@ -136,7 +136,7 @@ class Changes:
         rows = [Author(name, len(when), min(when), max(when)) for name, when in times.items()]
         return sorted(rows, key=lambda row: (-row.commits, row.name))[:limit]
 
-    def _read(self) -> Iterator[Change]:
+    def _read(self) -> Iterator[CommitChange]:
         """Yield the visible commits under present paths.
 
         They come from the newest on, so each move is known before the commits that it renames, and a path that was
@@ -149,7 +149,7 @@ class Changes:
                     self._former[inside] = self._former.get(target, target)
             touched = [path for name in document.fields.get("files", ()) if (path := self._inside(name)) is not None]
             if touched or not self._prefix:
-                yield Change(
+                yield CommitChange(
                     sha=document.key,
                     author=str(document.fields.get("author", "")),
                     time=document.created,
@@ -161,7 +161,7 @@ class Changes:
     def _inside(self, path: str) -> str | None:
         return path[len(self._prefix) :] if path.startswith(self._prefix) else None
 
-    def _of(self, path: str) -> list[Change]:
+    def _of(self, path: str) -> list[CommitChange]:
         """Return the changes below a path, each with those of its paths; all of them for the root."""
         if not path:
             return self._changes
@@ -199,7 +199,7 @@ class Changes:
         hint = f"did you mean {listed}?" if listed else "paths are relative to the root, as `satchel search` shows them"
         return f"no indexed file or commit knows {path!r}: {hint}"
 
-    def _cleaned(self, change: Change) -> Change:
+    def _cleaned(self, change: CommitChange) -> CommitChange:
         return replace(
             change,
             author=self._safe(change.author),

@@ -44,7 +44,7 @@ _RANKED_FIELDS = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FieldRanking:
     """How to rank: the signals that count, each with its weight, and the words that `match` looks for.
 
     Signals are shares, 0 to 1: `tier` (experiences), `importance` (memories), `support` (values: how many experiences
@@ -66,7 +66,7 @@ class Standing:
 
 
 def known_records(
-    store: Store, kind: Kind, standing: Standing, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
+    store: Store, kind: Kind, standing: FieldRanking, *, most: int, filters: Filters = NO_FILTERS, now: float = 0.0
 ) -> SearchResult:
     """Return the `most` best records of a kind that the filters admit, each once, best first; ties by id.
 
@@ -162,7 +162,7 @@ def _matches(lexicon: Lexicon, words: str) -> dict[int, float]:
     return dict(zip(lexicon.columns.document_id.tolist(), share.tolist(), strict=True))
 
 
-def _shares(document: Document, standing: Standing, match: float, now: float) -> dict[str, float]:
+def _shares(document: Document, standing: FieldRanking, match: float, now: float) -> dict[str, float]:
     """Return the signals of a record that count here and that its kind has."""
     fields = document.fields
     signals: dict[str, float] = {"match": match, "recency": recency(document.updated or document.created, now)}
@@ -193,7 +193,7 @@ def _sides(store: Store, portion: Sequence[tuple[Any, Any, Document, Any]], side
 
 
 def _hit(
-    document: Document, part: StoredChunk, relevance: float, standing: Standing, shares: Mapping[str, float]
+    document: Document, part: StoredChunk, relevance: float, standing: FieldRanking, shares: Mapping[str, float]
 ) -> Hit:
     value = math.log(max(relevance, 1e-6))
     return Hit(

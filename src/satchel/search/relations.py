@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satchel.search.resolve.code import OUTSIDE, Code, Definition, Entity, SourceFile
+from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entity, SourceFile
 from satchel.search.resolve.modules import folder_of, group_of, importers
 from satchel.search.resolve.names import Names, is_telling
 from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"(?:^|/)[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]{1,5}$|/")
 
 
-def definitions_named(code: Code, text: str) -> list[Definition]:
+def definitions_named(code: Code, text: str) -> list[CodeDefinition]:
     """Return the definitions that a name ends with, those of production code first; empty where there are none.
 
     The last part of a dotted name is the unqualified name, the rest is the end of the owner's name. A path, or the end
@@ -49,7 +49,7 @@ def definitions_named(code: Code, text: str) -> list[Definition]:
     return sorted(named, key=lambda one: (one.qualified != plain, is_secondary(one.path), one.path, one.line))
 
 
-def clear(named: Sequence[Definition], most: int) -> list[Definition]:
+def clear(named: Sequence[CodeDefinition], most: int) -> list[CodeDefinition]:
     """Return the definitions of one name, overloads once, where they are at most so many; else none.
 
     Those of production code hide others, implementations their declarations, functions the methods of that name.
@@ -125,7 +125,7 @@ class Callers:
 class Call:
     """One callee of a chunk: the definition, the first line that calls it, and the certainty."""
 
-    definition: Definition
+    definition: CodeDefinition
     line: int
     certainty: float
 
@@ -133,7 +133,7 @@ class Call:
 class Relations:
     """The relations of code in one state of a store. `gone` are definitions that were removed from it."""
 
-    def __init__(self, store: Store, gone: Iterable[Definition] = ()) -> None:
+    def __init__(self, store: Store, gone: Iterable[CodeDefinition] = ()) -> None:
         self.code = Code(store)
         for one in gone:
             self.code.assume(one)
@@ -141,16 +141,16 @@ class Relations:
         self._callers: dict[tuple[tuple[str, str], int], Callers] = {}
         self._imports: dict[tuple[str, str], list[tuple[SourceFile, int, str]]] = {}
 
-    def definition(self, row: int) -> Definition | None:
+    def definition(self, row: int) -> CodeDefinition | None:
         """Return what a chunk defines by its own name; None for a stretch between definitions."""
         name = self.code.part(row).name
         return next((one for one in self.code.defined(last_of(name)) if one.row == row and one.qualified == name), None)
 
-    def named(self, path: str, qualified: str) -> Definition | None:
+    def named(self, path: str, qualified: str) -> CodeDefinition | None:
         """Return the definition with this qualified name in a file."""
         return next((one for one in self.code.defined(last_of(qualified)) if one.key == (path, qualified)), None)
 
-    def owner(self, one: Definition) -> Definition | None:
+    def owner(self, one: CodeDefinition) -> CodeDefinition | None:
         """Return the class of a method; None for a function."""
         if not one.owner:
             return None
@@ -163,14 +163,14 @@ class Relations:
 
     # Calls of a definition
 
-    def callers(self, target: Definition, most_files: int = MOST_FILES) -> Callers:
+    def callers(self, target: CodeDefinition, most_files: int = MOST_FILES) -> Callers:
         """Return every call of a definition, and of what it overrides."""
         key = (target.key, most_files)
         if key not in self._callers:
             self._callers[key] = self._calls_of(target, most_files)
         return self._callers[key]
 
-    def _calls_of(self, target: Definition, most_files: int) -> Callers:
+    def _calls_of(self, target: CodeDefinition, most_files: int) -> Callers:
         owner = self.owner(target)
         keys, names = {target.key}, {target.name}
         if owner is not None and target.name in BUILDERS:
@@ -193,7 +193,7 @@ class Relations:
         )
         return Callers(tuple(sites), max(len(paths) - most_files, 0))
 
-    def _calling(self, names: Iterable[str], target: Definition) -> dict[int, set[str]]:
+    def _calling(self, names: Iterable[str], target: CodeDefinition) -> dict[int, set[str]]:
         """Return chunks that call one of the names, or an alias of the target in any file, with those names."""
         spellings = {*names, *(bound for _, _, bound in self._imports_of(target))}
         rows: dict[int, set[str]] = defaultdict(set)
@@ -201,7 +201,7 @@ class Relations:
             rows[row].add(name)
         return {row: rows[row] for row in self._of_group(rows, target)}
 
-    def _of_group(self, rows: Iterable[int], target: Definition) -> list[int]:
+    def _of_group(self, rows: Iterable[int], target: CodeDefinition) -> list[int]:
         """Return those of these chunks that are code which may name the target, in order."""
         listed, group = sorted(rows), group_of(target.language)
         self.code.load(listed)
@@ -210,18 +210,18 @@ class Relations:
             row for row in listed if documents[row].kind is Kind.CODE and group_of(documents[row].language) == group
         ]
 
-    def _nearest(self, rows: Iterable[int], target: Definition) -> list[str]:
+    def _nearest(self, rows: Iterable[int], target: CodeDefinition) -> list[str]:
         """Return the files of these chunks: production code first, then what is near the target."""
         documents = {document.key: document for document in map(self.code.document_of, rows)}
         return sorted(documents, key=lambda path: (documents[path].secondary, far(target.path, path), path))
 
-    def _imports_of(self, target: Definition) -> list[tuple[SourceFile, int, str]]:
+    def _imports_of(self, target: CodeDefinition) -> list[tuple[SourceFile, int, str]]:
         """Return (file, line, bound name) of every import of a definition from its own file."""
         if target.key not in self._imports:
             self._imports[target.key] = [] if target.owner else list(self._importing(target))
         return self._imports[target.key]
 
-    def _importing(self, target: Definition) -> Iterator[tuple[SourceFile, int, str]]:
+    def _importing(self, target: CodeDefinition) -> Iterator[tuple[SourceFile, int, str]]:
         document = self.code.store.document(Kind.CODE, target.path)
         homes = self.code.store.places([document.first_chunk] if document is not None else [])
         rows = [row for _, row in importers(self.code.store, list(homes.values()))]
@@ -236,7 +236,7 @@ class Relations:
 
     # Other uses of a definition
 
-    def uses(self, target: Definition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
+    def uses(self, target: CodeDefinition, most_files: int = MOST_FILES) -> tuple[CallSite, ...]:
         """Return the uses of a definition other than calls: imports, references, and types."""
         lexicon = self.code.store.lexicon(Kind.CODE)
         (postings,) = lexicon.postings(terms_of(target.name)[:1])
@@ -250,7 +250,7 @@ class Relations:
         sites = [site for row in order if files[row].key in paths for site in self._named_in(row, target)]
         return tuple(dict.fromkeys(sites))
 
-    def _named_in(self, row: int, target: Definition) -> Iterator[CallSite]:
+    def _named_in(self, row: int, target: CodeDefinition) -> Iterator[CallSite]:
         part, file = self.code.part(row), self.code.file(self.code.document_of(row).key)
         if file is None or file.root is None:
             return
@@ -269,8 +269,8 @@ class Relations:
         return CallSite(document.key, line, row, name, secondary, certainty, through, how, statement_of(node))
 
     @staticmethod
-    def _means(entities: Iterable[Entity], target: Definition) -> bool:
-        return any(isinstance(one, Definition) and one.key == target.key for one in entities)
+    def _means(entities: Iterable[Entity], target: CodeDefinition) -> bool:
+        return any(isinstance(one, CodeDefinition) and one.key == target.key for one in entities)
 
     def _sites(
         self, row: int, names: set[str], keys: set[tuple[str, str]], overridden: dict[tuple[str, str], str]
@@ -282,7 +282,7 @@ class Relations:
             if file.text(node) not in names:
                 continue
             entities = self.names.meaning(file, node)
-            definitions = {one.key for one in entities if isinstance(one, Definition)}
+            definitions = {one.key for one in entities if isinstance(one, CodeDefinition)}
             inherited = definitions & overridden.keys()
             if definitions & keys:
                 yield self._site(row, node, RESOLVED)
@@ -304,7 +304,7 @@ class Relations:
         guesses = self.names.guess(file, node)
         return {one.key for one in guesses if not entities or not self._has_outside_base(self.owner(one))}
 
-    def _has_outside_base(self, one: Definition | None) -> bool:
+    def _has_outside_base(self, one: CodeDefinition | None) -> bool:
         classes = [one, *self._all_bases(one)] if one is not None else []
         return any(OUTSIDE in self.names.bases(each) for each in classes)
 
@@ -320,17 +320,17 @@ class Relations:
             entities = self.names.meaning(file, node)
             certainty = RESOLVED if entities else GUESSED
             for one in entities or self.names.guess(file, node):
-                if isinstance(one, Definition) and (one.row, one.qualified) != (row, part.name):
+                if isinstance(one, CodeDefinition) and (one.row, one.qualified) != (row, part.name):
                     calls.setdefault(one.key, Call(one, node.start_point[0] + 1, certainty))
         return list(calls.values())
 
     # Classes
 
-    def bases(self, one: Definition) -> list[Definition]:
+    def bases(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that a class names as its bases, and the traits that are implemented for a type."""
-        return [base for base in self.names.bases(one) if isinstance(base, Definition)]
+        return [base for base in self.names.bases(one) if isinstance(base, CodeDefinition)]
 
-    def heirs(self, one: Definition) -> list[Definition]:
+    def heirs(self, one: CodeDefinition) -> list[CodeDefinition]:
         """Return the classes that inherit from a class, directly or not; of a method the methods that override it."""
         owner = self.owner(one)
         if owner is None or owner.key == one.key:
@@ -338,12 +338,12 @@ class Relations:
         overriding = [self._method(heir, one.name) for heir in self._heirs(owner)]
         return [method for method in overriding if method is not None]
 
-    def _method(self, owner: Definition, name: str) -> Definition | None:
-        own = (one for one in self.names.member(owner, name) if isinstance(one, Definition))
+    def _method(self, owner: CodeDefinition, name: str) -> CodeDefinition | None:
+        own = (one for one in self.names.member(owner, name) if isinstance(one, CodeDefinition))
         return next((one for one in own if last_of(one.owner) == owner.name), None)
 
-    def _heirs(self, owner: Definition) -> list[Definition]:
-        heirs: dict[tuple[str, str], Definition] = {}
+    def _heirs(self, owner: CodeDefinition) -> list[CodeDefinition]:
+        heirs: dict[tuple[str, str], CodeDefinition] = {}
         pending = [owner]
         while pending and len(heirs) < MOST_HEIRS:
             current = pending.pop(0)
@@ -359,7 +359,7 @@ class Relations:
             heirs.values(), key=lambda heir: (self.code.document_of(heir.row).secondary, heir.path, heir.line)
         )
 
-    def _class_of(self, row: int) -> Definition | None:
+    def _class_of(self, row: int) -> CodeDefinition | None:
         """Return the class that a chunk defines; for an `impl` block of Rust the type itself."""
         own = self.definition(row)
         if own is not None and own.language != "rust":
@@ -369,7 +369,7 @@ class Relations:
         path = self.code.document_of(row).key
         return next((one for one in types if one.path == path), types[0] if types else None)
 
-    def overridden(self, target: Definition) -> list[Definition]:
+    def overridden(self, target: CodeDefinition) -> list[CodeDefinition]:
         """Return what a method overrides in the bases of its class."""
         owner = self.owner(target)
         if owner is None or target.name in BUILDERS or owner.key == target.key:
@@ -377,7 +377,7 @@ class Relations:
         methods = (self._method(base, target.name) for base in self._all_bases(owner))
         return list({method.key: method for method in methods if method is not None}.values())
 
-    def _all_bases(self, owner: Definition) -> Iterator[Definition]:
+    def _all_bases(self, owner: CodeDefinition) -> Iterator[CodeDefinition]:
         """Yield the bases of a class, and theirs, the nearest first."""
         pending, seen = self.bases(owner), {owner.key}
         while pending:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from satchel.sources.notes.note import Note
-from satchel.sources.notes.tana import Workspace, read_nodes
+from satchel.sources.notes.tana import TanaWorkspace, read_nodes
 
 
 def node(identity: str, name: str | None = None, owner: str = "", *children: str, **more: Any) -> dict[str, Any]:
@@ -39,4 +39,4 @@ def export(*nodes: dict[str, Any], wrapped: bool = False) -> bytes:
 
 def notes_of(*nodes: dict[str, Any]) -> dict[str, Note]:
     """The notes of an export, by key."""
-    return {note.key: note for note in Workspace(read_nodes(export(*nodes))).notes()}
+    return {note.key: note for note in TanaWorkspace(read_nodes(export(*nodes))).notes()}

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from satchel.sources.notes.note import Names, Target
+from satchel.sources.notes.note import LinkTarget, NoteNames
 
 PATHS = {
     "Alpha.md": (),
@@ -39,7 +39,7 @@ PATHS = {
     ],
 )
 def test_a_name_is_resolved(written: str, source: str, path: str) -> None:
-    assert Names(PATHS).resolve(written, source, is_path=False) == Target(path)
+    assert NoteNames(PATHS).resolve(written, source, is_path=False) == LinkTarget(path)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,16 @@ def test_a_name_is_resolved(written: str, source: str, path: str) -> None:
     [("Plan.md", "work/Plan.md"), ("../people/Zoë.md", "people/Zoë.md"), ("people/Zoë.md", "people/Zoë.md")],
 )
 def test_a_path_is_relative_to_its_file_else_to_the_vault(written: str, path: str) -> None:
-    assert Names(PATHS).resolve(written, "work/Alpha.md", is_path=True) == Target(path)
+    assert NoteNames(PATHS).resolve(written, "work/Alpha.md", is_path=True) == LinkTarget(path)
 
 
 def test_parts_of_a_file_are_kept_and_a_part_alone_means_the_same_file() -> None:
-    assert Names(PATHS).resolve("Plan#Goals#Deep", "x.md", is_path=False) == Target("work/Plan.md", "Goals#Deep")
-    assert Names(PATHS).resolve("#^b1", "x.md", is_path=False) == Target("x.md", "^b1")
+    assert NoteNames(PATHS).resolve("Plan#Goals#Deep", "x.md", is_path=False) == LinkTarget(
+        "work/Plan.md", "Goals#Deep"
+    )
+    assert NoteNames(PATHS).resolve("#^b1", "x.md", is_path=False) == LinkTarget("x.md", "^b1")
 
 
 @pytest.mark.parametrize("written", ["photo.PNG", "a/paper.pdf#page=3", "../../outside.md", "folder/"])
 def test_what_is_no_link_to_a_note_gives_none(written: str) -> None:
-    assert Names(PATHS).resolve(written, "work/x.md", is_path=True) is None
+    assert NoteNames(PATHS).resolve(written, "work/x.md", is_path=True) is None

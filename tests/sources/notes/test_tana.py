@@ -11,7 +11,7 @@ import pytest
 
 from satchel.errors import UsageError
 from satchel.sources.notes.note import field_lines
-from satchel.sources.notes.tana import UNTITLED, Workspace, read_nodes
+from satchel.sources.notes.tana import UNTITLED, TanaWorkspace, read_nodes
 from satchel.types import EdgeType
 from tests.eval_data import data_file
 from tests.sources.notes.exports import export, field, node, notes_of, tagged
@@ -242,7 +242,7 @@ def independent_counts(by: Docs) -> Counter[str]:
 def test_the_sample_export_has_the_counts_of_an_independent_look() -> None:
     raw = data_file("tana_sample_workspace.json").read_bytes()
     expected = independent_counts({one["id"]: one for one in json.loads(raw)["docs"]})
-    workspace = Workspace(read_nodes(raw))
+    workspace = TanaWorkspace(read_nodes(raw))
     notes = list(workspace.notes())
     links = Counter(kind for note in notes for kind, _ in note.links)
     assert len(notes) == expected["notes"] > 3_000

@@ -133,7 +133,7 @@ class RenderRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class FooterNote:
     """One line of the frame: its name in structured formats, its label in text, its entries, and how many more.
 
     With `is_listed` every entry has a line of its own, with `is_single` there is at most one. Without a label only the
@@ -160,13 +160,13 @@ def notice(request: RenderRequest) -> str:
     return GUIDED_NOTICE if request.has_guidance else NOTICE
 
 
-def head_notes(request: RenderRequest) -> list[Note]:
+def head_notes(request: RenderRequest) -> list[FooterNote]:
     """Return the notes after the notice: words that occur nowhere, a weak match, and the call sites."""
     words = tuple(quote(clean_field(word, WORD_CHARACTERS)) for word in request.not_found)
     every = (
-        Note("not_found", "Not found here", words, separator=", "),
-        Note("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
-        Note("call_sites", "", request.call_sites, is_listed=True),
+        FooterNote("not_found", "Not found here", words, separator=", "),
+        FooterNote("weak_match", "Weak match", (WEAK,) if request.weak else (), is_single=True),
+        FooterNote("call_sites", "", request.call_sites, is_listed=True),
     )
     return [note for note in every if note.entries]
 
@@ -244,23 +244,23 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[Note]:
+def notes(request: RenderRequest, items: Sequence[ContextItem]) -> list[FooterNote]:
     """Return the notes below the counts that have entries."""
     sources = tuple(map(_source_entry, items[:SOURCES_SHOWN])) if request.show_sources else ()
     omitted = _omission_entries(request.overflow)
     omitted_label = HANDLED_LABEL if any(omission.handle for omission in request.overflow) else OMITTED_LABEL
     references = reference_lines(request.shown_before, request.shown_before_more)
     every = (
-        Note("sources", "Sources", sources, max(len(items) - SOURCES_SHOWN, 0)),
-        Note("also", "Also at", _also_entries(items)),
-        Note("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
-        Note("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
-        Note("shown_before", "Shown before", references, is_listed=True),
-        Note("omitted", omitted_label, omitted, len(request.overflow) - len(omitted)),
-        Note("failures", "Failed", tuple(map(_failure_entry, request.failures))),
-        Note("counts", "Items", _type_counts(items) if request.tokenizer else ()),
-        Note("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
-        Note("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
+        FooterNote("sources", "Sources", sources, max(len(items) - SOURCES_SHOWN, 0)),
+        FooterNote("also", "Also at", _also_entries(items)),
+        FooterNote("merged", "Also", tuple(_merged_entry(item) for item in items if item.metadata.get("merged"))),
+        FooterNote("handles", "Handles", _handle_entries(items) if request.show_handles else ()),
+        FooterNote("shown_before", "Shown before", references, is_listed=True),
+        FooterNote("omitted", omitted_label, omitted, len(request.overflow) - len(omitted)),
+        FooterNote("failures", "Failed", tuple(map(_failure_entry, request.failures))),
+        FooterNote("counts", "Items", _type_counts(items) if request.tokenizer else ()),
+        FooterNote("tokenizer", "Counted with", (quote(request.tokenizer),) if request.tokenizer else ()),
+        FooterNote("summary", "Summary", (quote(request.summary),) if request.summary else (), is_single=True),
     )
     return [note for note in every if note.entries]
 

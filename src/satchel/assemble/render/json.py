@@ -11,7 +11,7 @@ from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
     QUERY_SHOWN,
-    Note,
+    FooterNote,
     RenderRequest,
     counts_line,
     head_notes,
@@ -63,7 +63,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     return f"],{dumped(frame)[1:]}}}"
 
 
-def _noted(listed: Iterable[Note]) -> dict[str, Any]:
+def _noted(listed: Iterable[FooterNote]) -> dict[str, Any]:
     """Return the entries of each note by its key, and the number of further entries."""
     frame: dict[str, Any] = {}
     for note in listed:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from satchel.assemble.render.entities import ShownEntity, entities
 from satchel.assemble.render.frame import (
     DEFAULT_TITLE,
-    Note,
+    FooterNote,
     RenderRequest,
     counts_line,
     head_notes,
@@ -61,7 +61,7 @@ def tail(request: RenderRequest, items: Sequence[ContextItem]) -> str:
     return "\n".join(rows) + "\n</context>"
 
 
-def _elements(listed: Iterable[Note]) -> list[str]:
+def _elements(listed: Iterable[FooterNote]) -> list[str]:
     return [f"<{note.key}>{_escaped(line)}</{note.key}>" for note in listed for line in note.lines]
 
 

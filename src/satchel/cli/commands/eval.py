@@ -16,7 +16,7 @@ from satchel.errors import UsageError
 from satchel.operations.operation import parse_moment
 
 if TYPE_CHECKING:
-    from satchel.evaluation.run import Outcome
+    from satchel.evaluation.run import EvaluationResult
     from satchel.evaluation.tune import Proposal
 
 
@@ -76,7 +76,7 @@ def eval_command(
     return interrupt.exit_code or (0 if outcome.answers else NOTHING_FOUND)
 
 
-def report_lines(outcome: Outcome, proposal: Proposal | None, *, is_tuned: bool) -> list[str]:
+def report_lines(outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> list[str]:
     """Return the report as text: what was asked, the table, and what tuning found."""
     from satchel.evaluation.report import day, left_out_text, measures, named_share
 
@@ -111,7 +111,7 @@ def tuning_lines(proposal: Proposal | None) -> list[str]:
     return lines
 
 
-def why_empty(outcome: Outcome) -> str:
+def why_empty(outcome: EvaluationResult) -> str:
     """Return why nothing could be measured."""
     from satchel.evaluation.report import left_out_text
 

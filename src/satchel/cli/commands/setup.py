@@ -17,7 +17,7 @@ from satchel.errors import NoIndexError, UsageError
 
 if TYPE_CHECKING:
     from satchel.clients.setup import FileChange
-    from satchel.clients.targets import Places
+    from satchel.clients.targets import ClientPlaces
 
 CLIENTS = ("claude-code", "cursor", "vscode", "codex")
 
@@ -37,9 +37,9 @@ def client_options(function: Function) -> Function:
     return function
 
 
-def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
+def places_of(invocation: Invocation, *, needs_root: bool) -> ClientPlaces:
     """Return where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
-    from satchel.clients.targets import Places
+    from satchel.clients.targets import ClientPlaces
     from satchel.config import Folders
     from satchel.system.locations import find_root
 
@@ -48,7 +48,7 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> Places:
     if home is not None and not Path(home).is_absolute():  # an empty one would stand for `/`
         raise UsageError(f"HOME is {home!r}: set it to the whole path of your home folder, or unset it")
     root = find_root(Path(), invocation.root) if needs_root else Path()
-    return Places(Path(home) if home is not None else Path.home(), root, os.environ)
+    return ClientPlaces(Path(home) if home is not None else Path.home(), root, os.environ)
 
 
 def change_data(change: FileChange) -> dict[str, Any]:

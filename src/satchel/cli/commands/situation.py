@@ -21,7 +21,7 @@ from satchel.system.files import escape_name
 from satchel.types import Context
 
 if TYPE_CHECKING:
-    from satchel.guidance.check import Finding, Report
+    from satchel.guidance.check import Report, RuleFinding
     from satchel.guidance.instructions import Applied
     from satchel.safety.trust import TrustMark
 
@@ -152,7 +152,7 @@ def report_lines(report: Report, *, trusted: bool) -> list[str]:
     return lines or ["there is no instruction file here"]
 
 
-def finding_line(finding: Finding) -> str:
+def finding_line(finding: RuleFinding) -> str:
     """`CLAUDE.md:3: contradicts AGENTS.md:2: "Use spaces" / "Use tabs"`."""
     other = f" {finding.other_path}:{finding.other_line}" if finding.other_path else ""
     texts = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
@@ -175,7 +175,7 @@ _CONTEXT = record(
 _EVALUATED = record(rule=TEXT.of("rule.label"), place=TEXT.of("rule.place"), verdict=TEXT, reason=TEXT)
 
 
-def _other_place(one: Finding) -> dict[str, Any] | None:
+def _other_place(one: RuleFinding) -> dict[str, Any] | None:
     place = {"path": one.other_path, "line": one.other_line, "text": one.other_text}
     return place if one.other_path else None
 

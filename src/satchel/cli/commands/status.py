@@ -25,7 +25,7 @@ from satchel.safety.sanitize import clean_field
 if TYPE_CHECKING:
     from satchel.doctor import Check
     from satchel.index.options import VectorReport
-    from satchel.index.status import Freshness, Status
+    from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
 
 _HASH_SHOWN = 7
@@ -172,7 +172,7 @@ def trust_line(*, trusted: bool) -> str:
     return f"{'trusted':<13} {says}"
 
 
-def freshness_text(fresh: Freshness, now: float) -> str:
+def freshness_text(fresh: IndexFreshness, now: float) -> str:
     """Return whether the index is up to date, and the changes since."""
     if fresh.checked is None:
         return "never indexed: the first question does it, or `satchel index`"

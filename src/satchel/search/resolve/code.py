@@ -14,7 +14,7 @@ from satchel.search.resolve.syntax import FUNCTIONS, above, binding_of, field_of
 from satchel.sources.code.grammar import GRAMMARS, Mark, grammar
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import syntax_tree
-from satchel.sources.code.syntax import Findings
+from satchel.sources.code.syntax import SyntaxFindings
 from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.types import Import, Kind
@@ -29,7 +29,7 @@ MOST_DEFINED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class CodeDefinition:
     """A name that a file defines. `row` is its chunk, `owner` the qualified name around it."""
 
     path: str
@@ -67,7 +67,7 @@ class Outside(Enum):
 
 OUTSIDE = Outside.OUTSIDE
 
-Entity = Definition | Module | Outside
+Entity = CodeDefinition | Module | Outside
 Entities = tuple[Entity, ...]
 """All possible meanings of a name; empty where syntax cannot tell."""
 
@@ -103,7 +103,7 @@ class SourceFile:
         if not indented or self.root is None:
             return []
         syntax = grammar(self.language)
-        findings = Findings(self.source, self.language, self.line_starts)
+        findings = SyntaxFindings(self.source, self.language, self.line_starts)
         for match in indented:
             cursor = QueryCursor(syntax.query)
             cursor.set_byte_range(*match.span())
@@ -180,14 +180,14 @@ class Code:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._defined: dict[str, tuple[Definition, ...]] = {}
+        self._defined: dict[str, tuple[CodeDefinition, ...]] = {}
         self._files: dict[str, SourceFile | None] = {}
         self._parts: dict[int, StoredChunk] = {}
         self._documents: dict[int, Document] = {}
-        self._gone: dict[str, list[Definition]] = defaultdict(list)
+        self._gone: dict[str, list[CodeDefinition]] = defaultdict(list)
         self._gone_paths: dict[str, str] = {}
 
-    def assume(self, gone: Definition) -> None:
+    def assume(self, gone: CodeDefinition) -> None:
         """Resolve names as if this removed definition still existed. Call it before all other methods."""
         self._gone[gone.name].append(gone)
         self._gone_paths[gone.path] = gone.language
@@ -208,7 +208,7 @@ class Code:
         """Return the file of a chunk."""
         return self._documents[self.part(row).document]
 
-    def defined(self, name: str) -> tuple[Definition, ...]:
+    def defined(self, name: str) -> tuple[CodeDefinition, ...]:
         """Return everything of this unqualified name, by path and line."""
         if name not in self._defined:
             rows = self.store.definitions([name], most=MOST_DEFINED)
@@ -218,7 +218,7 @@ class Code:
                 document = self._documents[self._parts[row.row].document]
                 if document.kind is Kind.CODE:
                     definitions.append(
-                        Definition(document.key, row.owner, row.name, row.line, row.row, document.language)
+                        CodeDefinition(document.key, row.owner, row.name, row.line, row.row, document.language)
                     )
             self._defined[name] = tuple(sorted(definitions, key=lambda one: (one.path, one.line, one.owner)))
         return self._defined[name]
@@ -256,14 +256,14 @@ class Code:
 
     # The tree of a definition
 
-    def name_node(self, one: Definition) -> Node | None:
+    def name_node(self, one: CodeDefinition) -> Node | None:
         """Return the name of a definition in its file."""
         file = self.file(one.path)
         nodes = file.occurrences(one.name) if file is not None else []
         here = [node for node in nodes if node.start_point[0] + 1 == one.line]
         return next((node for node in here if binding_of(node) is not None), here[0] if here else None)
 
-    def declaration(self, one: Definition) -> Node | None:
+    def declaration(self, one: CodeDefinition) -> Node | None:
         """Return the function or class that a definition names, by its body."""
         node = self.name_node(one)
         if node is None or node.parent is None:
@@ -271,24 +271,24 @@ class Code:
         value = field_of(node.parent, "value", "right")
         return value if value is not None and (value.type in FUNCTIONS or value.type == "class") else node.parent
 
-    def area(self, owner: Definition) -> Node | None:
+    def area(self, owner: CodeDefinition) -> Node | None:
         """Return the class in which the fields of a type are declared."""
         declared = self.declaration(owner)
         return declared.parent if declared is not None and declared.type == "decorated_definition" else declared
 
     def is_function(self, one: Entity) -> bool:
         """Return whether something is a function or method."""
-        declared = self.declaration(one) if isinstance(one, Definition) else None
+        declared = self.declaration(one) if isinstance(one, CodeDefinition) else None
         return declared is not None and declared.type in FUNCTIONS | {"method_elem", "method_signature"}
 
-    def is_property(self, one: Definition) -> bool:
+    def is_property(self, one: CodeDefinition) -> bool:
         """Return whether a method is read like a field."""
         if one.language == "python":
             return "property" in self.decorator(one)
         declared = self.declaration(one)
         return declared is not None and any(child.type == "get" for child in declared.children)
 
-    def decorator(self, one: Definition) -> str:
+    def decorator(self, one: CodeDefinition) -> str:
         """Return the first decorator of a definition in Python, empty where it has none."""
         file, declared = self.file(one.path), self.declaration(one)
         around = declared.parent if declared is not None else None

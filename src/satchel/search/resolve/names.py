@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from satchel.search.resolve.code import OUTSIDE, Code, Definition, Entities, Entity, Module, SourceFile, rust_module
+from satchel.search.resolve.code import OUTSIDE, Code, CodeDefinition, Entities, Entity, Module, SourceFile, rust_module
 from satchel.search.resolve.modules import folder_of, group_of
 from satchel.search.resolve.syntax import CLASSES, DOTTED, LEAVES, Binding, How, binding_of, home, scopes
-from satchel.search.resolve.values import Values
+from satchel.search.resolve.values import ValueLookup
 from satchel.sources.roles import is_secondary
 from satchel.types import Import
 
@@ -42,7 +42,7 @@ _DEFAULT_EXPORT = re.compile(
 )
 
 
-class Names(Values):
+class Names(ValueLookup):
     """Resolves names in one state of the index; every answer is computed once."""
 
     def __init__(self, code: Code) -> None:
@@ -108,7 +108,7 @@ class Names(Values):
         language = file.language
         if language in _IMPLICIT_SELF:
             for owner in self.enclosing(file, node):
-                members = [one for one in self.member(owner, name) if isinstance(one, Definition)]
+                members = [one for one in self.member(owner, name) if isinstance(one, CodeDefinition)]
                 if members:
                     return tuple(members)
         near = self._of_package(file, name) or self._starred(file, name)
@@ -135,7 +135,7 @@ class Names(Values):
             return tuple(macros) if len({one.key for one in macros}) == 1 else ()
         return ()
 
-    def _is_macro(self, one: Definition) -> bool:
+    def _is_macro(self, one: CodeDefinition) -> bool:
         file = self.code.file(one.path)
         return file is not None and f"macro_rules! {one.name}" in file.lines(one.line, one.line)
 
@@ -145,7 +145,7 @@ class Names(Values):
             for entity in self.module_of(file, one) if "*" in one.names or "." in one.names else ():
                 is_own = isinstance(entity, Module) and entity.path == file.path
                 members = self.in_module(entity, name) if is_own else self.member(entity, name)
-                if any(isinstance(one, Definition) for one in members):
+                if any(isinstance(one, CodeDefinition) for one in members):
                     return members
         return ()
 
@@ -191,7 +191,7 @@ class Names(Values):
                 return self.imported(file, one, name)
         return (OUTSIDE,)
 
-    def guess(self, file: SourceFile, node: Node) -> tuple[Definition, ...]:
+    def guess(self, file: SourceFile, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the methods of this name, where one class alone has it and the file names that class.
 
         For a call on something whose class cannot be told by syntax. A telling name may be that of a function as well,

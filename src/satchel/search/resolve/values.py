@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from satchel.search.resolve.code import (
     OUTSIDE,
     Code,
-    Definition,
+    CodeDefinition,
     Entities,
     Entity,
     Module,
@@ -91,7 +91,7 @@ _OPEN_CLASSES = frozenset({"go", "rust", "cpp", "csharp", "ruby", "php"})
 Resolve = Callable[[SourceFile, "Node"], Entities]
 
 
-class Values(ABC):
+class ValueLookup(ABC):
     """Resolves expressions in one state of the index; every answer is computed once.
 
     `Names`, which looks up names in scopes and imports, is the only subclass.
@@ -178,17 +178,17 @@ class Values(ABC):
         """Return what a name is inside any of these."""
         return tuple(dict.fromkeys(one for owner in owners for one in self.member(owner, name)))
 
-    def _of_class(self, owner: Definition, name: str) -> Entities:
+    def _of_class(self, owner: CodeDefinition, name: str) -> Entities:
         """Return a member of a class or function itself, of a base, or of what an alias stands for."""
         own = self._own_members(owner, name)
         if own:
             return own
         is_open = False
         for base in self.bases(owner):
-            if isinstance(base, Definition) and base.name == name:
+            if isinstance(base, CodeDefinition) and base.name == name:
                 return (base,)
             members = self.member(base, name)
-            if any(isinstance(one, Definition) for one in members):
+            if any(isinstance(one, CodeDefinition) for one in members):
                 return members
             is_open = is_open or OUTSIDE in members
         target = self._aliased(owner)
@@ -196,7 +196,7 @@ class Values(ABC):
             return self.of_members(target, name)
         return () if not is_open and owner.language in {"javascript", "typescript", "tsx"} else (OUTSIDE,)
 
-    def _own_members(self, owner: Definition, name: str) -> Entities:
+    def _own_members(self, owner: CodeDefinition, name: str) -> Entities:
         candidates = [one for one in self.code.defined(name) if one.owner and one.language == owner.language]
         here = [one for one in candidates if one.path == owner.path and one.owner == owner.qualified]
         if here or owner.language not in _OPEN_CLASSES:
@@ -218,13 +218,13 @@ class Values(ABC):
     def _properties(self, members: Entities) -> Entities:
         values: list[Entity] = []
         for one in members:
-            is_read = isinstance(one, Definition) and self.code.is_property(one)
-            values += self.returned(one) if is_read and isinstance(one, Definition) else self._as_value(one)
+            is_read = isinstance(one, CodeDefinition) and self.code.is_property(one)
+            values += self.returned(one) if is_read and isinstance(one, CodeDefinition) else self._as_value(one)
         return tuple(values)
 
     # Classes
 
-    def bases(self, owner: Definition) -> Entities:
+    def bases(self, owner: CodeDefinition) -> Entities:
         """Return the classes that a class names as its bases; for Rust the traits that are implemented for it."""
         if owner.key not in self._bases:
             self._bases[owner.key] = ()
@@ -232,7 +232,7 @@ class Values(ABC):
             self._bases[owner.key] = tuple(one for one in dict.fromkeys(entities) if one != owner)
         return self._bases[owner.key]
 
-    def _named_bases(self, owner: Definition) -> Iterator[Entity]:
+    def _named_bases(self, owner: CodeDefinition) -> Iterator[Entity]:
         is_rust = owner.language == "rust"
         rows = {owner.row}
         if is_rust:
@@ -248,14 +248,14 @@ class Values(ABC):
                     yield from self.meaning(file, node)
                     break
 
-    def _implementations(self, owner: Definition) -> set[int]:
+    def _implementations(self, owner: CodeDefinition) -> set[int]:
         """Return the chunks of a file of Rust that are `impl` blocks of a type."""
         document = self.code.document_of(owner.row)
         rows = range(document.first_chunk, document.last_chunk + 1)
         self.code.load(rows)
         return {row for row in rows if self.code.part(row).name.rpartition(".")[2] == owner.name}
 
-    def _is_base_of(self, file: SourceFile, node: Node, owner: Definition) -> bool:
+    def _is_base_of(self, file: SourceFile, node: Node, owner: CodeDefinition) -> bool:
         if binding_of(node) is not None:
             return False
         inner = node
@@ -268,7 +268,7 @@ class Values(ABC):
             inner = outer
         return True
 
-    def _aliased(self, owner: Definition) -> Entities:
+    def _aliased(self, owner: CodeDefinition) -> Entities:
         """Return what a type alias stands for."""
         file, node = self.code.file(owner.path), self.code.name_node(owner)
         if file is None or node is None or node.parent is None or node.parent.type not in _ALIASES:
@@ -290,11 +290,11 @@ class Values(ABC):
 
     def _bases_around(self, file: SourceFile, node: Node) -> Entities:
         around = self.enclosing(file, node)
-        return tuple(base for one in around if isinstance(one, Definition) for base in self.bases(one))
+        return tuple(base for one in around if isinstance(one, CodeDefinition) for base in self.bases(one))
 
     def field(self, owner: Entity, name: str, depth: int = 0) -> Entities:
         """Return the type of a field by its declaration or by what is assigned to it in its class."""
-        if not isinstance(owner, Definition) or depth > MOST_BASES:
+        if not isinstance(owner, CodeDefinition) or depth > MOST_BASES:
             return ()
         if any(one for one in self._own_members(owner, name) if self.code.is_function(one)):
             return ()
@@ -347,7 +347,7 @@ class Values(ABC):
             return self.value(file, field_of(node, "operand", "argument", "value") or first_child(node))
         if kind in _CHOICES:
             choices = [self.value(file, child) for child in node.named_children]
-            return next((row for row in choices if any(isinstance(one, Definition | Module) for one in row)), ())
+            return next((row for row in choices if any(isinstance(one, CodeDefinition | Module) for one in row)), ())
         return () if kind in _UNKNOWN else (OUTSIDE,)
 
     def _leaf(self, file: SourceFile, node: Node) -> Entities:
@@ -381,7 +381,7 @@ class Values(ABC):
 
     def _as_value(self, entity: Entity) -> Entities:
         """Return the type of a constant; classes, functions and modules themselves."""
-        if not isinstance(entity, Definition):
+        if not isinstance(entity, CodeDefinition):
             return (entity,)
         file, node = self.code.file(entity.path), self.code.name_node(entity)
         binding = binding_of(node) if node is not None else None
@@ -446,20 +446,20 @@ class Values(ABC):
         if text == "super" and file.language == "python":
             return self._bases_around(file, node)
         entities = self.meaning(file, name)
-        if text in _PASSING and not any(isinstance(one, Definition) for one in entities):
+        if text in _PASSING and not any(isinstance(one, CodeDefinition) for one in entities):
             return self.value(file, owner_of(name))
         return tuple(dict.fromkeys(value for one in entities for value in self.result(one)))
 
     def result(self, entity: Entity) -> Entities:
         """Return the result of calling something: an object of a class, or what a function returns."""
-        if not isinstance(entity, Definition):
+        if not isinstance(entity, CodeDefinition):
             return () if isinstance(entity, Module) else (OUTSIDE,)
         declared = self.code.declaration(entity)
         if declared is not None and declared.type in _RETURNING:
             return self.returned(entity)
         return (entity,) if declared is not None and declared.type in _CONSTRUCTED else ()
 
-    def returned(self, one: Definition) -> Entities:
+    def returned(self, one: CodeDefinition) -> Entities:
         """Return what a function returns: by its written type, else by its first `return` that tells."""
         file, declared = self.code.file(one.path), self.code.declaration(one)
         if file is None or declared is None:

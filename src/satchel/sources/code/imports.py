@@ -10,19 +10,19 @@ from satchel.types import Import
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from satchel.sources.code.syntax import Findings
+    from satchel.sources.code.syntax import SyntaxFindings
 
 Binding = tuple[str, tuple[str, ...]]
-Reader = Callable[["Node", "Source"], Iterator[Binding]]
+Reader = Callable[["Node", "ImportSource"], Iterator[Binding]]
 
 MAX_NAMES = 200
 """Most names of one import."""
 
 
-def read_imports(findings: Findings) -> list[Import]:
+def read_imports(findings: SyntaxFindings) -> list[Import]:
     """Return the imports of a file in line order; a statement that names several modules gives one for each."""
     reader = _READERS[findings.language]
-    source = Source(findings.source)
+    source = ImportSource(findings.source)
     imports = []
     for _, node in sorted(findings.imports.items()):
         start, end = node.start_point[0] + 1, node.end_point[0] + (1 if node.end_point[1] else 0)
@@ -31,7 +31,7 @@ def read_imports(findings: Findings) -> list[Import]:
     return imports
 
 
-class Source:
+class ImportSource:
     """The text behind the nodes of one file."""
 
     def __init__(self, data: bytes) -> None:
@@ -54,7 +54,7 @@ def _field(node: Node, name: str) -> Node | None:
     return node.child_by_field_name(name)
 
 
-def _python(node: Node, source: Source) -> Iterator[Binding]:
+def _python(node: Node, source: ImportSource) -> Iterator[Binding]:
     names = node.children_by_field_name("name")
     if node.type == "import_statement":
         for name in names:
@@ -67,7 +67,7 @@ def _python(node: Node, source: Source) -> Iterator[Binding]:
     yield target, ("*",) if star else tuple(map(source.bound, names))
 
 
-def _ecmascript(node: Node, source: Source) -> Iterator[Binding]:
+def _ecmascript(node: Node, source: ImportSource) -> Iterator[Binding]:
     if node.type in {"variable_declarator", "call_expression"}:
         call = _field(node, "value") if node.type == "variable_declarator" else node
         arguments = _field(call, "arguments") if call else None
@@ -92,7 +92,7 @@ def _ecmascript(node: Node, source: Source) -> Iterator[Binding]:
         yield source.unquoted(origin), tuple(names)
 
 
-def _clause_names(clause: Node, source: Source) -> Iterator[str]:
+def _clause_names(clause: Node, source: ImportSource) -> Iterator[str]:
     for child in clause.named_children:
         if child.type == "named_imports":
             yield from (source.bound(one) for one in child.named_children if one.type == "import_specifier")
@@ -100,7 +100,7 @@ def _clause_names(clause: Node, source: Source) -> Iterator[str]:
             yield source.text(child.named_children[0] if child.named_child_count else child)
 
 
-def _pattern_names(pattern: Node | None, source: Source) -> Iterator[str]:
+def _pattern_names(pattern: Node | None, source: ImportSource) -> Iterator[str]:
     """Yield the names that `a`, `{ a, b: c }` bind; what nests deeper is left out."""
     if pattern is None:
         return
@@ -112,7 +112,7 @@ def _pattern_names(pattern: Node | None, source: Source) -> Iterator[str]:
             yield source.text(bound)
 
 
-def _go(node: Node, source: Source) -> Iterator[Binding]:
+def _go(node: Node, source: ImportSource) -> Iterator[Binding]:
     target = source.unquoted(_field(node, "path"))
     name = _field(node, "name")
     parts = [part for part in target.split("/") if part]
@@ -121,7 +121,7 @@ def _go(node: Node, source: Source) -> Iterator[Binding]:
     yield target, (source.text(name) if name else parts[-1] if parts else "",)
 
 
-def _rust(node: Node, source: Source) -> Iterator[Binding]:
+def _rust(node: Node, source: ImportSource) -> Iterator[Binding]:
     if node.type == "mod_item":
         name = source.text(_field(node, "name"))
         yield f"self::{name}", (name,)
@@ -133,7 +133,7 @@ def _rust(node: Node, source: Source) -> Iterator[Binding]:
             yield from _rust_tree(argument, source)
 
 
-def _rust_tree(argument: Node, source: Source) -> Iterator[Binding]:
+def _rust_tree(argument: Node, source: ImportSource) -> Iterator[Binding]:
     """`a::{b, c::{d, e as f}}` -> (`a`, b), (`a::c`, d f)."""
     pending = [("", argument)]
     while pending:
@@ -160,13 +160,13 @@ _RUST_LEAVES = frozenset({"identifier", "self", "crate", "super"})
 _RUST_BRANCHES = frozenset({"scoped_use_list", "use_list", "scoped_identifier", "use_as_clause", "use_wildcard"})
 
 
-def _rust_name(leaf: Node, prefix: str, source: Source) -> str:
+def _rust_name(leaf: Node, prefix: str, source: ImportSource) -> str:
     """`self` in a list binds the name of the module before it."""
     name = source.text(leaf)
     return prefix.removesuffix("::").rpartition("::")[2] if name == "self" else name
 
 
-def _java(node: Node, source: Source) -> Iterator[Binding]:
+def _java(node: Node, source: ImportSource) -> Iterator[Binding]:
     children = [child for child in node.named_children if child.type in {"scoped_identifier", "identifier", "asterisk"}]
     if not children:
         return
@@ -174,19 +174,19 @@ def _java(node: Node, source: Source) -> Iterator[Binding]:
     yield target, ("*",) if children[-1].type == "asterisk" else (target.rpartition(".")[2],)
 
 
-def _c(node: Node, source: Source) -> Iterator[Binding]:
+def _c(node: Node, source: ImportSource) -> Iterator[Binding]:
     path = source.text(_field(node, "path"))
     yield path if path.startswith("<") else path.strip('"'), ()
 
 
-def _csharp(node: Node, source: Source) -> Iterator[Binding]:
+def _csharp(node: Node, source: ImportSource) -> Iterator[Binding]:
     alias = _field(node, "name")
     targets = [child for child in node.named_children if child != alias]
     if targets:
         yield source.text(targets[-1]), (source.text(alias),) if alias else ()
 
 
-def _ruby(node: Node, source: Source) -> Iterator[Binding]:
+def _ruby(node: Node, source: ImportSource) -> Iterator[Binding]:
     arguments = _field(node, "arguments")
     strings = [child for child in arguments.named_children if child.type == "string"] if arguments else []
     method = source.text(_field(node, "method"))
@@ -198,7 +198,7 @@ def _ruby(node: Node, source: Source) -> Iterator[Binding]:
         yield target, (source.text(first).lstrip(":"),) if method == "autoload" else ()
 
 
-def _php(node: Node, source: Source) -> Iterator[Binding]:
+def _php(node: Node, source: ImportSource) -> Iterator[Binding]:
     if node.type != "namespace_use_declaration":
         strings = [one for one in _descendants(node, "string_content", "encapsed_string") if one.named_child_count == 0]
         if strings:
@@ -224,7 +224,7 @@ def _descendants(node: Node, *types: str) -> list[Node]:
     return nodes
 
 
-def _bash(node: Node, source: Source) -> Iterator[Binding]:
+def _bash(node: Node, source: ImportSource) -> Iterator[Binding]:
     arguments = node.children_by_field_name("argument")
     if arguments:
         yield source.unquoted(arguments[0]), ()

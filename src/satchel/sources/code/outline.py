@@ -12,7 +12,7 @@ from satchel.sources.chunks import chunks
 from satchel.sources.code.grammar import Mark, grammar
 from satchel.sources.code.imports import read_imports
 from satchel.sources.code.parse import find
-from satchel.sources.code.syntax import Declaration, Findings
+from satchel.sources.code.syntax import Declaration, SyntaxFindings
 from satchel.types import Definition, EdgeType, Outline, Part, Reference, Role
 
 MAX_SIGNATURE = 400
@@ -22,7 +22,7 @@ _BLANKS = re.compile(rb"\s*(?://[^\n]*\s*)*")
 _MODIFIERS = re.compile(rb"[ \t]*((?:[A-Za-z_]\w*[ \t]+)+)")
 
 
-def signature(findings: Findings, declaration: Declaration) -> str:
+def signature(findings: SyntaxFindings, declaration: Declaration) -> str:
     """Return the text from the first modifier to the body, decorators and attributes left out, moved to the margin.
 
     At most `MAX_SIGNATURE` characters, cut at a blank.
@@ -64,7 +64,7 @@ class Stretch:
     declaration: Declaration | None
 
 
-def nesting(findings: Findings) -> list[Declaration]:
+def nesting(findings: SyntaxFindings) -> list[Declaration]:
     """Return the declarations in order, each with its owner; constants inside functions are left out."""
     ordered = sorted(findings.declarations.values(), key=lambda one: (one.start, -one.end, one.mark))
     stack: list[Declaration] = []
@@ -102,7 +102,7 @@ def _cuts(declaration: Declaration) -> bool:
     return True
 
 
-def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
+def tile(findings: SyntaxFindings, declarations: list[Declaration]) -> list[Stretch]:
     """Return the parts of the file, in order and without holes.
 
     A function includes the comments and decorators directly above it; a class becomes a header that ends before its
@@ -138,7 +138,7 @@ def tile(findings: Findings, declarations: list[Declaration]) -> list[Stretch]:
     return tiling.finish()
 
 
-def _attached(findings: Findings, overloads: dict[int, str], declaration: Declaration, row: int) -> bool:
+def _attached(findings: SyntaxFindings, overloads: dict[int, str], declaration: Declaration, row: int) -> bool:
     """Return whether a row above a declaration belongs to it."""
     if row in findings.comment_rows or row in findings.prefix_rows:
         return True
@@ -148,7 +148,7 @@ def _attached(findings: Findings, overloads: dict[int, str], declaration: Declar
 class _Tiling:
     """The stretches so far. `declaration` owns the rows from `position` on, until the next flush."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: SyntaxFindings) -> None:
         self._findings = findings
         self._stretches: list[Stretch] = []
         self.position = 0
@@ -276,12 +276,12 @@ def outline(text: str, language: str) -> Outline:
     )
 
 
-def _is_foreign(findings: Findings) -> bool:
+def _is_foreign(findings: SyntaxFindings) -> bool:
     return findings.has_error and not (findings.declarations or findings.references or findings.imports)
 
 
 def _part(
-    findings: Findings, stretch: Stretch, definitions: tuple[Definition, ...], references: tuple[Reference, ...]
+    findings: SyntaxFindings, stretch: Stretch, definitions: tuple[Definition, ...], references: tuple[Reference, ...]
 ) -> Part:
     declaration = stretch.declaration
     if declaration is None:
@@ -306,7 +306,7 @@ def _role(declaration: Declaration) -> Role:
     return Role.METHOD if in_class or declaration.attached else Role.FUNCTION
 
 
-def _summary(findings: Findings, stretch: Stretch, declaration: Declaration) -> str:
+def _summary(findings: SyntaxFindings, stretch: Stretch, declaration: Declaration) -> str:
     """Return the first sentence of the doc string, or of the comment above."""
     end = findings.doc_ends.get(declaration.body)
     if end is not None:
@@ -325,7 +325,7 @@ def _definitions(declarations: list[Declaration], starts: list[int]) -> list[tup
     return [tuple(sorted(some, key=lambda one: one.line)) for some in by_part]
 
 
-def _references(findings: Findings, starts: list[int]) -> list[tuple[Reference, ...]]:
+def _references(findings: SyntaxFindings, starts: list[int]) -> list[tuple[Reference, ...]]:
     """Return the references of each part, each once, in the order of the text."""
     by_part: list[tuple[Reference, ...]] = []
     references = sorted(findings.references)

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from satchel.sources.code.grammar import Grammar, Mark
-from satchel.sources.code.syntax import Declaration, Findings, collect
+from satchel.sources.code.syntax import Declaration, SyntaxFindings, collect
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Range, Tree
@@ -74,7 +74,7 @@ class _Block:
     closed: bool
 
 
-def recover(findings: Findings, read: Read) -> None:
+def recover(findings: SyntaxFindings, read: Read) -> None:
     """Read the blocks again that no declaration covers, or a broken one from somewhere else."""
     bad = list(_bad_blocks(findings))[:MAX_BLOCKS]
     declared = sorted((one.name_row, offset) for offset, one in findings.declarations.items())
@@ -87,7 +87,7 @@ def recover(findings: Findings, read: Read) -> None:
             _stretch(findings, block)
 
 
-def _bad_blocks(findings: Findings) -> Iterator[_Block]:
+def _bad_blocks(findings: SyntaxFindings) -> Iterator[_Block]:
     declarations = sorted(
         (one for one in findings.declarations.values() if one.mark <= Mark.MODULE), key=lambda one: one.first_row
     )
@@ -108,7 +108,7 @@ def _bad_blocks(findings: Findings) -> Iterator[_Block]:
             yield block
 
 
-def _blocks(findings: Findings) -> Iterator[_Block]:
+def _blocks(findings: SyntaxFindings) -> Iterator[_Block]:
     """Yield the top-level blocks with a brace in them, in order."""
     starts = []
     before = b""
@@ -130,7 +130,7 @@ def _is_end(line: bytes) -> bool:
     return bool(line.strip()) and not line.startswith((b"#", b"/", b" *", b"*"))
 
 
-def _stretch(findings: Findings, block: _Block) -> None:
+def _stretch(findings: SyntaxFindings, block: _Block) -> None:
     """Extend the declaration at the start of a block to its end: an error may have cut it short."""
     owner: Declaration | None = None
     for one in reversed(findings.declarations.values()):
@@ -187,7 +187,7 @@ class _Budget:
         return self._ticks < 0 or (self._ticks % _TICKS_PER_LOOK == 0 and monotonic() > self._deadline)
 
 
-def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
+def find(source: bytes, language: str, grammar: Grammar) -> SyntaxFindings | None:
     """Parse and query one file. None if its shape would make that endless."""
     from tree_sitter import Parser
 
@@ -202,7 +202,7 @@ def find(source: bytes, language: str, grammar: Grammar) -> Findings | None:
     if has_error and language in _PREPROCESSED:
         tree = _parse(parser, first_branches(source), again) or tree
     starts = [0, *accumulate(len(line) + 1 for line in source.split(b"\n")[:-1])]
-    findings = Findings(source, language, starts, has_error=has_error)
+    findings = SyntaxFindings(source, language, starts, has_error=has_error)
     collect(tree, grammar, findings)
     _read_embedded(parser, grammar, findings, again)
     if has_error and language in BRACED:
@@ -264,7 +264,9 @@ def _is_hostile_tree(tree: Tree) -> bool:
                 return False
 
 
-def _read_rows(parser: Parser, grammar: Grammar, findings: Findings, rows: tuple[int, int], budget: _Budget) -> bool:
+def _read_rows(
+    parser: Parser, grammar: Grammar, findings: SyntaxFindings, rows: tuple[int, int], budget: _Budget
+) -> bool:
     """Read the rows from one to before another alone; true if they hold no error."""
     from tree_sitter import Point, Range
 
@@ -277,7 +279,7 @@ def _read_rows(parser: Parser, grammar: Grammar, findings: Findings, rows: tuple
     return not tree.root_node.has_error
 
 
-def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings, budget: _Budget) -> None:
+def _read_embedded(parser: Parser, grammar: Grammar, findings: SyntaxFindings, budget: _Budget) -> None:
     """Read the items inside macros: the same text again, only their insides, so that offsets stay true."""
     from tree_sitter import Point, Range
 
@@ -303,7 +305,7 @@ def _read_embedded(parser: Parser, grammar: Grammar, findings: Findings, budget:
         collect(tree, grammar, findings)
 
 
-def _forget_references(findings: Findings, ranges: Sequence[Range]) -> None:
+def _forget_references(findings: SyntaxFindings, ranges: Sequence[Range]) -> None:
     """Drop the references in text that is now parsed properly; the ranges are in order."""
     starts = [one.start_byte for one in ranges]
 

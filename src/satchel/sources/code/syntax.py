@@ -97,7 +97,7 @@ class Declaration:
 
 
 @dataclass(slots=True)
-class Findings:
+class SyntaxFindings:
     """All matches of the query in one file; declarations by the offset of their name."""
 
     source: bytes
@@ -142,7 +142,7 @@ class Findings:
         return self.source[start:end].decode("utf-8", "replace")
 
 
-def collect(tree: Tree, grammar: Grammar, findings: Findings) -> None:
+def collect(tree: Tree, grammar: Grammar, findings: SyntaxFindings) -> None:
     """Run the query over a tree and add each match under its mark."""
     from tree_sitter import QueryCursor
 
@@ -166,7 +166,7 @@ def collect(tree: Tree, grammar: Grammar, findings: Findings) -> None:
             _file(findings, mark, captures)
 
 
-def _declare(findings: Findings, mark: Mark, captures: Captures) -> None:
+def _declare(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a declaration, or several constants; of two patterns for the same name the preferred one wins."""
     if mark is Mark.CONSTANT:
         nodes = [*captures.get("constant", ()), *map(_innermost, captures.get("declarator", ()))]
@@ -217,7 +217,7 @@ def _innermost(node: Node) -> Node:
     return node
 
 
-def _own_rows(findings: Findings, node: Node) -> range:
+def _own_rows(findings: SyntaxFindings, node: Node) -> range:
     """Return the rows that contain only this node."""
     (first, _), (last, end_column) = node.start_point, node.end_point
     starts, source = findings.line_starts, findings.source
@@ -230,7 +230,7 @@ def _own_rows(findings: Findings, node: Node) -> range:
     return range(first, last + 1)
 
 
-def _file(findings: Findings, mark: Mark, captures: Captures) -> None:
+def _file(findings: SyntaxFindings, mark: Mark, captures: Captures) -> None:
     """Add a match of any mark but a declaration or a plain call."""
     if mark is Mark.OUTER:
         outer, inner = captures["outer"][0], captures["inner"][0]

@@ -75,14 +75,14 @@ def without_suffix(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LinkTarget:
     """The target of a link: the path of a file and a fragment (a heading, or a block after `^`), as written."""
 
     path: str
     fragment: str = ""
 
 
-class Names:
+class NoteNames:
     """The files of a vault by every name that a link may use. `aliases` are those of each path."""
 
     def __init__(self, aliases: Mapping[str, Sequence[str]]) -> None:
@@ -96,7 +96,7 @@ class Names:
             for alias in aliases[path]:
                 self._aliases.setdefault(folded(alias), []).append(path)
 
-    def resolve(self, written: str, source: str, *, is_path: bool) -> Target | None:
+    def resolve(self, written: str, source: str, *, is_path: bool) -> LinkTarget | None:
         """Return the target of a link in the file `source`.
 
         None for a link to something else (an attachment, a folder above the vault); a target with an empty path for
@@ -105,7 +105,7 @@ class Names:
         name, _, fragment = written.partition("#")
         name = name.strip()
         if not name:
-            return Target(source, fragment.strip())
+            return LinkTarget(source, fragment.strip())
         if posixpath.splitext(name)[1].lower() in _ATTACHMENT_SUFFIXES:
             return None
         folder = posixpath.dirname(source)
@@ -115,8 +115,8 @@ class Names:
                 return None
             path = self._best(self._paths.get(folded(without_suffix(relative)), ()), source, relative)
             if path or name.startswith("."):
-                return Target(path, fragment.strip())
-        return Target(self._named(name.lstrip("/"), source), fragment.strip())
+                return LinkTarget(path, fragment.strip())
+        return LinkTarget(self._named(name.lstrip("/"), source), fragment.strip())
 
     def _named(self, name: str, source: str) -> str:
         bare = folded(without_suffix(name))

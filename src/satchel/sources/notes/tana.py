@@ -251,7 +251,7 @@ def _day(done: float | bool) -> str:
     return "yes" if isinstance(done, bool) else f"{datetime.fromtimestamp(done, UTC):%Y-%m-%d}"
 
 
-class Workspace:
+class TanaWorkspace:
     """The nodes of one export and their classification; `notes` yields its notes."""
 
     def __init__(self, nodes: Mapping[str, Node]) -> None:
