@@ -28,11 +28,11 @@ import numpy.typing as npt
 from memory import data_folder, load, turns_of
 
 from satchel import Satchel, __version__
-from satchel.assemble.pipeline import CALIBRATED_FLOOR
 from satchel.embed.minilm import MAX_TOKENS, VOCABULARY_FILE, WEIGHTS_FILE, MiniLM, WordPiece, built, weights_folder
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
 from satchel.embed.protocol import normalised
 from satchel.search.dense import VECTOR_FLOOR, Likeness, Meaning, scores, similar_chunks
+from satchel.search.strength import WEAK_FLOOR
 from satchel.store import vectors as stored
 from satchel.types import Kind
 
@@ -199,15 +199,15 @@ def floor(turns: Rows, questions: Rows) -> dict[str, Any]:
                         whose = "own" if row["conv"] == name else "foreign"
                         hits = satchel.search(row["question"], types=["conversations"], limit=HITS, refresh=False)
                         best = max((hit.relevance for hit in hits), default=0.0)
-                        silent[mode][whose].append(best < CALIBRATED_FLOOR)
+                        silent[mode][whose].append(best < WEAK_FLOOR)
                         if satchel.embedder is not None:
                             found = likeness(satchel, row["question"])
                             lexicon = satchel.memory_store.lexicon(Kind.CONVERSATION)
                             contrasts[whose].append(float(similar_chunks(lexicon, found).contrast.max()))
                             usual.append(float(found.values.mean()))
-    needed = VECTOR_FLOOR + CALIBRATED_FLOOR * (1 - VECTOR_FLOOR)
+    needed = VECTOR_FLOOR + WEAK_FLOOR * (1 - VECTOR_FLOOR)
     return {
-        "floor": CALIBRATED_FLOOR,
+        "floor": WEAK_FLOOR,
         "answered_with_nothing": {
             mode: {whose: round(statistics.fmean(rows), 4) for whose, rows in table.items()}
             for mode, table in silent.items()
