@@ -40,9 +40,10 @@ format: $(INSTALLED) ## rewrite the code in the one format
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-lint: $(INSTALLED) ## format and lint, changing nothing
+lint: $(INSTALLED) ## format, lint and the size of the package, changing nothing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@$(BIN)/python -m tests.architecture.test_structure
 
 types: $(INSTALLED) ## strict types in src, tests and scripts
 	$(BIN)/mypy

@@ -117,7 +117,7 @@ def imports(trees: Mapping[str, ast.Module], *, late: bool) -> dict[str, set[str
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module and (late or node not in inner):
                 targets = {f"{node.module}.{alias.name}" for alias in node.names} & trees.keys()
-                graph[name] |= (targets or {node.module}) & trees.keys() - {name}
+                graph[name] |= (targets or {node.module}) & trees.keys() - {name, "satchel"}
     return graph
 
 
