@@ -91,7 +91,5 @@ def test_the_package_stays_within_its_size() -> None:
 
 if __name__ == "__main__":
     allowed = largest_size()
-    print(
-        f"src/{PACKAGE}: "
-        + ", ".join(f"{count:,} of {allowed[name]:,} {name}" for name, count in package_size().items())
-    )
+    sizes = ", ".join(f"{count:,} of {allowed[name]:,} {name}" for name, count in package_size().items())
+    print(f"src/{PACKAGE}: {sizes}")
