@@ -28,8 +28,6 @@ def json_text(value: Mapping[str, Any], indent: int | None = None) -> str:
 MILLISECONDS = 3
 """Decimal digits of a second in JSON."""
 
-DAY_SECONDS = 86_400
-
 CHOICE_CHARACTERS = 100
 """Maximum length of a text that is compared with the values of a choice."""
 

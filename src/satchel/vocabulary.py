@@ -130,6 +130,8 @@ class ImportFormat(StrEnum):
     CLAUDE_CODE = "claude-code"
 
 
+DAY_SECONDS = 86_400
+
 MEMORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION)
 """Kinds in the durable memory file; all others are derived from files and kept in the index."""
 

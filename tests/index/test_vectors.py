@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel import Satchel, vocabulary
-from satchel.assemble.gather import MEMORY_KINDS
+from satchel import Satchel
 from satchel.index import vectors as module
 from satchel.sources.conversations import Exchange
 from satchel.testing import HashEmbedder, TinyRepository
@@ -125,10 +124,6 @@ def test_an_embedder_that_was_configured_and_cannot_be_had_is_a_failure(root: Pa
     assert "8080" in context.text
     assert "embed.endpoint is not set" in context.failures[0].message
     assert report.failure == context.failures[0]
-
-
-def test_memories_of_all_kinds_lie_in_the_memory_file() -> None:
-    assert frozenset(vocabulary.MEMORY_KINDS) == MEMORY_KINDS
 
 
 def exchanges(session: str, count: int) -> list[Exchange]:

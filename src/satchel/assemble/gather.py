@@ -20,6 +20,7 @@ from satchel.search.votes import Votes
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind
+from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from satchel.assemble.source_lines import FileLines
     from satchel.embed.protocol import Embedder
     from satchel.receipts.session import Account
-
-MEMORY_KINDS = frozenset({Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION})
-"""Kinds stored in the durable memory file; all others are derived and stored in the index."""
 
 SMALL_BUDGET_TOKENS = 10
 FEWEST_SPANS = 100

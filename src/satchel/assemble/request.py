@@ -21,7 +21,7 @@ from satchel.search.filters import NO_FILTERS, Filters, filters_data, parse_filt
 from satchel.search.retrievers import FILE_WEIGHTS, FileWeights, SearchStrategy, parse_strategies
 from satchel.settings import Settings
 from satchel.types import CONTEXT_TYPES, Format, Kind, Role, View
-from satchel.vocabulary import LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
+from satchel.vocabulary import DAY_SECONDS, LARGEST_BUDGET, MOST_CONTEXT_LINES, STALE_CHOICES
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change
@@ -44,8 +44,6 @@ WHOLE_ITEM_TOKENS = {"find": 400, "edit": 1200}
 
 TOKENS_PER_ITEM = 200
 """Tokens of the budget for each item where no limit is set: a large budget has room for more than the usual limit."""
-
-SECONDS_A_DAY = 86_400
 
 LONGEST_SESSION = 500
 """Most characters of a session id; hosts use 36."""
@@ -149,7 +147,7 @@ def check_score(min_score: float | None) -> float | None:
 
 def start_of_day() -> float:
     """Return the start of the day (UTC): equal questions of one day get equal answers."""
-    return time.time() // SECONDS_A_DAY * SECONDS_A_DAY
+    return time.time() // DAY_SECONDS * DAY_SECONDS
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,7 @@ from satchel.search.searcher import CANDIDATE_SPANS, search_kind
 from satchel.store.protocol import Store
 from satchel.system import telemetry
 from satchel.types import Failure, Hit, Kind, Signal
-from satchel.vocabulary import MemoryCategory, choices
+from satchel.vocabulary import DAY_SECONDS, MemoryCategory, choices
 
 FRESH_DAYS = 30.0
 """Days after which a context is no longer fresh. The first specification gives one day, counted from loading."""
@@ -175,7 +175,7 @@ def _inject(
 
 def _active(context: ResolvedContext, distance: int | None, wanted_by: str, now: float) -> ActiveContext:
     """Return a context with the terms of its priority, those of the first specification."""
-    age_days = max(now - context.updated, 0.0) / 86_400 if context.updated else FRESH_DAYS
+    age_days = max(now - context.updated, 0.0) / DAY_SECONDS if context.updated else FRESH_DAYS
     terms = {
         "base": 1.0,
         "current": 2.0 if distance == 0 else 0.0,
@@ -195,7 +195,7 @@ DEFAULT_LIMIT = 5
 LONGEST_RECORD = 20_000
 """Length limit of a record of a registered key."""
 
-_SECONDS = {"last_hours": 3_600.0, "last_days": 86_400.0}
+_SECONDS = {"last_hours": 3_600.0, "last_days": float(DAY_SECONDS)}
 _INJECTED = Signal("injected", 1.0, 1.0)
 
 

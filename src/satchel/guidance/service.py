@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from satchel.assemble.gather import MEMORY_KINDS, Workbench
+from satchel.assemble.gather import Workbench
 from satchel.assemble.pins import Pin
 from satchel.assemble.request import AssembleRequest, make_request
 from satchel.assemble.situation import Guide, situation_context, situation_request
@@ -39,6 +39,7 @@ from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.store.protocol import Store
 from satchel.types import Context, Failure, Kind, Signal, Trust
+from satchel.vocabulary import MEMORY_KINDS
 
 HISTORY_KINDS = (Kind.MEMORY, Kind.EXPERIENCE, Kind.COMMIT)
 """Kinds that are searched for the history of a situation."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from satchel.system import state_files
+from satchel.vocabulary import DAY_SECONDS
 
 MOST_PROMPTS = 12
 MOST_FILES = 40
@@ -25,7 +26,7 @@ MOST_CLAIMS = 200
 LOCK_SECONDS = 0.3
 """Time to wait for another hook of the session."""
 
-KEPT_SECONDS = 30 * 86_400
+KEPT_SECONDS = 30 * DAY_SECONDS
 """Age from which the state of a session is deleted: a month."""
 
 Result = TypeVar("Result")

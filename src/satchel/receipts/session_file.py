@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 
 from satchel.system import state_files, telemetry
 from satchel.types import Failure
+from satchel.vocabulary import DAY_SECONDS
 
 MOST_BYTES = 200_000
 """Size above which the older half is dropped, and its items may be shown again. It is about 100 answers, read in 5 ms;
 an agent that received more has compacted its context long ago."""
 
 KEPT_BYTES = MOST_BYTES // 2
-
-SECONDS_A_DAY = 86_400
 
 EMPTY = "0"
 """The state of an empty ledger."""
@@ -141,7 +140,7 @@ def _unusable(error: OSError) -> Failure:
 
 def prune(folder: Path, days: float, now: float | None = None) -> None:
     """Remove ledgers that are unchanged for so many days. The log names those that cannot be removed."""
-    oldest = (time.time() if now is None else now) - days * SECONDS_A_DAY
+    oldest = (time.time() if now is None else now) - days * DAY_SECONDS
     for path in sorted(folder.glob("*.jsonl")):
         try:
             if path.lstat().st_mtime < oldest:

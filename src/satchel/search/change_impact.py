@@ -27,6 +27,7 @@ from satchel.search.query import Mention, Query, QueryTerm, Zone, analyse
 from satchel.search.relations import Relations
 from satchel.search.resolve.code import CodeDefinition
 from satchel.search.searcher import SearchResult
+from satchel.search.votes import COMMIT_HALF_LIFE_SECONDS
 from satchel.sources.change import Change, ChangedFile
 from satchel.sources.code.languages import language_of
 from satchel.sources.roles import is_secondary
@@ -45,9 +46,6 @@ MOST_TOUCHED_ONLY = 3
 
 TOUCHED_ONLY = 0.2
 """Factor for a commit that touched the changed files but shares no word with the question."""
-
-HALF_LIFE_SECONDS = 3 * 365.25 * 86_400
-"""A commit of three years before the newest counts half."""
 
 WORD_FACTOR = 0.25
 """Weight of the words of a change beside those of a question."""
@@ -140,7 +138,7 @@ def _commit_hits(searched: Sequence[Hit], change: Change, store: Store) -> list[
         document = documents[part.document]
         size = int(document.fields.get("file_count", 0)) or len(touched[row])
         if document.key in visible and size <= MOST_FILES:
-            fade = 0.5 ** (max(newest - document.created, 0.0) / HALF_LIFE_SECONDS)
+            fade = 0.5 ** (max(newest - document.created, 0.0) / COMMIT_HALF_LIFE_SECONDS)
             share = sum(weights[path] for path in touched[row]) / sum(weights[path] for path in paths)
             rated.append((min(share, 1.0) * (0.5 + 0.5 * fade), document, part))
     rated.sort(key=lambda row: (-row[0], row[1].key))

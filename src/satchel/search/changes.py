@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from satchel.codec import DAY_SECONDS
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_field
@@ -21,6 +20,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
+from satchel.vocabulary import DAY_SECONDS
 
 NEAR_NAMES = 3
 """Most paths suggested for an unknown one."""

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satchel.codec import DAY_SECONDS
 from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.chunks import ALSO, chunk_of, identity_of
@@ -34,7 +33,7 @@ from satchel.store.protocol import Store
 from satchel.store.records import Document, StoredChunk
 from satchel.store.segments import IntArray
 from satchel.types import Hit, Kind, ScoredSpan, Signal
-from satchel.vocabulary import MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
+from satchel.vocabulary import DAY_SECONDS, MISSING_TIER_WEIGHT, TIER_WEIGHTS, Axis
 
 if TYPE_CHECKING:
     from satchel.search.conversation_neighbours import Surroundings
@@ -54,7 +53,7 @@ LARGEST = max(TIER_WEIGHT, IMPORTANCE_WEIGHT) + RECENCY_WEIGHT
 ROUTINE_FACTOR = 0.3
 """A commit that only moves versions or merges, where the question does not ask for one: as for peripheral files."""
 
-HALF_LIFE_SECONDS = 30 * 86_400.0
+HALF_LIFE_SECONDS = 30.0 * DAY_SECONDS
 """The half-life of recency, the same as for nodes of a graph: 0.5 after 30 days, 0.25 after 60."""
 
 _TIERS = {str(tier): weight for tier, weight in TIER_WEIGHTS.items()}

@@ -23,11 +23,12 @@ from satchel.search.query import Query
 from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
 from satchel.types import EdgeType, Kind
+from satchel.vocabulary import DAY_SECONDS
 
 BEST_COMMITS = 60
 """Number of commits that vote; measured to matter little."""
 
-HALF_LIFE_SECONDS = 3 * 365.25 * 86_400
+COMMIT_HALF_LIFE_SECONDS = 3 * 365.25 * DAY_SECONDS
 """Half of a commit's weight fades with this half-life: one three years before the newest has three quarters."""
 
 MOST_FILES = 40
@@ -85,7 +86,7 @@ def _votes_by_path(query: Query, store: Store) -> dict[str, float]:
         if not files or len(files) > MOST_FILES:
             continue
         age = max(newest - times[row], 0.0)
-        fade = 0.5 + 0.5 * 2 ** (-age / HALF_LIFE_SECONDS)
+        fade = 0.5 + 0.5 * 2 ** (-age / COMMIT_HALF_LIFE_SECONDS)
         for path in files:
             by_path[path] += float(scores[position]) * fade / math.sqrt(len(files))
     return dict(by_path)
