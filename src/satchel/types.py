@@ -143,6 +143,10 @@ class Definition:
     line: int
 
 
+Range = tuple[int, int]
+"""First and last line, 1-based and inclusive."""
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """One import: the module or path as written, the names it binds, and the lines of the statement."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from satchel.assemble.companions import binding
-from satchel.assemble.source_lines import Range
 from satchel.sources.outline import outline_file
+from satchel.types import Range
 
 
 def bound(path: str, text: str, *shown: Range) -> list[str]:

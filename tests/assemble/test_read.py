@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.assemble.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Range, Unreadable, around, outline_of
+from satchel.assemble.source_lines import LINE_OVERHEAD_BYTES, FileLines, Lines, Unreadable, around, outline_of
 from satchel.system import files
-from satchel.types import Freshness
+from satchel.types import Freshness, Range
 
 KEY = b"k" * 16
 LIMIT = 1_000

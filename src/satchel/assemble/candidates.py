@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from satchel import text as words
-from satchel.assemble.source_lines import Lines, Range, around, without_blank_ends
+from satchel.assemble.source_lines import Lines, around, without_blank_ends
 from satchel.assemble.truncation import (
     OmissionRemark,
     SourceText,
@@ -19,7 +19,7 @@ from satchel.assemble.truncation import (
     matches,
     shortenings,
 )
-from satchel.types import Chunk, Detail, Hit, Kind, Role, Trust
+from satchel.types import Chunk, Detail, Hit, Kind, Range, Role, Trust
 
 CHARACTERS_PER_TOKEN = 3.6
 """Only for ordering and for the whole-or-spans choice; what is shown is counted exactly."""

@@ -18,9 +18,9 @@ from satchel.assemble.candidates import (
     without_trailers,
 )
 from satchel.assemble.section import Group, subtract
-from satchel.assemble.source_lines import Lines, Range, joined, without_blank_ends
+from satchel.assemble.source_lines import Lines, joined, without_blank_ends
 from satchel.assemble.truncation import excerpt
-from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Role
+from satchel.types import Chunk, Detail, Freshness, Import, Kind, Outline, Range, Role
 
 if TYPE_CHECKING:
     from satchel.sources.change import Change

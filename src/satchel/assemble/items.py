@@ -10,11 +10,11 @@ from typing import Any
 from satchel.assemble.candidates import DECLARED, Candidate
 from satchel.assemble.freshness import freshness_of, gravest
 from satchel.assemble.section import Group, Section, subtract
-from satchel.assemble.source_lines import Range, without_blank_ends
+from satchel.assemble.source_lines import without_blank_ends
 from satchel.safety.keys import handle, nonce
 from satchel.search.chunks import ALSO
 from satchel.sources.commits import Counted
-from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Role
+from satchel.types import ContextItem, Cut, Detail, Failure, Freshness, Hit, Kind, Location, Piece, Range, Role
 
 _DETAIL_ORDER = (Detail.LINE, Detail.SIGNATURE, Detail.SPAN, Detail.FULL)
 

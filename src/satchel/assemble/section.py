@@ -12,9 +12,9 @@ from itertools import islice
 from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Step
-from satchel.assemble.source_lines import Lines, Range, joined
+from satchel.assemble.source_lines import Lines, joined
 from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
-from satchel.types import Kind
+from satchel.types import Kind, Range
 
 ONE_LINE = 100
 """Longest text (characters) that counts as one line: two such texts with different version numbers share nine tenths of

@@ -20,7 +20,7 @@ from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_text
 from satchel.system import files
 from satchel.tokens import TokenCounter
-from satchel.types import Freshness, Outline
+from satchel.types import Freshness, Outline, Range
 
 CACHED_FILES = 256
 """Files cached between questions: those of about ten answers."""
@@ -32,8 +32,6 @@ LINE_OVERHEAD_BYTES = 64
 """Memory of a line in Python besides its characters, rounded up."""
 
 NO_OUTLINE = Outline("", (), parsed=False)
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,20 @@ from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter
-from satchel.types import Context, ContextItem, Cut, Detail, Failure, Format, Kind, Location, Omission, Piece, Usage
+from satchel.types import (
+    Context,
+    ContextItem,
+    Cut,
+    Detail,
+    Failure,
+    Format,
+    Kind,
+    Location,
+    Omission,
+    Piece,
+    Range,
+    Usage,
+)
 
 if TYPE_CHECKING:
     from satchel.open_root import OpenRoot
@@ -38,8 +51,6 @@ HANDLE_CHARACTERS = 8
 
 _LINES = re.compile(r"#L(\d{1,9})-(\d{1,9})$")
 _TWIN = re.compile(r"~(\d{1,4})$")
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from satchel.system import files, state_files, telemetry
-from satchel.types import Context, ContextItem, Kind, Omission, ShownBefore
+from satchel.types import Context, ContextItem, Kind, Omission, Range, ShownBefore
 
 MOST_BYTES = 4_000_000
 """Size above which the older half is dropped: the handles of about 300 answers, read in some 10 ms."""
@@ -21,8 +21,6 @@ MOST_BYTES = 4_000_000
 KEPT_BYTES = MOST_BYTES // 2
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-
-Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

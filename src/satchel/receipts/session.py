@@ -16,10 +16,10 @@ from satchel.assemble.items import build_item
 from satchel.assemble.pins import Pin, Pinned
 from satchel.assemble.render.labels import record_title
 from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
-from satchel.assemble.source_lines import Lines, Range, joined
+from satchel.assemble.source_lines import Lines, joined
 from satchel.receipts.session_file import Ledger, Row, SentLines
 from satchel.safety.keys import handle
-from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, ShownBefore
+from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, Range, ShownBefore
 
 MUCH_MORE = 2
 """A record that was shown in part is shown again only in full, or with this many times as much text."""

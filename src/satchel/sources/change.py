@@ -19,7 +19,7 @@ from satchel.sources.outline import outline_file
 from satchel.sources.roles import is_secondary
 from satchel.system import files
 from satchel.system.git import Repository, head, run, stream
-from satchel.types import Part, Role
+from satchel.types import Part, Range, Role
 
 SUBMODULE = "160000"
 """The mode of an entry that is another repository."""
@@ -134,7 +134,6 @@ _GONE = frozenset({files.SkipReason.VANISHED, files.SkipReason.SYMLINK, files.Sk
 
 _DECLARED = frozenset({Role.FUNCTION, Role.METHOD, Role.CLASS})
 
-Range = tuple[int, int]
 Opcode = tuple[str, int, int, int, int]
 
 
