@@ -102,7 +102,7 @@ def test_a_person_is_asked(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) ->
         (("remember", " "), "a memory is empty"),
         (("remember", "x" * 10_001), "10,001 characters, at most 10,000"),
         (("remember", "x", "--category", "rule"), "choose from preference, fact, event, workflow, context, error"),
-        (("remember", "x", "--importance", "7"), "importance is 7"),
+        (("remember", "x", "--importance", "7"), "--importance is 7"),
         (("remember", "x", "--provenance", "bot"), "choose from user, agent, import"),
         (("memory", "add", "x", "--tag", "y" * 51), "51 characters: at most 50"),
         (("memory", "search", " "), "question is empty"),

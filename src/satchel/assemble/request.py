@@ -304,7 +304,7 @@ def make_request(question: str, settings: Settings, options: Mapping[str, Any]) 
         values[row.name] = check(value) if check is not None else value
     values.setdefault("limit", max(settings.context_limit, values["max_tokens"] // TOKENS_PER_ITEM))
     if values["limit"] < 1:
-        raise UsageError(f"limit is {values['limit']}: give at least 1")
+        raise UsageError(f"limit is {values['limit']}: give at least 1", "limit")
     return AssembleRequest(**values | remaining)
 
 

@@ -71,7 +71,7 @@ def query_options(
     `assemble`. Raises UsageError.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise UsageError(f"limit is {limit!r}: give at least 1")
+        raise UsageError(f"limit is {limit!r}: give at least 1", "limit")
     names = list(include_types)
     for name in names:
         if name not in CONTEXT_TYPES and name not in ENTITY_TYPES:

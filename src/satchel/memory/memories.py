@@ -238,7 +238,7 @@ def put_memories(store: Store, writer: Writer, memories: Sequence[Memory], gone:
 def checked_importance(importance: float) -> float:
     """Return a usable importance. Raises UsageError outside 0 to 1."""
     if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
-        raise UsageError(f"importance is {importance!r}: give 0 (hardly matters) to 1 (always matters)")
+        raise UsageError(f"importance is {importance!r}: give 0 (hardly matters) to 1 (always matters)", "importance")
     return float(importance)
 
 

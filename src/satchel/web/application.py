@@ -24,8 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from satchel.engine import Satchel
 from satchel.errors import UsageError
 from satchel.mcp.http import mcp_app
-from satchel.web import routes as operations
-from satchel.web import routes as views
+from satchel.web import routes as api
 from satchel.web.access import Access, Origins, bracketed, own_origins
 from satchel.web.error_responses import INTERNAL, UNKNOWN_PAGE, wrong_method
 from satchel.web.middleware import Middleware, answer
@@ -183,13 +182,13 @@ def routes(mcp: ASGIApp) -> list[BaseRoute]:
     return [
         Route("/", index),
         Route("/page/{name}", page_file),
-        Route("/healthz", views.health),
+        Route("/healthz", api.health),
         Route("/openapi.json", _openapi),
-        Route("/api/options", views.options),
-        Route("/api/hooks", views.hooks),
-        *(Route(f"/api/{name}", views.view) for name in views.VIEWS),
+        Route("/api/options", api.options),
+        Route("/api/hooks", api.hooks),
+        *(Route(f"/api/{name}", api.view) for name in api.VIEWS),
         Route("/mcp", mcp),
-        Route("/api/{operation}", operations.operate, methods=["POST"]),
+        Route("/api/{operation}", api.operate, methods=["POST"]),
     ]
 
 
