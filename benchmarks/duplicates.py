@@ -21,7 +21,7 @@ from typing import Any
 
 from satchel import Satchel, __version__
 from satchel.assemble.section import Marks, is_same_prose, marks_of
-from satchel.similarity import SAME_PROSE
+from satchel.text import SAME_PROSE
 
 RECORDS = 200
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from satchel.similarity import SAME_PROSE, shingles, similarity
+from satchel.text import SAME_PROSE, shingles, similarity
 from tests.eval_data import data_file
 
 

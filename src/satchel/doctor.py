@@ -352,10 +352,11 @@ def check_settings(loaded: config.LoadedSettings, homes: config.Folders) -> Iter
 
 def check_vectors(loaded: config.LoadedSettings, homes: config.Folders, environ: Mapping[str, str]) -> Check:
     """Check that there is an embedder. Loads nothing, and sends nothing to an endpoint."""
-    from satchel.embed import choose, minilm
+    from satchel.embed import minilm
+    from satchel.embed.providers import choose
 
     settings = loaded.settings
-    choice = choose.choose(settings, homes.cache, environ)
+    choice = choose(settings, homes.cache, environ)
     if choice.failure is not None:
         fix = minilm.INSTALL if settings.embed_provider == "minilm" else EMBED_SETTINGS
         return warn("vectors", choice.failure.message, fix)

@@ -22,14 +22,14 @@ from satchel.system.locations import Places, locate
 if TYPE_CHECKING:
     from satchel.assemble.request import AssembleRequest
     from satchel.assemble.shapes import QueryResult
-    from satchel.embed.protocol import Embedder
+    from satchel.embed import Embedder
     from satchel.graph.service import GraphService
     from satchel.guidance.service import GuidanceService
     from satchel.index.options import Progress, VectorReport
     from satchel.memory.capture import Captured
     from satchel.memory.service import MemoryService
-    from satchel.receipts.replay import Replay
     from satchel.receipts.service import ReceiptService
+    from satchel.receipts.why import Replay
     from satchel.safety.trust import TrustMark
     from satchel.search.git_views import GitViews
     from satchel.types import Context, Failure, Hit
@@ -332,7 +332,7 @@ class Satchel:
 
         A saved situation is replayed as one. Raises UsageError for anything but a saved context.
         """
-        from satchel.receipts.replay import Replay, differences, saved_request
+        from satchel.receipts.why import Replay, differences, saved_request
 
         notes = self.refresh() if refresh and self.replays_tree(saved) else ()
         if "situation" in (saved.get("meta") or {}):
@@ -344,7 +344,7 @@ class Satchel:
 
     def replays_tree(self, saved: Mapping[str, Any]) -> bool:
         """Return whether a replay updates the index first, as the saved answer did: briefs and premortems do not."""
-        from satchel.receipts.replay import is_of_the_tree
+        from satchel.receipts.why import is_of_the_tree
 
         return is_of_the_tree(saved)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from satchel.assemble.gather import Workbench
     from satchel.assemble.source_lines import FileLines
-    from satchel.embed.protocol import Embedder
+    from satchel.embed import Embedder
     from satchel.index.options import BuildOptions, IndexReport, Progress
     from satchel.index.status import Status
     from satchel.receipts.session import Account

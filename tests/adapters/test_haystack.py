@@ -7,8 +7,8 @@ import asyncio
 from haystack import Document, Pipeline
 
 from satchel import Satchel
+from satchel.adapters import ContextPacker
 from satchel.adapters.haystack import SatchelRetriever
-from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 

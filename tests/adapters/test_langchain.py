@@ -9,8 +9,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 
 from satchel import Satchel
+from satchel.adapters import ContextPacker
 from satchel.adapters.langchain import SatchelRetriever
-from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 

@@ -8,8 +8,8 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from satchel import Satchel
+from satchel.adapters import ContextPacker
 from satchel.adapters.llamaindex import SatchelRetriever
-from satchel.adapters.packed import ContextPacker
 from tests.adapters.conftest import QUESTION
 
 

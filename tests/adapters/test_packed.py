@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from satchel import Satchel
-from satchel.adapters.packed import ContextPacker
+from satchel.adapters import ContextPacker
 from satchel.errors import MissingExtraError, UsageError
 from tests.adapters.conftest import PACKAGES, QUESTION
 from tests.oracle import o200k

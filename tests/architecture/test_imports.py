@@ -15,7 +15,6 @@ LEAF_FILES = (
     "vocabulary",
     "codec",
     "text",
-    "similarity",
     "tokens",
     "settings",
     "system.globs",

@@ -17,7 +17,7 @@ from satchel.types import Failure, Kind
 from tests.cli.conftest import Satchel
 
 if TYPE_CHECKING:
-    from satchel.embed.protocol import Vectors
+    from satchel.embed import Vectors
 
 PATIENCE_SECONDS = 60.0
 

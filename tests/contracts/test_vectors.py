@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.embed.protocol import normalised
+from satchel.embed import normalised
 from satchel.store.protocol import Store
 from satchel.store.vectors import decode, encode
 from satchel.types import Kind

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from satchel.config import Folders, load_settings
-from satchel.embed.choose import Choice, choose, embedded_kinds
-from satchel.embed.endpoint import Endpoint
 from satchel.embed.minilm import MiniLM
+from satchel.embed.providers import Choice, Endpoint, choose, embedded_kinds
 from satchel.settings import SETTINGS
 from satchel.types import Kind
 

@@ -8,7 +8,7 @@ import httpx
 import numpy as np
 import pytest
 
-from satchel.embed.endpoint import BATCH, LONGEST_PAUSE_SECONDS, TRIES, Endpoint, EndpointOptions
+from satchel.embed.providers import BATCH, LONGEST_PAUSE_SECONDS, TRIES, Endpoint, EndpointOptions
 from satchel.errors import EmbeddingError, MissingExtraError
 
 URL = "http://127.0.0.1:9/v1/"

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from satchel.embed import fingerprint
 from satchel.embed import minilm as module
 from satchel.embed.minilm import (
     MODEL_FILE,
@@ -21,7 +22,6 @@ from satchel.embed.minilm import (
 )
 from satchel.embed.minilm import weights_folder as find_weights
 from satchel.embed.minilm_graph import HEADS, LAYERS, WIDTH, Array, read_tensors
-from satchel.embed.protocol import fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 
 TEXTS = [

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from satchel.errors import UsageError
-from satchel.evaluation.fixes import changed_lines, mine, question_of
-from satchel.evaluation.snapshot import Snapshot
+from satchel.evaluation.fixes import Snapshot, changed_lines, mine, question_of
 from satchel.sources.commits import visible_commits
 from satchel.system.git import Repository, repository_at
 from tests.evaluation.conftest import TOPICS, History

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.evaluation.snapshot import Snapshot, contents
+from satchel.evaluation.fixes import Snapshot, contents
 from satchel.sources.commits import visible_commits
 from satchel.system.git import repository_at, run
 from tests.evaluation.conftest import History

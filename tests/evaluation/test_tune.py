@@ -8,8 +8,7 @@ import pytest
 
 from satchel.evaluation.fixes import Estimate, Mined, estimate
 from satchel.evaluation.report import proposal_data, report_page, settings_lines, verdict
-from satchel.evaluation.run import EvaluationResult, FixAnswer, RankedFile
-from satchel.evaluation.tune import FEWEST_FIXES, SIGNALS, Proposal, propose
+from satchel.evaluation.run import FEWEST_FIXES, SIGNALS, EvaluationResult, FixAnswer, Proposal, RankedFile, propose
 from satchel.search.rank_files import FILE_WEIGHTS
 from satchel.settings import SETTINGS
 

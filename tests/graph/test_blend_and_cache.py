@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import Context, Satchel
-from satchel.graph.assemble import assemble_graph
-from satchel.graph.service import MOST_CONTEXTS, ContextCache
+from satchel.graph.service import MOST_CONTEXTS, ContextCache, assemble_graph
 from satchel.types import Format, Usage
 from tests.graph.workspaces import NOW, Export, open_shop
 from tests.oracle import o200k

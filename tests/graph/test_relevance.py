@@ -6,8 +6,8 @@ import itertools
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.embed.protocol import fingerprint
-from satchel.graph.assemble import assemble_graph
+from satchel.embed import fingerprint
+from satchel.graph.service import assemble_graph
 from satchel.search.chunks import RECORD_KINDS
 from satchel.store.vectors import encode
 from satchel.testing import HashEmbedder

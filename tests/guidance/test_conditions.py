@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel.errors import UnsafePathError, UsageError
-from satchel.guidance.conditions import PATTERN_MEMORY, ConditionError, parse_condition, pattern, pattern_problem
-from satchel.guidance.situation import Globs, Situation, make_situation, resolved
+from satchel.guidance.situation import (
+    PATTERN_MEMORY,
+    ConditionError,
+    Globs,
+    Situation,
+    make_situation,
+    parse_condition,
+    pattern,
+    pattern_problem,
+    resolved,
+)
 from satchel.guidance.situation import problem_of as glob_problem
 
 EDIT = make_situation(

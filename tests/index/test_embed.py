@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from satchel.embed.protocol import fingerprint
+from satchel.embed import fingerprint
 from satchel.errors import EmbeddingError
 from satchel.index import embedding as module
 from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
@@ -22,7 +22,7 @@ from satchel.types import Kind, Part, Role
 from tests.contracts.documents import file_document, record_document
 
 if TYPE_CHECKING:
-    from satchel.embed.protocol import Vectors
+    from satchel.embed import Vectors
 
 KINDS = (Kind.MEMORY, Kind.DOC)
 KEY = b"k" * 32

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from satchel.embed.protocol import normalised
+from satchel.embed import normalised
 from satchel.errors import MissingExtraError
 from satchel.memory.cluster import LEAST_ENTRIES, SPREAD, centre, group, named, parameters, validate
 from satchel.memory.model import Cluster

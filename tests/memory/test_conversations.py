@@ -4,8 +4,8 @@ import pytest
 
 from satchel.errors import UsageError
 from satchel.memory.memories import Conversations
+from satchel.memory.portable import put_exchanges
 from satchel.memory.scope import Notebook
-from satchel.memory.transcripts import put_exchanges
 from satchel.sources.conversations import Exchange
 from tests.memory.conftest import ELSEWHERE, HERE, MakeNotebook
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.model import Value
-from satchel.memory.portable import export_lines
+from satchel.memory.portable import export_lines, put_exchanges
 from satchel.memory.records import value_document
-from satchel.memory.transcripts import put_exchanges
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind
 from tests.memory.conftest import MakeNotebook

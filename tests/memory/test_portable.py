@@ -13,9 +13,8 @@ from satchel.errors import StoreError, UsageError
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.model import ImportReport, experience_from, memory_from
-from satchel.memory.portable import export_lines, import_lines
+from satchel.memory.portable import export_lines, import_lines, put_exchanges
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.transcripts import put_exchanges
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.conversations import Action, Exchange

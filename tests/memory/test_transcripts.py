@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from satchel.errors import UsageError
-from satchel.memory import transcripts
+from satchel.memory import portable
 from satchel.memory.model import LineProblem
+from satchel.memory.portable import ELSEWHERE, import_transcript, import_transcripts, put_exchanges, transcript_files
 from satchel.memory.scope import EVERYWHERE, Notebook
-from satchel.memory.transcripts import ELSEWHERE, import_transcript, import_transcripts, put_exchanges, transcript_files
 from satchel.sources.conversations import Action, Exchange
 from satchel.types import Kind
 from tests.memory.conftest import MakeNotebook
@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_others_are_imported(
     notebook: Notebook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, large = project(tmp_path, "a", PROMPT), project(tmp_path, "b", LATER, LATER, LATER)
-    monkeypatch.setattr(transcripts, "TRANSCRIPT_BYTES", small.stat().st_size)
+    monkeypatch.setattr(portable, "TRANSCRIPT_BYTES", small.stat().st_size)
     report = import_transcripts([small, large], notebook, tmp_path)
     assert report.added == 1
     assert [(problem.line, problem.message.split(":")[0]) for problem in report.problems] == [(0, "session.jsonl")]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from satchel import Satchel
-from satchel.embed.protocol import fingerprint
+from satchel.embed import fingerprint
 from satchel.errors import UsageError
 from satchel.memory.cluster import SPREAD, WORDS_LABEL, make_space
 from satchel.memory.model import Grouping

@@ -12,7 +12,7 @@ from satchel.assemble.pins import Pin
 from satchel.assemble.request import AssembleRequest, request_data, request_from
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, replayed_envelope
-from satchel.receipts.replay import settings_mark
+from satchel.receipts.service import settings_mark
 from satchel.settings import Settings
 from satchel.sources.change import Change, ChangedFile
 from satchel.testing import TinyRepository

@@ -14,7 +14,7 @@ import pytest
 from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
-from satchel.receipts.session_file import KEPT_BYTES, MOST_BYTES, Row, SessionFile, prune
+from satchel.receipts.session import KEPT_BYTES, MOST_BYTES, Row, SessionFile, prune
 from satchel.testing import parse_references
 from satchel.types import Context, Format
 from tests.contracts.five import POOL

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from satchel.memory.model import Experience, Lesson, Memory, Outcome, RootCause
+from satchel.memory.portable import put_exchanges
 from satchel.memory.records import experience_document, memory_document
 from satchel.memory.scope import Notebook
-from satchel.memory.transcripts import put_exchanges
 from satchel.search.filters import make_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import SearchResult, search_kind

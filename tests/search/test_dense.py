@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from satchel import Satchel
-from satchel.embed.protocol import fingerprint
+from satchel.embed import fingerprint
 from satchel.search.dense import Meaning, scores
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import Kind

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.embed.protocol import fingerprint
+from satchel.embed import fingerprint
 from satchel.errors import ConfigError
 from satchel.search.dense import Meaning, scores
 from satchel.testing import HashEmbedder, TinyRepository

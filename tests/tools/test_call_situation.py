@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.guidance.situation import make_situation
-from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, call_situation
-from satchel.tools.contexts import Daemons
+from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, Daemons, call_situation
 
 
 def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:
@@ -70,7 +69,7 @@ def test_the_context_itself_is_no_parameter() -> None:
 
 
 def test_threads_do_the_work_in_order_and_end_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.tools.contexts.IDLE_SECONDS", 0.01)
+    monkeypatch.setattr("satchel.tools.calls.IDLE_SECONDS", 0.01)
     before = {*threading.enumerate()}
     daemons, order = Daemons(1), list[int]()
     jobs = [daemons.start(lambda number=number: order.append(number)) for number in range(5)]  # type: ignore[misc]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from satchel.adapters.packed import ContextPacker, PackedItem, missing
+from satchel.adapters import ContextPacker, PackedItem, missing
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from satchel.assemble.items import CountLines
     from satchel.assemble.request import AssembleRequest
     from satchel.assemble.source_lines import FileLines
-    from satchel.embed.protocol import Embedder
+    from satchel.embed import Embedder
     from satchel.receipts.session import Account
 
 SMALL_BUDGET_TOKENS = 10

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from satchel.assemble.candidates import Candidate, Step
 from satchel.assemble.source_lines import Lines, joined
-from satchel.similarity import SAME_PROSE, may_be_same, sampled, shingles, similarity
+from satchel.text import SAME_PROSE, may_be_same, sampled, shingles, similarity
 from satchel.types import Kind, Range
 
 ONE_LINE = 100

@@ -1,1 +1,56 @@
-"""Texts as vectors: the seam for embedders, one that runs here and one that asks an endpoint."""
+"""Texts as vectors: the protocol of embedders, one that runs here and one that asks an endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+    """One row per text, in their order; every row has length 1."""
+
+TEXT_RECIPE = "body/1"
+"""The version of `satchel.store.extract.chunk_texts`: part of the fingerprint."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one length. Methods may be called from several threads."""
+
+    @property
+    def id(self) -> str:
+        """Model and revision: equal ids mean equal vectors for equal texts. Known without loading anything."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers of a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of a text that are used; the rest of a longer one has no influence."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether one text takes milliseconds and needs no network, so that it can be embedded as it is written."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector of length 1 per text. Raises EmbeddingError."""
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a question, of one dimension. Raises EmbeddingError."""
+
+
+def fingerprint(embedder: Embedder) -> str:
+    """Return the conditions for comparable vectors: model, revision, dimension, text recipe. Stored with each."""
+    return f"{embedder.id}/{embedder.dimension}/{TEXT_RECIPE}"
+
+
+def normalised(vectors: Vectors) -> Vectors:
+    """Return each row scaled to length 1; a row of zeros stays as it is."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    result: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return result

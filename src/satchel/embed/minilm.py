@@ -13,12 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.embed.protocol import normalised
+from satchel.embed import normalised
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.system import telemetry
 
 if TYPE_CHECKING:
-    from satchel.embed.protocol import Vectors
+    from satchel.embed import Vectors
 
 LONGEST_WORD = 100
 """Characters above which a word is unknown, as in training."""

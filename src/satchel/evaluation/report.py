@@ -10,8 +10,7 @@ from typing import Any
 
 from satchel import __version__
 from satchel.evaluation.fixes import Estimate, Fix, estimate
-from satchel.evaluation.run import EvaluationResult, FixAnswer
-from satchel.evaluation.tune import FEWEST_FIXES, Proposal
+from satchel.evaluation.run import FEWEST_FIXES, EvaluationResult, FixAnswer, Proposal
 
 RANKS = (1, 5, 10)
 """`hit@k`: a changed file is among the first k files of the context."""

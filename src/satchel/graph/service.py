@@ -1,24 +1,340 @@
-"""Answers about graphs, with a cache of the last ones."""
+"""Answers about graphs: resolve, walk, score, blend, fit and render, with a cache of the last answers."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import config
+from satchel.assemble.candidates import Candidate
 from satchel.assemble.gather import Workbench
+from satchel.assemble.pack import omissions
+from satchel.assemble.packer import Fitted
+from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
-from satchel.graph.assemble import assemble_graph
-from satchel.graph.request import GraphRequest, make_graph_request
+from satchel.graph.nodes import Nodes, Rated, Rating, rate
+from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
+from satchel.graph.request import GraphRequest, Lens, make_graph_request
+from satchel.graph.walk import Bounds, GraphWalk, Relevance, StartNode, Vectors, walk
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget
 from satchel.receipts.service import ReceiptService
-from satchel.types import Context, Failure, Kind
+from satchel.safety import sanitize
+from satchel.search.chunks import identity_of
+from satchel.search.dense import Meaning, scores
+from satchel.search.query import Query, analyse
+from satchel.search.relations import clear, definitions_named, files_named
+from satchel.search.resolve.code import Code
+from satchel.search.searcher import SearchResult, search_kind
+from satchel.store.protocol import Store
+from satchel.store.records import Document
+from satchel.tokens import counter
+from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Signal, Usage
+
+if TYPE_CHECKING:
+    from satchel.receipts.session import Account
+
+CANDIDATE_TOKENS = 40
+"""One candidate for each of so many tokens of the budget: few nodes cost less with their heading, path and marks."""
+
+LEAST_CANDIDATES = 40
+
+BLEND_RANK = 60.0
+"""Rank fusion adds 1 / (60 + rank) for each walk: the usual constant, which keeps one first place from deciding all."""
+
+MOST_SOURCES = 5
+"""Matches of a topic from which a walk starts, as the specification has it."""
+
+MOST_MATCHES = 20
+"""Matches of a topic that are nodes of the answer. The walk starts from the best five only."""
+
+FACTOR_POWER, MEANT_FACTOR_POWER = 2.0, 2.5
+"""The factor of a source is its score in parts of the best one, to this power: the best one is right so much more often
+than the fifth. Scores by words and meaning lie closer together than those by words. On the multi-hop passages 1 and 3
+measure one point less by words, and 2 one point less with vectors."""
+
+LEAST_RELEVANCE = 0.14
+"""A topic whose best match has a lower relevance gets an empty answer. Other contexts have the same floor."""
+
+NODE_KINDS = (Kind.NOTE, Kind.CODE, Kind.DOC, Kind.COMMIT)
+"""Kinds that have relations in an index, in the order in which an id without its kind is looked for."""
+
+
+def named_node(store: Store, query: str) -> int | None:
+    """Return the row of the node that a query names: an id (`note:abc`), or a bare key (`abc`) that one kind has.
+
+    None for everything else, which is a topic.
+    """
+    kind, colon, rest = query.partition(":")
+    row = _row(store, Kind(kind), rest) if colon and kind in map(str, NODE_KINDS) else None
+    matches = [row] if row is not None else [_row(store, kind, query) for kind in NODE_KINDS]
+    rows = [row for row in matches if row is not None]
+    return rows[0] if len(rows) == 1 else None
+
+
+def _row(store: Store, kind: Kind, rest: str) -> int | None:
+    """Return the chunk of a kind whose id ends with `rest`."""
+    for key in dict.fromkeys((rest, rest.partition("::")[0], rest.partition("#L")[0])):
+        document = store.document(kind, key) if key else None
+        if document is not None:
+            return document.first_chunk if key == rest else _row_in(store, document, f"{kind}:{rest}")
+    return None
+
+
+def _row_in(store: Store, document: Document, identity: str) -> int | None:
+    parts = store.parts(range(document.first_chunk, document.last_chunk + 1)).values()
+    return next((one.row for one in parts if identity_of(document, one) == identity), None)
+
+
+def code_named(store: Store, query: str) -> list[int]:
+    """Return the chunks of the definitions or the file that a name means (`Client.send`); none if it is unclear."""
+    named = clear(definitions_named(Code(store), query), MOST_SOURCES)
+    if named:
+        return list(dict.fromkeys(one.row for one in named))
+    files = files_named(store, query) if "." in query else []
+    return [files[0].first_chunk] if len(files) == 1 else []
+
+
+def topic_sources(store: Store, results: Sequence[SearchResult]) -> list[StartNode]:
+    """Return the best matches of a topic over several kinds, best first; empty where nothing matches."""
+    best = max((hit.relevance for result in results for hit in result.hits), default=0.0)
+    if best < LEAST_RELEVANCE:
+        return []
+    rated = [(factor, hit) for result in results for hit, factor in _factors(result, best)]
+    rated.sort(key=lambda row: (-row[0], row[1].chunk.id))
+    documents = store.documents({int(hit.chunk.fields["bundle"]) for _, hit in rated[:MOST_MATCHES]})
+    sources = []
+    for place, (factor, hit) in enumerate(rated[:MOST_MATCHES]):
+        document = documents[int(hit.chunk.fields["bundle"])]
+        row = _row_in(store, document, hit.chunk.id)
+        sources.append(StartNode(document.first_chunk if row is None else row, factor, walked=place < MOST_SOURCES))
+    return sources
+
+
+def _factors(result: SearchResult, best: float) -> Iterator[tuple[Hit, float]]:
+    """Yield each match of one kind with its factor relative to the best match of all kinds (relevance `best`).
+
+    Scores of records are logarithms of what ranks them; scores of files rank spans, so there relevance counts.
+    """
+    hits = result.hits[:MOST_MATCHES]
+    power = FACTOR_POWER if result.with_vectors is None else MEANT_FACTOR_POWER
+    top = max((hit.relevance for hit in hits), default=0.0) / best
+    first = max((hit.score for hit in hits), default=0.0)
+    for hit in hits:
+        is_record = hit.chunk.location is None or hit.chunk.kind is Kind.NOTE
+        share = top * math.exp(hit.score - first) if is_record else hit.relevance / best
+        if hit.relevance > 0:
+            yield hit, min(share, 1.0) ** power
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The result of one query: its nodes, best first, and the walk. `is_named`: the query is the id of a node."""
+
+    rated: tuple[Rated, ...]
+    walk: GraphWalk
+    vectors: Vectors
+    is_named: bool
+    sources: int
+    failures: tuple[Failure, ...] = ()
+
+
+def assemble_graph(
+    request: GraphRequest,
+    bench: Workbench,
+    notes: Sequence[Failure] = (),
+    clock: Callable[[], float] = time.monotonic,
+) -> Context:
+    """Return the context around a topic or node. `notes` are failures that happened before."""
+    started = time.monotonic()
+    explored = [explore(query, request, bench, clock) for query in request.queries]
+    walked = time.monotonic()
+    rated = explored[0].rated if len(explored) == 1 else blended([one.rated for one in explored])
+    nodes = Nodes(bench.store, bench.lines, request, bench.allow)
+    best = rated[: max(request.max_tokens // CANDIDATE_TOKENS, LEAST_CANDIDATES) + LEAST_CANDIDATES]
+    section = _section(best, nodes, request)
+    rest, shown_before = _sifted(section, best, explored, nodes, request, bench.account)
+    noted = list(dict.fromkeys([*notes, *(one for done in explored for one in done.failures), *nodes.notes]))
+    failures = sanitize.failures(noted, bench.allow)
+    warnings = [sanitize.line(one, allow=bench.allow) for one in _warnings(request, explored, failures, bool(rated))]
+    token_counter = counter(request.tokenizer)
+    page = GraphPage(
+        request,
+        bench.key,
+        token_counter,
+        rest=[nodes.overflow(one) for one in rest],
+        reached=len(rated) - len(best) + len(rest),
+        embeddings=all(one.vectors.is_ready for one in explored),
+        warnings=warnings,
+        shown_before=references(shown_before, token_counter, request.max_tokens, is_all=not rest),
+    )
+    fitted, named = fitted_page(page, section) if rated else (Fitted("", 0, ()), [])
+    return Context(
+        query=request.query,
+        text=fitted.text,
+        format=request.format,
+        items=fitted.items,
+        usage=Usage(request.max_tokens, fitted.used, token_counter.name, token_counter.exact),
+        overflow=omissions([section], fitted.used) if rated else (),
+        sources_used=dict(Counter(Kind(item.source).plural for item in fitted.items)),
+        failures=failures,
+        shown_before=shown_before,
+        meta={
+            "lens": request.lens.name,
+            "depth": request.depth,
+            "workspace": request.workspace,
+            "warnings": warnings,
+            "sources": [one.sources for one in explored],
+            "embeddings": [f"{one.vectors.embedded}/{one.vectors.chunks}" for one in explored],
+            "timed_out": any(one.walk.timed_out for one in explored),
+            "reached": len(rated),
+            "named": [one.id for one in named],
+            "revision": bench.revision,
+            "files": dict(nodes.shown_files),
+            "timings": {
+                "walk_ms": round((walked - started) * 1000, 2),
+                "assemble_ms": round((time.monotonic() - walked) * 1000, 2),
+            },
+        },
+    )
+
+
+def _section(best: Sequence[Rated], nodes: Nodes, request: GraphRequest) -> Section:
+    nodes.load(best)
+    section = Section(Kind.NOTE, 1.0, [nodes.candidate(one) for one in best], {}, max(len(best), 1))
+    if sum(candidate.size + NODE_FRAME.item for candidate in section.candidates) < request.max_tokens:
+        nodes.cap = request.max_tokens  # there is room for all of them, however long one is
+    return section
+
+
+def _sifted(
+    section: Section,
+    best: Sequence[Rated],
+    explored: Sequence[Explored],
+    nodes: Nodes,
+    request: GraphRequest,
+    account: Account | None,
+) -> tuple[Sequence[Rated], tuple[ShownBefore, ...]]:
+    """Return the nodes that are new to the session or named by id, and references to those it has had.
+
+    The candidates of the section are limited to the former.
+    """
+    if account is None or request.max_tokens < SUMMARY_BUDGET:
+        return best, ()
+    named_rows = {
+        row for one in explored if one.is_named for row, reached in one.walk.reached.items() if not reached.distance
+    }
+    kept: list[tuple[Rated, Candidate]] = []
+    spent = 0.0
+    for one, candidate in zip(best, section.candidates, strict=True):
+        spent += candidate.size + NODE_FRAME.item
+        is_referred = spent <= request.max_tokens and one.row not in named_rows
+        if account.sift_node(candidate, nodes.lines(one.row), is_referred=is_referred) or one.row in named_rows:
+            kept.append((one, candidate))
+    section.candidates = [candidate for _, candidate in kept]
+    return [one for one, _ in kept], account.references()
+
+
+def explore(
+    query: str, request: GraphRequest, bench: Workbench, clock: Callable[[], float] = time.monotonic
+) -> Explored:
+    """Resolve one query, walk from it, and rate what was reached."""
+    store, lens = bench.store, request.lens
+    kinds = walked_kinds(lens, bench.kinds())
+    analysed = analyse(query)
+    meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
+    sources, is_named = _sources(analysed, bench, kinds, meaning, request.now)
+    relevance = Relevance(store, kinds, analysed, None if is_named else meaning)
+    bounds = Bounds(request.depth, request.max_nodes, request.hub_nodes, request.deadline_seconds, clock)
+    done = walk(store, sources, lens, relevance, bounds)
+    rows = sorted(done.reached)
+    has_words = relevance.has_words and not is_named
+    values = relevance.together(rows, done.pairs).tolist() if has_words else [0.0] * len(rows)
+    ratings = {
+        row: rate(done.reached[row], value, lens, request.now, has_words=has_words)
+        for row, value in zip(rows, values, strict=True)
+    }
+    order = sorted(
+        rows, key=lambda row: (-ratings[row].total, done.reached[row].distance, done.reached[row].place.key, row)
+    )
+    failures = (meaning.failure,) if meaning is not None and meaning.failure is not None else ()
+    return Explored(
+        tuple(Rated(row, ratings[row], done) for row in order),
+        done,
+        relevance.vectors,
+        is_named,
+        sum(source.walked for source in sources),
+        failures,
+    )
+
+
+def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
+    """Return the available kinds in which a topic is searched: the sources of the relations of the lens."""
+    kinds = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
+    return tuple(kind for kind in kinds if available.get(kind))
+
+
+def _sources(
+    analysed: Query, bench: Workbench, kinds: Sequence[Kind], meaning: Meaning | None, now: float
+) -> tuple[list[StartNode], bool]:
+    """Return where the walk begins, and whether the query names it."""
+    query = analysed.text
+    row = named_node(bench.store, query)
+    if row is not None:
+        return [StartNode(row, 1.0)], True
+    if Kind.CODE in kinds and not any(mark.isspace() for mark in query):
+        defined = code_named(bench.store, query)
+        if defined:
+            return [StartNode(one, 1.0) for one in defined], True
+    results = [
+        search_kind(bench.store, kind, analysed, likeness=scores(bench.store, kind, meaning), now=now) for kind in kinds
+    ]
+    return topic_sources(bench.store, results), False
+
+
+def blended(walks: Sequence[Sequence[Rated]]) -> tuple[Rated, ...]:
+    """Merge several walks by rank fusion; scores are 0 to 1.
+
+    A node keeps the path of the walk that rates it best, and shows its rank in each as a signal.
+    """
+    ranks: dict[int, dict[int, int]] = {}
+    best: dict[int, Rated] = {}
+    for number, rated in enumerate(walks):
+        for rank, one in enumerate(rated, 1):
+            ranks.setdefault(one.row, {})[number] = rank
+            if one.row not in best or one.rating.total > best[one.row].rating.total:
+                best[one.row] = one
+    most = len(walks) / (BLEND_RANK + 1)
+    fused = []
+    for row, own in ranks.items():
+        total = sum(1 / (BLEND_RANK + rank) for rank in own.values()) / most
+        signals = tuple(Signal(f"rank {number + 1}", float(rank), 0.0) for number, rank in sorted(own.items()))
+        fused.append(replace(best[row], rating=Rating(total, (*best[row].rating.signals, *signals))))
+    fused.sort(key=lambda one: (-one.rating.total, -best[one.row].rating.total, one.row))
+    return tuple(fused)
+
+
+def _warnings(
+    request: GraphRequest, explored: Sequence[Explored], failures: Sequence[Failure], has_nodes: bool
+) -> list[str]:
+    warnings = []
+    if request.max_tokens < SUMMARY_BUDGET:
+        warnings.append(
+            f"{request.max_tokens} tokens are too few for nodes: below {SUMMARY_BUDGET} they are only named"
+        )
+    for query, one in zip(request.queries, explored, strict=True):
+        if has_nodes and not one.sources:
+            warnings.append(f"nothing here is about {query!r}")
+    warnings += [warning for one in explored for warning in one.walk.warnings]
+    warnings += [f"{one.source}: {one.message}" for one in failures]
+    return list(dict.fromkeys(warnings))
+
 
 MOST_CONTEXTS = 128
 """Contexts kept at once: at 4,000 tokens they need 5 MB."""

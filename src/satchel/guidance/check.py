@@ -30,9 +30,8 @@ from satchel.guidance.instructions import Applied, Instruction, applied, to_judg
 from satchel.guidance.judge import Opinion
 from satchel.guidance.situation import Situation, parent_of, resolved
 from satchel.safety import sanitize
-from satchel.similarity import shingles, similarity
 from satchel.store.protocol import Store
-from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, words
+from satchel.text import EXACT_MARK, STOP_WORDS, count_terms, shingles, similarity, words
 from satchel.types import Failure, Kind
 
 SAME_LINE = 0.75

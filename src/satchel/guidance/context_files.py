@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from satchel.errors import ContextFileError, UsageError
-from satchel.guidance.conditions import Condition, ConditionError, condition_data, parse_condition
+from satchel.guidance.situation import Condition, ConditionError, condition_data, parse_condition
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.search.filters import parse_filters

@@ -32,9 +32,9 @@ from satchel.guidance.situation import Situation, make_situation
 from satchel.guidance.wording import essentials, full_text, instruction_texts, one_line, title_of
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget, with_guide_handles
-from satchel.receipts.replay import saved_request, settings_mark
-from satchel.receipts.service import ReceiptService, with_account
+from satchel.receipts.service import ReceiptService, settings_mark, with_account
 from satchel.receipts.session import Account
+from satchel.receipts.why import saved_request
 from satchel.safety import sanitize
 from satchel.safety.trust import GUIDANCE_ORIGIN, is_trusted, trust_of
 from satchel.store.protocol import Store

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from satchel.embed.protocol import Embedder, fingerprint
+from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, LockedError, StoreError
 from satchel.index.options import Progress, Quiet, VectorCounts
 from satchel.store.extract import ChunkText, chunk_texts
@@ -24,7 +24,7 @@ from satchel.types import Kind
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from satchel.embed.protocol import Vectors
+    from satchel.embed import Vectors
 
 MOST_ROWS = 300_000
 """Vectors above which the oldest tenth is dropped: 230 MB of a model with 384 numbers."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.embed.choose import Choice, choose, embedded_kinds
-from satchel.embed.protocol import Embedder
+from satchel.embed import Embedder
+from satchel.embed.providers import Choice, choose, embedded_kinds
 from satchel.errors import EmbeddingError, LockedError, MissingExtraError, StoreError
 from satchel.settings import Settings
 from satchel.store.sqlite.store import SqliteStore

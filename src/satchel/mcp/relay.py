@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.mcp.proxy_pipes import Output, Pieces
-from satchel.tools.contexts import Daemons
+from satchel.tools.calls import Daemons
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from satchel.embed.protocol import Embedder, fingerprint, normalised
+from satchel.embed import Embedder, fingerprint, normalised
 from satchel.errors import MissingExtraError
 from satchel.memory.model import Cluster, Validation
 from satchel.store.extract import chunk_texts

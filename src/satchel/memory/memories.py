@@ -15,10 +15,10 @@ from satchel.search.dense import Meaning, scores
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
-from satchel.similarity import SAME_PROSE, shingles, similarity
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import Document
 from satchel.system import telemetry
+from satchel.text import SAME_PROSE, shingles, similarity
 from satchel.types import Kind
 from satchel.vocabulary import (
     DEFAULT_IMPORTANCE,
@@ -31,7 +31,7 @@ from satchel.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from satchel.embed.protocol import Embedder
+    from satchel.embed import Embedder
 
 ORIGIN_CHARACTERS = 100
 

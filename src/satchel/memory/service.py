@@ -73,8 +73,7 @@ class MemoryService:
         `form` is `satchel`, `calm-ghap`, or `claude-code` for one transcript, as by `import_transcripts`. With `here`
         all records belong to this repository, with `everywhere` to all, else to the workspaces of their lines.
         """
-        from satchel.memory.portable import import_lines
-        from satchel.memory.transcripts import CLAUDE_CODE, import_transcript
+        from satchel.memory.portable import CLAUDE_CODE, import_lines, import_transcript
 
         notebook = self.notebook
         if form == CLAUDE_CODE:
@@ -88,12 +87,12 @@ class MemoryService:
         All exchanges of a file are imported, and of a folder only those in this root. Existing exchanges stay; one that
         has grown is replaced. Raises UsageError for a path without transcripts.
         """
-        from satchel.memory.transcripts import import_transcripts
+        from satchel.memory.portable import import_transcripts
 
         return import_transcripts([Path(path).expanduser() for path in paths], self.notebook, self._root.places.root)
 
     def remember_exchanges(self, exchanges: Iterable[Exchange], *, origin: str) -> ImportReport:
         """Store turns or exchanges of conversations, each once. `origin` names their source."""
-        from satchel.memory.transcripts import put_exchanges
+        from satchel.memory.portable import put_exchanges
 
         return put_exchanges(exchanges, self.notebook, origin=origin)

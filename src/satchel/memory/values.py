@@ -15,7 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from satchel.codec import read_time
-from satchel.embed.protocol import Embedder
+from satchel.embed import Embedder
 from satchel.errors import UsageError
 from satchel.memory.cluster import (
     LEAST_ENTRIES,

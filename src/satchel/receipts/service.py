@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.gather import Workbench, kind_search
@@ -24,13 +25,13 @@ from satchel.assemble.request import (
 from satchel.assemble.thresholds import admitted
 from satchel.errors import UsageError
 from satchel.receipts.handles import HandleLedger, HandleTarget, handles_of, reference_handles
-from satchel.receipts.replay import settings_mark
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field
 from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.retrievers import parse_strategies, silent
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, balanced
+from satchel.settings import Settings
 from satchel.system import telemetry
 from satchel.system.git import find_repository
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kind
@@ -38,8 +39,7 @@ from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Hit, Kin
 if TYPE_CHECKING:
     from satchel.assemble.pins import Pin
     from satchel.open_root import OpenRoot
-    from satchel.receipts.session import Account
-    from satchel.receipts.session_file import SessionFile
+    from satchel.receipts.session import Account, SessionFile
     from satchel.receipts.why import Standing
     from satchel.sources.change import Change
     from satchel.store.protocol import Store
@@ -49,6 +49,13 @@ SESSIONS = "sessions"
 
 NAMED = 5
 """Most files named in a note; the others are counted."""
+
+
+SHAPING_SETTINGS = ("index_", "redact_")
+"""Prefixes of settings that shape answers and are not in a request: the index, and patterns of secrets."""
+
+HARMLESS_SETTINGS = frozenset({"index_workers", "index_lock_wait_s"})
+"""Settings of the index that change its speed but not its content."""
 
 
 def check_question(question: str) -> None:
@@ -167,8 +174,7 @@ class ReceiptService:
         """Return the account of a session, or of a former `state` of its ledger; None without a session."""
         if not session:
             return None
-        from satchel.receipts.session import Account
-        from satchel.receipts.session_file import read_ledger
+        from satchel.receipts.session import Account, read_ledger
 
         ledger, failures = read_ledger(self.session_file(session), state, is_kept=is_kept)
         shown = sanitize.line(session, len(session) + 1, self._root.settings.redact_allow)
@@ -178,7 +184,7 @@ class ReceiptService:
         """Add the items of an answer to the ledger of its session; return failures."""
         if account is None or not items:
             return []
-        from satchel.receipts.session_file import add_rows
+        from satchel.receipts.session import add_rows
 
         keep_days = self._root.settings.session_keep_days
         failure = add_rows(self.session_file(session), account.ledger, account.rows(items), keep_days)
@@ -186,7 +192,7 @@ class ReceiptService:
 
     def session_file(self, session: str) -> SessionFile:
         """Return the ledger of a session in this root; its id is checked already."""
-        from satchel.receipts.session_file import SessionFile
+        from satchel.receipts.session import SessionFile
 
         return SessionFile(self._root.places.state / SESSIONS, self._root.places.index.name, session)
 
@@ -301,6 +307,21 @@ class ReceiptService:
             return read_change(repository, options, revision, staged=staged)
 
         return self._root.read(changed)
+
+
+def settings_mark(settings: Settings) -> dict[str, str]:
+    """Return a short hash of each setting that shapes answers and differs from its default, by name.
+
+    Hashes are enough to name a difference, and do not show patterns of allowed secrets to readers of the answer.
+    """
+    plain = Settings()
+    marks = {}
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        shapes = field.name.startswith(SHAPING_SETTINGS) and field.name not in HARMLESS_SETTINGS
+        if shapes and value != getattr(plain, field.name):
+            marks[field.name.replace("_", ".", 1)] = blake2b(repr(value).encode(), digest_size=4).hexdigest()
+    return marks
 
 
 def with_account(context: Context, account: Account | None, failures: Sequence[Failure]) -> Context:

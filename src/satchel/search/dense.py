@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from satchel.embed.protocol import Embedder, fingerprint
+from satchel.embed import Embedder, fingerprint
 from satchel.errors import EmbeddingError, MissingExtraError
 from satchel.search.bm25 import FloatArray
 from satchel.store.lexicon import Lexicon

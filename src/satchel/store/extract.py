@@ -182,7 +182,7 @@ class ChunkText:
 def chunk_texts(store: Store, rows: Sequence[int], max_tokens: int) -> list[ChunkText]:
     """Return the name of a section and its lines, or the lines of a record; rows that are gone are left out.
 
-    A change of this rule changes vectors: `satchel.embed.protocol.TEXT_RECIPE` has to change with it.
+    A change of this rule changes vectors: `satchel.embed.TEXT_RECIPE` has to change with it.
     """
     parts = store.parts(rows)
     documents = store.documents({part.document for part in parts.values()})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from satchel.testing.rendered import ParsedItem, ParsedReference, parse, parse_references
 
 if TYPE_CHECKING:
-    from satchel.embed.protocol import Vectors
+    from satchel.embed import Vectors
 
 __all__ = [
     "FIRST_COMMIT_TIME",
@@ -71,7 +71,7 @@ class HashEmbedder:
         """Return the vector of one text. Raises EmbeddingError while `fails` is set."""
         import numpy as np
 
-        from satchel.embed.protocol import normalised
+        from satchel.embed import normalised
         from satchel.errors import EmbeddingError
         from satchel.text import words
 

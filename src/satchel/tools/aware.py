@@ -18,8 +18,7 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from satchel.errors import UsageError
-from satchel.tools.calls import context_used, with_used
-from satchel.tools.contexts import CallContexts, Situation
+from satchel.tools.calls import CallContexts, Situation, context_used, with_used
 
 CONTEXT = "_context"
 """The parameter that receives the context."""

@@ -1,16 +1,30 @@
-"""The situation of one call of a tool, and the summary of its context in the result."""
+"""The situation of one call of a tool, its context within a deadline, and the summary of the context in the result.
+
+Errors of the assembler do not fail the call.
+"""
 
 from __future__ import annotations
 
 import copy
+import inspect
 import os
-from collections.abc import Iterable, Mapping
+import queue
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import copy_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
+from satchel.errors import SatchelError, UsageError
+from satchel.safety import sanitize
+from satchel.settings import SETTINGS
 from satchel.system import telemetry
-from satchel.types import Context, ContextItem
+from satchel.types import Context, ContextItem, Failure, Format, Usage
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 META, USED = "_meta", "contextUsed"
 
@@ -131,3 +145,213 @@ def _item(item: ContextItem) -> dict[str, Any]:
     if item.location is not None:
         shown |= {"path": item.location.path, "lines": [list(span) for span in item.spans]}
     return shown
+
+
+METHODS = ("situation", "assemble_situation")
+"""Names of the method of an assembler, in `Satchel` and in `ContextAssembler`."""
+
+MOST_AT_ONCE = 4
+"""Limit of contexts that are assembled at once; others wait until their deadline."""
+
+IDLE_SECONDS = 10.0
+"""Time after which an idle thread ends."""
+
+Answer = TypeVar("Answer")
+
+Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
+"""Additional fields of a situation, or a function of the tool and its parameters that returns them."""
+
+
+class CallContexts:
+    """Assembles contexts for calls of tools. One that fails or is late is an empty context with the reason."""
+
+    def __init__(
+        self, assembler: object, situation: Situation, max_tokens: int | None, deadline_seconds: float | None
+    ) -> None:
+        self._assembler, self._situation = assembler, situation
+        self._method = _method_of(assembler)
+        self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
+        self._deadline = _checked_deadline(deadline_seconds)
+        self._threads = Daemons(MOST_AT_ONCE)
+
+    def of(self, tool: str, params: Mapping[str, Any]) -> Any:
+        """Return the context of a call; waits no longer than the deadline."""
+        context = copy_context()
+        job = self._threads.start(lambda: context.run(self._assembled, tool, params))
+        seconds = self.deadline_seconds
+        try:
+            return job.result(seconds)
+        except TimeoutError as error:
+            if job.done():  # the assembler raised it
+                return self._failed(tool, error)
+            job.cancel()
+            return self._late(tool, seconds)
+        except Exception as error:  # noqa: BLE001 - the tool must answer in spite of the assembler
+            return self._failed(tool, error)
+
+    async def aof(self, tool: str, params: Mapping[str, Any]) -> Any:
+        """`of` as a coroutine. An async assembler is awaited here, any other one runs in a thread."""
+        import asyncio
+
+        if inspect.iscoroutinefunction(self._method):
+            task: asyncio.Future[Any] = asyncio.ensure_future(self._awaited(tool, params))
+        else:
+            context = copy_context()
+            task = asyncio.wrap_future(self._threads.start(lambda: context.run(self._assembled, tool, params)))
+        seconds = self.deadline_seconds
+        try:
+            done, _ = await asyncio.wait({task}, timeout=seconds)
+        except asyncio.CancelledError:
+            _give_up(task)
+            raise
+        if not done:
+            _give_up(task)
+            return self._late(tool, seconds)
+        problem = task.exception() if not task.cancelled() else asyncio.CancelledError()
+        return task.result() if problem is None else self._failed(tool, problem)
+
+    @property
+    def deadline_seconds(self) -> float:
+        """The deadline of this wrapper, else the setting of the engine."""
+        if self._deadline is not None:
+            return self._deadline
+        settings = getattr(self._engine, "settings", None)
+        return float(getattr(settings, "tools_deadline_s", SETTINGS["tools.deadline_s"].default))
+
+    @property
+    def _engine(self) -> object:
+        """The engine of the assembler, else the assembler itself."""
+        return getattr(self._assembler, "engine", None) or self._assembler
+
+    def _assembled(self, tool: str, params: Mapping[str, Any]) -> Any:
+        answer = self._answer(tool, params)
+        if not inspect.isawaitable(answer):
+            return answer
+        import asyncio
+
+        return asyncio.run(_await(answer))
+
+    async def _awaited(self, tool: str, params: Mapping[str, Any]) -> Any:
+        return await self._answer(tool, params)
+
+    def _answer(self, tool: str, params: Mapping[str, Any]) -> Any:
+        """Return the answer of the assembler, which may be a coroutine, to the call and the additional fields."""
+        root = getattr(getattr(self._engine, "places", None), "root", None)
+        call = call_situation(tool, params, root if isinstance(root, Path) else None)
+        around = self._situation(tool, params) if callable(self._situation) else self._situation
+        return self._method({**call, "time": time.time(), **(around or {})}, **self._options)
+
+    def _late(self, tool: str, seconds: float) -> Any:
+        telemetry.warning("context of a tool is late", tool=tool, deadline_s=seconds)
+        hint = "`tools.deadline_s` is how long a tool waits for it"
+        return self._empty(Failure("context", f"not assembled within {seconds:g} s", hint))
+
+    def _failed(self, tool: str, error: BaseException) -> Any:
+        is_ours = isinstance(error, SatchelError)
+        telemetry.warning(
+            "context of a tool failed", tool=tool, error=repr(error), exc_info=False if is_ours else error
+        )
+        message = str(error) if is_ours else f"{type(error).__name__}: {error}"
+        return self._empty(Failure("context", sanitize.line(message, sanitize.NOTE_LIMIT)))
+
+    def _empty(self, failure: Failure) -> Context:
+        """Return an empty context with the reason."""
+        usage = Usage(int(self._options.get("max_tokens", 0)), 0, "", exact=True)
+        return Context("", "", Format.MARKDOWN, (), usage, failures=(failure,))
+
+
+def _method_of(assembler: object) -> Callable[..., Any]:
+    for name in METHODS:
+        method = getattr(assembler, name, None)
+        if callable(method):
+            return method  # type: ignore[no-any-return]
+    raise UsageError(
+        f"{type(assembler).__name__} assembles no situations: give a Satchel, a ContextAssembler, or an object with "
+        f"the method {METHODS[0]}"
+    )
+
+
+def _checked_budget(max_tokens: int) -> int:
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
+        raise UsageError(f"max_tokens is {max_tokens!r}: give a whole number of tokens, 1 or more")
+    return max_tokens
+
+
+def _checked_deadline(seconds: float | None) -> float | None:
+    row = SETTINGS["tools.deadline_s"]
+    try:
+        return None if seconds is None else float(row.checked(seconds))
+    except ValueError:
+        raise UsageError(f"deadline_seconds is {seconds!r}: give {row.allowed}") from None
+
+
+def _give_up(task: Any) -> None:
+    """Cancel a task, and ignore its later errors."""
+    task.cancel()
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def _await(answer: Awaitable[Any]) -> Any:
+    return await answer
+
+
+class Daemons:
+    """At most `most` daemon threads, started on demand and ended when idle.
+
+    The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
+    these are not. A hanging job blocks only its own thread.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._unfinished = 0
+        self._threads = 0
+
+    def start(self, work: Callable[[], Answer]) -> Future[Answer]:
+        """Run a job in the order of the calls, when a thread is free. A cancelled job is not started."""
+        from concurrent.futures import Future  # imported here, because it imports logging
+
+        future: Future[Answer] = Future()
+        with self._guard:
+            self._unfinished += 1
+            self._jobs.put((future, work))
+            if self._threads < min(self._unfinished, self._most):
+                self._threads += 1
+                threading.Thread(target=self._work, name="satchel-tool", daemon=True).start()
+        return future
+
+    @property
+    def busy(self) -> int:
+        """Jobs that are not finished."""
+        with self._guard:
+            return self._unfinished
+
+    def _work(self) -> None:
+        while True:
+            try:
+                future, work = self._jobs.get(timeout=IDLE_SECONDS)
+            except queue.Empty:
+                with self._guard:
+                    if self._jobs.empty():
+                        self._threads -= 1
+                        return
+                continue
+            self._do(future, work)
+            del future, work  # so that their values are freed before the next job
+
+    def _do(self, future: Future[Any], work: Callable[[], Any]) -> None:
+        answer, problem = None, None
+        is_wanted = future.set_running_or_notify_cancel()
+        if is_wanted:
+            try:
+                answer = work()
+            except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
+                problem = error
+        with self._guard:
+            self._unfinished -= 1
+        if problem is not None:
+            future.set_exception(problem)
+        elif is_wanted:
+            future.set_result(answer)

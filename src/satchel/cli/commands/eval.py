@@ -16,8 +16,7 @@ from satchel.errors import UsageError
 from satchel.operations.operation import parse_moment
 
 if TYPE_CHECKING:
-    from satchel.evaluation.run import EvaluationResult
-    from satchel.evaluation.tune import Proposal
+    from satchel.evaluation.run import EvaluationResult, Proposal
 
 
 @command("eval", shows="the measures, the fixes and the proposed weights")
@@ -48,8 +47,7 @@ def eval_command(
     with 1 when the history has no usable fix.
     """
     from satchel.evaluation.report import report_data
-    from satchel.evaluation.run import evaluate
-    from satchel.evaluation.tune import propose
+    from satchel.evaluation.run import evaluate, propose
 
     if page is not None and not page.absolute().parent.is_dir():
         raise UsageError(f"--html {page}: there is no folder {page.parent}")
@@ -101,7 +99,7 @@ def report_lines(outcome: EvaluationResult, proposal: Proposal | None, *, is_tun
 def tuning_lines(proposal: Proposal | None) -> list[str]:
     """Return what fitted weights gain, and the settings to copy."""
     from satchel.evaluation.report import settings_lines, verdict
-    from satchel.evaluation.tune import FEWEST_FIXES
+    from satchel.evaluation.run import FEWEST_FIXES
 
     if proposal is None:
         return [f"weights: fewer than {FEWEST_FIXES} fixes, too few to fit any; try a larger --limit"]
