@@ -9,9 +9,10 @@ import pytest
 
 from satchel import Satchel
 from satchel.assemble.render import RenderRequest
-from satchel.testing import TinyRepository, parse
+from satchel.testing import TinyRepository
 from satchel.types import Format
 from tests.assemble.render.examples import record_item, render_tail
+from tests.rendered import parse
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel, as_blocks, as_sources
 from satchel.assemble.shapes import is_truncated
-from satchel.testing import parse
 from satchel.types import Format, View
 from tests.e2e.sample import CLIENT, sample_repository
 from tests.oracle import o200k
+from tests.rendered import parse
 from tests.results.test_assembler import BACKOFF, FILE, SEND, result
 from tests.results.test_assembler import root as root
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from satchel import Context, ContextAssembler, Satchel
-from satchel.testing import TinyRepository, parse
+from satchel.testing import TinyRepository
 from satchel.types import Format
 from satchel.vocabulary import Axis
 from tests.contracts.five import QUESTION, TYPES, remember, repository
 from tests.oracle import o200k
+from tests.rendered import parse
 
 
 @pytest.fixture(scope="module")

@@ -14,9 +14,10 @@ import pytest
 from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.system import files
-from satchel.testing import TinyRepository, parse
+from satchel.testing import TinyRepository
 from satchel.types import Context, ContextItem, Format, Freshness
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE, PRICES, sample_repository
+from tests.rendered import parse
 
 FRESH_EDITS = Path(__file__).parents[2] / "benchmarks" / "fresh_edits.py"
 QUESTION = "backoff of send_order in the Client, RetryError, discount price percent"

@@ -12,11 +12,11 @@ from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.guidance.injection import KeyRequest, Supplied
 from satchel.guidance.situation import make_situation
-from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import Context, Format, Trust
 from tests.guidance import golden
 from tests.guidance.judge_server import judge_server
+from tests.rendered import parse
 
 GOLDEN = Path(__file__).parent / "golden"
 

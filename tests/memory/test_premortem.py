@@ -11,7 +11,6 @@ import pytest
 
 from satchel import Context, ContextAssembler, Satchel
 from satchel.errors import UsageError
-from satchel.testing import parse
 from satchel.types import Format
 from satchel.vocabulary import Domain, Strategy
 from tests.e2e.sample import sample_repository
@@ -19,6 +18,7 @@ from tests.memory.attempts import NOW, attempt, write_attempts
 from tests.memory.lessons import write_story
 from tests.memory.samples import CONFIRMED, FALSIFIED, STARTED
 from tests.oracle import o200k
+from tests.rendered import parse
 
 HEADINGS = [
     "Common Failures", "Strategy Performance", "Unexpected Outcomes", "Root Causes to Watch", "Relevant Principles",

@@ -23,10 +23,10 @@ from satchel.assemble.request import AssembleRequest
 from satchel.assemble.section import COST_EXPONENT, COST_OFFSET, Section, priority
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_text
-from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import Context, Format, Freshness
 from tests.oracle import cl100k, o200k
+from tests.rendered import parse
 
 _ORACLES = {"o200k_base": o200k, "cl100k_base": cl100k}
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")

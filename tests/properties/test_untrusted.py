@@ -27,9 +27,10 @@ from satchel.assemble.render.labels import file_path, heading, heading_name, kin
 from satchel.memory.model import Value
 from satchel.memory.records import value_document
 from satchel.sources.conversations import Exchange
-from satchel.testing import TinyRepository, parse
+from satchel.testing import TinyRepository
 from satchel.types import ContextItem, Format, Trust, View
 from tests.eval_data import data_file
+from tests.rendered import parse
 
 TOPIC = "marmalade"
 """The word that every planted text is asked for by."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from satchel import Satchel
-from satchel.testing import parse_references
 from satchel.tokens import counter
 from satchel.types import Context, ContextItem, Detail
 from tests.contracts.five import ATTEMPTS, repository
 from tests.memory.samples import STARTED
+from tests.rendered import parse_references
 
 QUESTIONS = (
     "return the connection to the exhausted pool",

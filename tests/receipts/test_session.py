@@ -15,11 +15,11 @@ from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
 from satchel.receipts.session import KEPT_BYTES, MOST_BYTES, Row, SessionFile, prune
-from satchel.testing import parse_references
 from satchel.types import Context, Format
 from tests.contracts.five import POOL
 from tests.oracle import o200k
 from tests.receipts.sessions import QUESTIONS, Seen, opened
+from tests.rendered import parse_references
 
 QUESTION = QUESTIONS[0]
 POOL_FILE = "shop/pool.py"

@@ -15,10 +15,10 @@ import pytest
 
 from satchel import AssemblyOptions, Context, ContextAssembler, Satchel
 from satchel.errors import UsageError
-from satchel.testing import parse
 from satchel.types import Format, View
 from tests.e2e.sample import CLIENT, ERRORS, GUIDE
 from tests.oracle import o200k
+from tests.rendered import parse
 
 LINES = CLIENT.split("\n")
 

@@ -15,9 +15,10 @@ from satchel.assemble.call_sites import call_site_lines
 from satchel.search.change_relations import Impact, impact_of_question, speaks_of_impact, with_impact
 from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
-from satchel.testing import TinyRepository, parse
+from satchel.testing import TinyRepository
 from satchel.tokens import counter
 from satchel.types import Format, Kind
+from tests.rendered import parse
 
 FILES = {
     "shop/client.py": (

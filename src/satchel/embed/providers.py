@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
 from satchel.embed import Embedder, normalised
+from satchel.embed.minilm import INSTALL, MiniLM, missing_parts
 from satchel.errors import ConfigError, EmbeddingError, MissingExtraError
 from satchel.settings import Settings
 from satchel.system import telemetry

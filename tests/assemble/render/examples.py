@@ -8,8 +8,8 @@ from dataclasses import replace
 from satchel.assemble.render import RenderRequest, writer
 from satchel.assemble.render.entities import sections
 from satchel.assemble.render.labels import file_path, heading, joined_pieces, record_body
-from satchel.testing import ParsedItem
 from satchel.types import ContextItem, Detail, Format, Location, Piece
+from tests.rendered import ParsedItem
 
 
 def file_item(path: str, pieces: Iterable[Piece], *, source: str = "code", **fields: object) -> ContextItem:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 
 from satchel.assemble.render.labels import joined_pieces, labelled, touches
-from satchel.testing.rendered import read_labelled
 from satchel.types import ContextItem, Detail, Freshness, Piece
+from tests.rendered import read_labelled
 
 from .examples import piece
 from .test_parse import files

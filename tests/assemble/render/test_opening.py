@@ -9,9 +9,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from satchel.assemble.render import RenderRequest, render
-from satchel.testing import parse
 from satchel.tokens import counter
 from satchel.types import ContextItem, Detail, Format, Signal, View
+from tests.rendered import parse
 
 from .examples import COMMIT, MEMORY, file_item, piece, record_item, render_head
 

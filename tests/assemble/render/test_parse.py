@@ -16,8 +16,8 @@ from markdown_it import MarkdownIt
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.entities import sections
 from satchel.assemble.render.labels import file_path, labelled
-from satchel.testing import ParsedItem, parse, parse_references
 from satchel.types import ContextItem, Detail, Failure, Format, Freshness, Kind, Location, Omission, Piece, View
+from tests.rendered import ParsedItem, parse, parse_references
 
 from .examples import ALL, expected, file_item, piece, record_item
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from satchel.assemble.render import RenderRequest, render
 from satchel.assemble.render.labels import record_body, record_name
-from satchel.testing import ParsedItem, parse
 from satchel.types import ContextItem, Detail, Format, Freshness, Piece, Trust, View
 from tests.assemble.render.examples import ALL, CAPTURE, COMMIT, GUIDE, MEMORY, file_item, piece, record_item
+from tests.rendered import ParsedItem, parse
 
 VIEWS = (View.ENTITIES, View.BLOCKS)
 SECTION_TITLES = ["Relevant Code", "Related Documentation", "Previous Conversations", "Other Context"]

@@ -1,7 +1,7 @@
 """Rendering of items as text: pure functions, one module per format.
 
 The text is the head, then for each section its opening, its items and its closing, then the tail.
-`satchel.testing.parse` reads the items back.
+The text parses back to the same items for any content (`tests/rendered.py`).
 """
 
 from __future__ import annotations

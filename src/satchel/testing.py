@@ -1,4 +1,4 @@
-"""For tests: a tiny repository builder, a counter of characters, a hash embedder, and readers of rendered contexts.
+"""For tests: a tiny repository builder, a counter of characters, and a hash embedder.
 
 Shipped with the package, so that extensions can be tested in the same way as satchel itself.
 """
@@ -12,21 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.testing.rendered import ParsedItem, ParsedReference, parse, parse_references
-
 if TYPE_CHECKING:
     from satchel.embed import Vectors
-
-__all__ = [
-    "FIRST_COMMIT_TIME",
-    "CharacterCounter",
-    "HashEmbedder",
-    "ParsedItem",
-    "ParsedReference",
-    "TinyRepository",
-    "parse",
-    "parse_references",
-]
 
 FIRST_COMMIT_TIME = 1_700_000_000
 """Commits of a tiny repository start here (seconds, UTC) and are one hour apart."""
