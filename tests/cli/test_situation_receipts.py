@@ -132,14 +132,14 @@ def test_an_instruction_file_expands_as_it_was(satchel: Satchel, guided: TinyRep
     assert "twice at most" in satchel("expand", handle).out
 
 
-def test_a_handle_of_what_changed_and_is_left_nowhere_leads_on(satchel: Satchel, guided: TinyRepository) -> None:
+def test_a_handle_of_what_changed_and_is_left_nowhere_says_so(satchel: Satchel, guided: TinyRepository) -> None:
     handle = next(
         item["handle"] for item in satchel(*ASKED, "--json").json["items"] if item["id"] == "context:AGENTS.md"
     )
     guided.write({"AGENTS.md": "# Rules\nOrders are sent once.\n"})
     ran = satchel("expand", handle)
     assert ran.code == 1
-    assert "AGENTS.md has changed and no copy of it is left; it now has lines 1-2" in ran.err
+    assert "AGENTS.md has changed and no copy of it is left" in ran.err
 
 
 @pytest.mark.parametrize("command", [("brief",), ("premortem", "--domain", "debugging")], ids=["brief", "premortem"])

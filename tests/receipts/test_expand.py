@@ -97,22 +97,6 @@ def test_the_index_still_has_what_was_never_committed(satchel: Satchel, reposito
     assert expanded.items[0].metadata["origin"] == "index"
 
 
-def test_what_is_left_nowhere_is_said_to_have_changed_with_its_new_place(
-    satchel: Satchel, repository: TinyRepository
-) -> None:
-    repository.write({"shop/client.py": CLIENT.replace("0.1", "0.7")})
-    out = left_out(satchel)
-    repository.write({"shop/client.py": "# one more\n# and another\n" + CLIENT.replace("0.1", "0.8")})
-    satchel.index()
-    expanded = satchel.expand([out.handle])
-    assert expanded.items == ()
-    assert expanded.text == ""
-    failure = expanded.failures[0]
-    assert f"{out.title} is now at shop/client.py:{out.start + 2}-" in failure.message
-    fresh = failure.hint.split("`")[1].split()[-1]
-    assert satchel.expand([fresh]).items[0].content == "\n".join(CLIENT.split("\n")[out.start - 1 : out.end])
-
-
 def test_what_is_gone_altogether_is_said_so(satchel: Satchel, repository: TinyRepository) -> None:
     repository.write({"shop/client.py": CLIENT.replace("0.1", "0.7")})
     handle = client(ask(satchel)).handle

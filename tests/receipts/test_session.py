@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ import pytest
 from satchel import Satchel
 from satchel.errors import UsageError
 from satchel.operations.json import context_envelope, expanded_envelope, graph_envelope
-from satchel.receipts.session import KEPT_BYTES, MOST_BYTES, Row, SessionFile, prune
+from satchel.receipts.session import KEPT_BYTES, MOST_BYTES, Ledger, Row, SessionFile, add_rows
 from satchel.types import Context, Format
 from tests.contracts.five import POOL
 from tests.oracle import o200k
@@ -270,7 +271,7 @@ def test_the_envelope_names_session_state_and_references(engine: Satchel) -> Non
 
 
 def ledger_state(engine: Satchel, session: str) -> str:
-    account = engine.receipts.account(session, is_kept=False)
+    account = engine.receipts.account(session)
     return account.meta["ledger"] if account is not None else ""
 
 
@@ -313,25 +314,15 @@ def ledger(satchel: Satchel, session: str) -> Path:
     return satchel.receipts.session_file(session).path
 
 
-def test_a_damaged_ledger_is_a_named_failure_and_the_answer_is_full(engine: Satchel) -> None:
-    first = ask(engine, "damaged")
-    path = ledger(engine, "damaged")
+@pytest.mark.parametrize("line", ["[[1]]", "{}", "nonsense", '[["a","b",-1,[[1]],false]]', '[["a",1,-1,'])
+def test_a_damaged_line_of_a_ledger_is_passed_over(engine: Satchel, line: str) -> None:
+    first = ask(engine, f"damaged {line}")
+    path = ledger(engine, f"damaged {line}")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.write_bytes(path.read_bytes()[:-9])
-    second = ask(engine, "damaged")
-    assert [failure.source for failure in second.failures] == ["session"]
-    assert "damaged (1 line of it)" in second.text
-    assert shown(second) == shown(first)
-    assert ask(engine, "damaged").failures == ()
-
-
-@pytest.mark.parametrize("line", ["[[1]]", "{}", "nonsense", '[["a","b",-1,[[1]],false]]', '[["a",1,-1,[],false]]'])
-def test_a_line_that_is_none_counts_as_damage(tmp_path: Path, line: str) -> None:
-    file = SessionFile(tmp_path, "root", "session")
-    file.append([Row("memory:a", "digest")])
-    file.path.write_text(f"{file.path.read_text()}{line}\n")
-    found = file.read()
-    assert (found.rows, found.damaged) == ((), 0 if line == "{}" else 1) or line == "{}"
+    path.write_text(f"{line}\n{path.read_text()}")
+    assert not set(shown(first)) & set(shown(ask(engine, f"damaged {line}")))
+    path.write_text(f"{line}\n")
+    assert shown(ask(engine, f"damaged {line}")) == shown(first)
 
 
 def test_a_ledger_that_cannot_be_kept_is_a_named_failure_and_the_answer_is_full(engine: Satchel) -> None:
@@ -374,17 +365,19 @@ def test_the_older_half_is_forgotten_when_a_ledger_grows_too_large(tmp_path: Pat
         assert file.path.stat().st_size <= MOST_BYTES
     assert file.path.stat().st_size > KEPT_BYTES // 4
     assert file.read().rows[-1].key == "memory:19999"
-    assert not file.read().damaged
 
 
 def test_old_ledgers_are_removed_when_a_new_session_begins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept, old = (SessionFile(tmp_path, "root", name) for name in ("kept", "old"))
     for file in (kept, old):
         file.append([Row("memory:a", "digest")])
-    (tmp_path / "folder.jsonl").mkdir()
-    now = kept.path.stat().st_mtime
-    prune(tmp_path, 1.0, now + 80_000)
+    os.utime(old.path, (1, 1))
+    add_rows(kept, kept.read(), [Row("memory:b", "digest")], 1.0)
     assert old.path.exists()
-    prune(tmp_path, 1.0, now + 90_000)
+    add_rows(kept, Ledger(), [Row("memory:c", "digest")], 1.0)
+    assert kept.path.exists()
     assert not old.path.exists()
+    (tmp_path / "folder.jsonl").mkdir()
+    os.utime(tmp_path / "folder.jsonl", (1, 1))
+    add_rows(kept, Ledger(), [Row("memory:c", "digest")], 1.0)
     assert "old session not removed" in capsys.readouterr().err

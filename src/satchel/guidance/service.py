@@ -143,7 +143,7 @@ class GuidanceService:
         request = replace(final, query=moment.question, kinds=plain.kinds, pins=plain.pins)
         path = meta.get("context")
         context = path if isinstance(path, str) else None
-        account = self._receipts.account(request.session, request.ledger, pins=request.pins, is_kept=False)
+        account = self._receipts.account(request.session, request.ledger, pins=request.pins)
         answer, final, _ = self._assembled(moment, request, context, None, notes, account)
         return with_account(answer, account, ()), final
 

@@ -1,7 +1,6 @@
 """The text behind a handle, from the same revision: the live file if it still matches, else git, else the index.
 
-If no copy of that revision is left, nothing is shown, and a note names the present place of the definition. A chunk id
-is expanded like a handle.
+If no copy of that revision is left, nothing is shown, and a note says so. A chunk id is expanded like a handle.
 """
 
 from __future__ import annotations
@@ -77,23 +76,21 @@ def check_handles(handles: Sequence[str]) -> list[str]:
 
 def expand(
     targets: Sequence[HandleTarget], root: OpenRoot, *, counter: TokenCounter, max_tokens: int, layout: Format
-) -> tuple[Context, list[HandleTarget]]:
-    """Return the full text of these handles within the budget, and the new handles of this answer.
+) -> Context:
+    """Return the full text of these handles within the budget.
 
     An item that is too long is cut at a line, with a handle for the rest; one that does not fit at all is in the
     overflow.
     """
     expanded: list[Expanded] = []
     failures: list[Failure] = []
-    fresh: list[HandleTarget] = []
     for row in _uncovered(targets):
-        result, following = _record(row, root) if not row.path else _file(row, root)
-        fresh += following
+        result = _record(row, root) if not row.path else _file(row, root)
         if isinstance(result, Failure):
             failures.append(result)
         else:
             expanded.append(result)
-    return _packed(expanded, tuple(failures), counter, max_tokens, layout, root.key), fresh
+    return _packed(expanded, tuple(failures), counter, max_tokens, layout, root.key)
 
 
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
@@ -117,13 +114,13 @@ def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:
     return wide.ranges[0][0] <= narrow.ranges[0][0] and narrow.ranges[0][1] <= wide.ranges[0][1]
 
 
-def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+def _record(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
     """Return a record by its id; records never change, they are only forgotten."""
     store = root.store_of(row.kind)
     key = row.id.partition(":")[2]
     document = store.document(row.kind, key) or store.document(row.kind, key.partition("::")[0])
     if document is None:
-        return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more"), []
+        return Failure("expand", f"{row.handle}: {clean_field(row.id)} is not stored any more")
     body = _presentable(store.text(document.id), root.settings.redact_allow)
     item = ContextItem(
         id=row.id,
@@ -136,7 +133,7 @@ def _record(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list
         handle=row.handle,
         nonce=nonce(root.key, row.id, body),
     )
-    return Expanded(row, item), []
+    return Expanded(row, item)
 
 
 def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
@@ -146,12 +143,14 @@ def _commit_fields(row: HandleTarget, fields: object) -> dict[str, object]:
     return shown
 
 
-def _file(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[HandleTarget]]:
+def _file(row: HandleTarget, root: OpenRoot) -> Expanded | Failure:
     text, origin = _same_revision(row, root)
     if text is None:
-        return _changed(row, root)
+        old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
+        message = f"{row.handle}: {old} has changed and no copy of it is left"
+        return Failure("expand", message, "ask the question again")
     lines = tuple(text.split("\n"))
-    start, end = row.ranges[0] if row.ranges else (1, _last_line(lines))
+    start, end = row.ranges[0] if row.ranges else (1, len(lines) - (len(lines) > 1 and not lines[-1]))
     end = min(end, len(lines))
     metadata = {"file_path": row.path, "start_line": start, "end_line": end}
     if origin:
@@ -166,12 +165,7 @@ def _file(row: HandleTarget, root: OpenRoot) -> tuple[Expanded | Failure, list[H
         location=Location(row.path, start, end, row.content_hash),
         handle=row.handle,
     )
-    return Expanded(row, item, lines), []
-
-
-def _last_line(lines: Sequence[str]) -> int:
-    """Return the number of the last line, without the empty one behind the last line end."""
-    return len(lines) - 1 if len(lines) > 1 and not lines[-1] else len(lines)
+    return Expanded(row, item, lines)
 
 
 def _same_revision(row: HandleTarget, root: OpenRoot) -> tuple[str | None, str]:
@@ -212,44 +206,6 @@ def _decoded(raw: bytes, allow: Sequence[str]) -> str | None:
 def _presentable(text: str, allow: Sequence[str]) -> str:
     """Return text from outside, cleaned and redacted as before it is indexed."""
     return redact(clean_text(text)[0], allow=allow)[0]
-
-
-def _changed(row: HandleTarget, root: OpenRoot) -> tuple[Failure, list[HandleTarget]]:
-    """Return a note on where the lines are now, with a handle for them."""
-    old = f"{row.path}:{row.ranges[0][0]}-{row.ranges[0][1]}" if row.ranges else row.path
-    message = f"{row.handle}: {old} has changed and no copy of it is left"
-    fresh = _new_place(row, root)
-    if fresh is None:
-        return Failure("expand", message, "ask the question again"), []
-    start, end = fresh.ranges[0]
-    where = f"{row.name} is now at {fresh.path}:{start}-{end}" if row.name else f"it now has lines {start}-{end}"
-    return Failure("expand", f"{message}; {where}", f"`satchel expand {fresh.handle}` shows it"), [fresh]
-
-
-def _new_place(row: HandleTarget, root: OpenRoot) -> HandleTarget | None:
-    try:
-        raw = files.read_bytes(root.places.root, row.path, limit=root.settings.index_max_file_bytes).raw
-    except files.Skipped:
-        return None
-    text = _decoded(raw, root.settings.redact_allow)
-    if text is None:
-        return None
-    lines = text.split("\n")
-    place: Range | None = (1, _last_line(lines))
-    if row.name:
-        parts = outline_file(row.path, text)[1].parts
-        place = next((_written(lines, part.start, part.end) for part in parts if part.name == row.name), None)
-    if place is None:
-        return None
-    content_hash = files.content_hash(raw, root.key)
-    return replace(row, handle=make_handle(row.id, content_hash, (place,)), content_hash=content_hash, ranges=(place,))
-
-
-def _written(lines: Sequence[str], start: int, end: int) -> Range:
-    """Return the lines without blank ones at the end."""
-    while end > start and not lines[end - 1].strip():
-        end -= 1
-    return start, end
 
 
 def _packed(

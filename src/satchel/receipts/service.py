@@ -135,7 +135,7 @@ class ReceiptService:
 
     def unrecorded(self, request: AssembleRequest, notes: Sequence[Failure] = ()) -> Context:
         """Return an answer without recording it: its handles cannot be expanded. For internal questions."""
-        account = self._account_of(request, is_kept=False)
+        account = self._account_of(request)
         return with_account(self._assembled(request, notes, account), account, ())
 
     def deliver(self, request: AssembleRequest, context: Context) -> Context:
@@ -157,10 +157,8 @@ class ReceiptService:
         self.handles.record([*handles, *reference_handles(context)])
         return with_account(context, account, self._note_shown(session, account, context.items))
 
-    def _account_of(self, request: AssembleRequest, *, is_kept: bool = True) -> Account | None:
-        return self.account(
-            request.session, request.ledger, pins=request.pins, is_kept=is_kept, shows_lines=request.show_code
-        )
+    def _account_of(self, request: AssembleRequest) -> Account | None:
+        return self.account(request.session, request.ledger, pins=request.pins, shows_lines=request.show_code)
 
     def account(
         self,
@@ -168,7 +166,6 @@ class ReceiptService:
         state: str = "",
         *,
         pins: Sequence[Pin] = (),
-        is_kept: bool = True,
         shows_lines: bool = True,
     ) -> Account | None:
         """Return the account of a session, or of a former `state` of its ledger; None without a session."""
@@ -176,7 +173,7 @@ class ReceiptService:
             return None
         from satchel.receipts.session import Account, read_ledger
 
-        ledger, failures = read_ledger(self.session_file(session), state, is_kept=is_kept)
+        ledger, failures = read_ledger(self.session_file(session), state)
         shown = sanitize.line(session, len(session) + 1, self._root.settings.redact_allow)
         return Account(shown, self._root.key, ledger, failures, tuple(pins), shows_lines)
 
@@ -216,8 +213,8 @@ class ReceiptService:
         """Return the full text of these handles, from the revision of their answer.
 
         A `session` gets it even if it has it already, and is not sent it again afterwards. Text that has changed since,
-        and of which no copy is left, becomes a failure that names its present place. Raises UsageError for a handle
-        that is too old or of another root.
+        and of which no copy is left, becomes a failure. Raises UsageError for a handle that is too old or of another
+        root.
         """
         from satchel.receipts.expand import check_handles, expand
         from satchel.tokens import counter
@@ -231,14 +228,14 @@ class ReceiptService:
                 f"unknown handle {', '.join(unknown)}: ask the question again here ({self._root.places.root}), "
                 "and use the handles of that answer"
             )
-        context, fresh = expand(
+        context = expand(
             [rows[handle] for handle in names],
             self._root,
             counter=counter(tokenizer or settings.budget_tokenizer),
             max_tokens=check_budget(settings.budget_max_tokens if max_tokens is None else max_tokens),
             layout=parse_format(format or settings.context_format),
         )
-        self.handles.record([*fresh, *handles_of(context)])
+        self.handles.record(handles_of(context))
         account = self.account(check_session(session))
         failures = account.failures if account is not None else ()
         return with_account(context, account, [*failures, *self._note_shown(session, account, context.items)])

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,11 +66,10 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The content of one file: its rows, oldest first, a hash of them as its state, and the number of damaged lines."""
+    """The content of one file: its rows, oldest first, and a hash of them as its state."""
 
     rows: tuple[Row, ...] = ()
     state: str = EMPTY
-    damaged: int = 0
 
 
 class SessionFile:
@@ -82,24 +80,15 @@ class SessionFile:
         self.path = folder / f"{root_name}-{name}.jsonl"
 
     def read(self, state: str = "") -> Ledger:
-        """Return the ledger, or its former `state` if the file still has it; a damaged ledger has no rows."""
+        """Return the ledger, or its former `state` if the file still has it."""
         raw = state_files.read(self.path) or b""
-        former = _prefix(raw, state) if state else None
-        return _parsed(raw if former is None else former)
-
-    def check_writable(self) -> None:
-        """Check that rows can be added."""
-        state_files.append(self.path, b"")
+        length, _, _ = state.partition("-")
+        former = raw[: int(length)] if length.isdecimal() else raw
+        return _parsed(former if _state(former) == state else raw)
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add the items of one answer."""
-        state_files.append(self.path, _line(rows), most=MOST_BYTES, kept=KEPT_BYTES)
-
-    def restart(self, rows: Sequence[Row]) -> None:
-        """Replace all rows by the items of one answer."""
-        state_files.make_folder(self.path.parent)
-        with state_files.locked(self.path.parent):
-            state_files.replace(self.path, _line(rows))
+        state_files.append(self.path, f"{_ENCODE(rows)}\n".encode("ascii"), most=MOST_BYTES, kept=KEPT_BYTES)
 
     def forget(self) -> bool:
         """Remove it. Returns whether there was one."""
@@ -110,36 +99,25 @@ class SessionFile:
         return True
 
 
-def read_ledger(file: SessionFile, state: str, *, is_kept: bool) -> tuple[Ledger, tuple[Failure, ...]]:
-    """Return the ledger in a former `state` (now if empty), and its failures: then everything counts as new.
-
-    With `is_kept` the answer will be added, so a file that cannot be written is a failure too.
-    """
-    failures, ledger = [], Ledger()
+def read_ledger(file: SessionFile, state: str) -> tuple[Ledger, tuple[Failure, ...]]:
+    """Return the ledger in a former `state` (now if empty). If it cannot be read, everything counts as new."""
     try:
-        ledger = file.read(state)
-        if is_kept:
-            file.check_writable()
+        return file.read(state), ()
     except OSError as error:
-        failures.append(_unusable(error))
-    if ledger.damaged:
-        lines = f"{ledger.damaged} line{'s' if ledger.damaged > 1 else ''}"
-        message = f"the ledger of this session is damaged ({lines} of it): everything counts as new"
-        failures.append(Failure("session", message, "it begins again with this answer"))
-    return ledger, tuple(failures)
+        return Ledger(), (_unusable(error),)
 
 
 def add_rows(file: SessionFile, ledger: Ledger, rows: Sequence[Row], keep_days: float) -> Failure | None:
-    """Add the items of an answer to a ledger; a damaged one begins again."""
+    """Add the items of an answer to a ledger. The first answer of a session removes ledgers unchanged for so long."""
     try:
-        if ledger.damaged:
-            file.restart(rows)
-        else:
-            file.append(rows)
+        file.append(rows)
     except OSError as error:
         return _unusable(error)
-    if ledger.state == EMPTY:  # once for each session
-        prune(file.path.parent, keep_days)
+    if ledger.state == EMPTY:
+        try:
+            state_files.prune_older(file.path.parent, keep_days * DAY_SECONDS)
+        except OSError as error:
+            telemetry.warning("old session not removed", path=str(error.filename), reason=error.strerror or str(error))
     return None
 
 
@@ -149,53 +127,22 @@ def _unusable(error: OSError) -> Failure:
     return Failure("session", message, "see whether the state folder can be written")
 
 
-def prune(folder: Path, days: float, now: float | None = None) -> None:
-    """Remove ledgers that are unchanged for so many days. The log names those that cannot be removed."""
-    oldest = (time.time() if now is None else now) - days * DAY_SECONDS
-    for path in sorted(folder.glob("*.jsonl")):
-        try:
-            if path.lstat().st_mtime < oldest:
-                path.unlink()
-        except FileNotFoundError:
-            continue  # another process was faster
-        except OSError as error:
-            telemetry.warning("old session not removed", path=str(path), reason=error.strerror or str(error))
-
-
-def _line(rows: Sequence[Row]) -> bytes:
-    return f"{_ENCODE(rows)}\n".encode("ascii")
-
-
 def _state(raw: bytes) -> str:
     return f"{len(raw)}-{blake2b(raw, digest_size=8).hexdigest()}" if raw else EMPTY
 
 
-def _prefix(raw: bytes, state: str) -> bytes | None:
-    """Return the bytes of the file in this state, None if it was rewritten since."""
-    length, _, _ = state.partition("-")
-    head = raw[: int(length)] if length.isdecimal() else raw
-    return head if _state(head) == state else None
-
-
 def _parsed(raw: bytes) -> Ledger:
+    """Return the rows of a file, without a line that a crash cut in two: what it had is shown again."""
     rows: list[Row] = []
-    lines = raw.split(b"\n")
-    damaged = int(lines.pop() != b"")  # a last line without its line end was cut off
-    for line in lines:
-        try:
+    for line in raw.split(b"\n"):
+        with suppress(ValueError, TypeError):
             rows += [_row(*fields) for fields in json.loads(line)]
-        except (ValueError, TypeError):
-            damaged += 1
-    return Ledger((), _state(raw), damaged) if damaged else Ledger(tuple(rows), _state(raw))
+    return Ledger(tuple(rows), _state(raw))
 
 
 def _row(key: Any, digest: Any, length: Any, lines: Any, places: Any) -> Row:
-    """Return a row of a file. Raises TypeError or ValueError for impossible values."""
-    shown = tuple([SentLines(*one) for one in lines])
-    index(length + sum([one.start + one.end for one in shown]))  # whole numbers, all of them
-    if not (isinstance(key, str) and isinstance(digest, str)):
-        raise TypeError("no row")
-    return Row(key, digest, length, shown, bool(places))
+    shown = tuple(SentLines(int(start), int(end), digest, first) for start, end, digest, first in lines)
+    return Row(key, digest, int(length), shown, bool(places))
 
 
 MUCH_MORE = 2

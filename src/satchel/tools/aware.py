@@ -221,18 +221,7 @@ def _async_generator(call: _Tool) -> Function:
             context = await call.contexts.aof(call.name, call.params(args, kwargs))
             args, kwargs = call.with_context(args, kwargs, context)
         async with aclosing(call.function(*args, **kwargs)) as stream:
-            try:
-                value = await anext(stream)
-                while True:
-                    try:
-                        sent = yield value
-                    except GeneratorExit:
-                        raise
-                    except BaseException as error:  # noqa: BLE001 - thrown in from outside, it belongs to the tool
-                        value = await stream.athrow(error)
-                    else:
-                        value = await stream.asend(sent)
-            except StopAsyncIteration:
-                return
+            async for value in stream:
+                yield value
 
     return tool

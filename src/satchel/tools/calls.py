@@ -8,9 +8,9 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import copy_context
 from pathlib import Path
@@ -153,9 +153,6 @@ METHODS = ("situation", "assemble_situation")
 MOST_AT_ONCE = 4
 """Limit of contexts that are assembled at once; others wait until their deadline."""
 
-IDLE_SECONDS = 10.0
-"""Time after which an idle thread ends."""
-
 Answer = TypeVar("Answer")
 
 Situation = Mapping[str, Any] | Callable[[str, Mapping[str, Any]], Mapping[str, Any] | None] | None
@@ -296,7 +293,7 @@ async def _await(answer: Awaitable[Any]) -> Any:
 
 
 class Daemons:
-    """At most `most` daemon threads, started on demand and ended when idle.
+    """At most `most` daemon threads, started on demand and ended when no job is left.
 
     The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
     these are not. A hanging job blocks only its own thread.
@@ -305,8 +302,7 @@ class Daemons:
     def __init__(self, most: int) -> None:
         self._most = most
         self._guard = threading.Lock()
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
-        self._unfinished = 0
+        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._threads = 0
 
     def start(self, work: Callable[[], Answer]) -> Future[Answer]:
@@ -315,43 +311,22 @@ class Daemons:
 
         future: Future[Answer] = Future()
         with self._guard:
-            self._unfinished += 1
-            self._jobs.put((future, work))
-            if self._threads < min(self._unfinished, self._most):
+            self._jobs.append((future, work))
+            if self._threads < self._most:
                 self._threads += 1
                 threading.Thread(target=self._work, name="satchel-tool", daemon=True).start()
         return future
 
-    @property
-    def busy(self) -> int:
-        """Jobs that are not finished."""
-        with self._guard:
-            return self._unfinished
-
     def _work(self) -> None:
         while True:
-            try:
-                future, work = self._jobs.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
-                with self._guard:
-                    if self._jobs.empty():
-                        self._threads -= 1
-                        return
-                continue
-            self._do(future, work)
+            with self._guard:
+                if not self._jobs:
+                    self._threads -= 1
+                    return
+                future, work = self._jobs.popleft()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(work())
+                except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
+                    future.set_exception(error)
             del future, work  # so that their values are freed before the next job
-
-    def _do(self, future: Future[Any], work: Callable[[], Any]) -> None:
-        answer, problem = None, None
-        is_wanted = future.set_running_or_notify_cancel()
-        if is_wanted:
-            try:
-                answer = work()
-            except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
-                problem = error
-        with self._guard:
-            self._unfinished -= 1
-        if problem is not None:
-            future.set_exception(problem)
-        elif is_wanted:
-            future.set_result(answer)
