@@ -124,7 +124,8 @@ def load_settings(
     collected.read_environment(environ)
     for key, value in (overrides or {}).items():
         if key not in SETTINGS:
-            raise ConfigError(f"unknown setting {key!r}{_after_colon(_suggestion(key))}")
+            hint = _suggestion(key)
+            raise ConfigError(f"unknown setting {key!r}{f': {hint}' if hint else ''}")
         if value is not None:
             collected.set(SETTINGS[key], value, "flag")
     values = {attribute(key): value for key, value in collected.values.items()}
@@ -270,10 +271,6 @@ def _suggestion(key: str, names: Mapping[str, object] = SETTINGS) -> str:
 
     near = get_close_matches(key[:100], names, n=1)
     return f"did you mean {near[0]}?" if near else ""
-
-
-def _after_colon(text: str) -> str:
-    return f": {text}" if text else ""
 
 
 TABLE, KEY = "hooks", "enabled"

@@ -377,28 +377,24 @@ def _host(settings: config.Settings) -> str:
 def check_index(places: Places) -> Check:
     """Check that the index is not damaged."""
     from satchel.engine import INDEX_NAME
-    from satchel.store.sqlite.connection import damage
 
-    path = places.index / INDEX_NAME
-    if not path.exists():
-        return ok("index", "not built yet: the first question does it")
-    faults = damage(path)
-    if faults:
-        return fail("index", f"{path} is damaged: {faults[0]}", "build it again: satchel clean && satchel index")
-    return ok("index", f"{path} is whole")
+    fix = "build it again: satchel clean && satchel index"
+    return _check_store("index", places.index / INDEX_NAME, "not built yet: the first question does it", fix)
 
 
 def check_memory(places: Places) -> Check:
     """Check that the memory file is not damaged."""
+    fix = "keep a copy of it, then put a backup of it in its place"
+    return _check_store("memory", places.memory, "nothing is remembered yet", fix)
+
+
+def _check_store(name: str, path: Path, missing: str, fix: str) -> Check:
     from satchel.store.sqlite.connection import damage
 
-    if not places.memory.exists():
-        return ok("memory", "nothing is remembered yet")
-    faults = damage(places.memory)
-    if faults:
-        message = f"{places.memory} is damaged: {faults[0]}"
-        return fail("memory", message, "keep a copy of it, then put a backup of it in its place")
-    return ok("memory", f"{places.memory} is whole")
+    if not path.exists():
+        return ok(name, missing)
+    faults = damage(path)
+    return fail(name, f"{path} is damaged: {faults[0]}", fix) if faults else ok(name, f"{path} is whole")
 
 
 def check_lock(places: Places) -> Check:

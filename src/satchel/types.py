@@ -229,16 +229,6 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
-    """A typed relation. `target` is a chunk id, or the name or path that the source text used."""
-
-    source: str
-    type: EdgeType
-    target: str
-    weight: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class Signal:
     """One reason for a score: the name of the measure, its value and its weight."""
 

@@ -167,6 +167,7 @@ REPORT_CHARACTERS = 2_000
 """Result, surprise, note, description of a root cause, and lesson: a report may need more words."""
 
 VALUE_CHARACTERS = 500
+"""Characters of a value: a longer rule is a document."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

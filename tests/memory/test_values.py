@@ -14,9 +14,10 @@ from satchel.embed import fingerprint
 from satchel.errors import UsageError
 from satchel.memory.cluster import SPREAD, WORDS_LABEL, make_space
 from satchel.memory.model import Grouping
-from satchel.memory.values import VALUE_LENGTH, Values
+from satchel.memory.values import Values
 from satchel.testing import HashEmbedder, TinyRepository
 from satchel.types import EdgeType, Kind
+from satchel.vocabulary import VALUE_CHARACTERS
 from tests.memory.lessons import STORIES, write_story
 
 FAR = "Bananas ripen faster beside apples"
@@ -215,7 +216,7 @@ def test_bad_input_is_named(satchel: Satchel) -> None:
     cluster = full(satchel).clusters[0]
     with pytest.raises(UsageError, match=f"did you mean {cluster.id}"):
         values.find(cluster.id[:-1])
-    with pytest.raises(UsageError, match=f"501 characters, at most {VALUE_LENGTH}"):
+    with pytest.raises(UsageError, match=f"501 characters, at most {VALUE_CHARACTERS}"):
         values.accept("x" * 501, cluster.id)
     with pytest.raises(UsageError, match="the value is empty"):
         values.accept("  ", cluster.id)

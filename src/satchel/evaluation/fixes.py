@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -242,6 +241,9 @@ def changed_lines(patch: bytes) -> tuple[dict[str, tuple[tuple[int, int], ...]],
 _REGULAR = frozenset({"100644", "100755", "100664"})
 """Modes of files. Links and submodules are not written: they are not indexed either."""
 
+BLOBS_AT_ONCE = 32
+"""Files that one process of git gives; all of them are in memory at once."""
+
 _SHA256_LENGTH = 64
 
 _SHA256_CONFIG = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
@@ -312,40 +314,19 @@ def _is_file(path: str, entry: Entry) -> bool:
 def contents(
     repository: Repository, blobs: Iterable[str], should_stop: Callable[[], bool] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield each blob with its bytes, from one process, without those that a partial clone lacks. Raises GitError."""
+    """Yield each blob with its bytes, without those that a partial clone lacks. Raises GitError."""
     ids = list(blobs)
-    if not ids:
-        return
-    feed = "".join(f"{blob}\n" for blob in ids).encode("ascii")
-    with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
-        reader = io.BufferedReader(_Chunks(chunks))
-        for blob in ids:
+    for first in range(0, len(ids), BLOBS_AT_ONCE):
+        asked = ids[first : first + BLOBS_AT_ONCE]
+        feed = "".join(f"{blob}\n" for blob in asked).encode("ascii")
+        with stream(repository, "cat-file", "--batch", feed=feed, should_stop=should_stop) as chunks:
+            reader = io.BytesIO(b"".join(chunks))
+        for blob in asked:
             head = reader.readline()
-            if not head.endswith(b"\n"):
-                return
             if head.endswith(b" missing\n"):
                 continue
-            size = int(head.rpartition(b" ")[2])
+            size = int(head.rpartition(b" ")[2]) if head.endswith(b"\n") else 0
             content = reader.read(size + 1)
             if len(content) <= size:
-                return
+                return  # it was stopped
             yield blob, content[:size]
-        if reader.readline().endswith(b"\n"):
-            raise GitError("git cat-file said more than it was asked")
-
-
-class _Chunks(io.RawIOBase):
-    """A stream of chunks as a file."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._rest = self._rest or next(self._chunks, b"")
-        count = min(len(buffer), len(self._rest))
-        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
-        return count

@@ -340,44 +340,38 @@ MOST_CONTEXTS = 128
 """Contexts kept at once: at 4,000 tokens they need 5 MB."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    made: float
-    context: Context
-
-
 class ContextCache:
     """Contexts by key; the least recently used one is dropped first. Safe to share between threads."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """`seconds` to live; 0 keeps nothing."""
         self._seconds, self._clock = seconds, clock
-        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[float, Context]] = OrderedDict()
         self._guard = threading.Lock()
         self.hits = 0
 
     def get(self, key: Hashable, is_current: Callable[[Context], bool]) -> Context | None:
         """Return the context under this key; None where there is none, it is too old, or a shown file has changed."""
         with self._guard:
-            entry = self._entries.get(key)
-            if entry is None:
+            if key not in self._entries:
                 return None
-            if self._clock() - entry.made >= self._seconds:
+            made, context = self._entries[key]
+            if self._clock() - made >= self._seconds:
                 del self._entries[key]
                 return None
             self._entries.move_to_end(key)
-        if not is_current(entry.context):
+        if not is_current(context):
             return None
         with self._guard:
             self.hits += 1
-        return entry.context
+        return context
 
     def put(self, key: Hashable, context: Context) -> None:
         """Keep a context, unless it has failures or timed out: the next answer may then differ."""
         if self._seconds <= 0 or context.failures or context.meta.get("timed_out"):
             return
         with self._guard:
-            self._entries[key] = _Entry(self._clock(), context)
+            self._entries[key] = (self._clock(), context)
             self._entries.move_to_end(key)
             while len(self._entries) > MOST_CONTEXTS:
                 self._entries.popitem(last=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -302,6 +303,4 @@ def _new_id(axis: str, members: Sequence[str]) -> str:
 
 def counted(values: Sequence[str]) -> Mapping[str, int]:
     """Return how often each value occurs, the most frequent first."""
-    return {
-        value: values.count(value) for value in sorted(set(values), key=lambda value: (-values.count(value), value))
-    }
+    return dict(sorted(Counter(values).items(), key=lambda row: (-row[1], row[0])))

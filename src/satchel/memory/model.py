@@ -307,21 +307,16 @@ def experience_from(data: Data, clean: Clean = str) -> Experience:
     if outcome is None or (isinstance(tier, str) and tier not in choices(ConfidenceTier)):
         filled["confidence_tier"] = None
     experience = codec.load(Experience, filled, clean)
-    lesson = experience.lesson
+    lesson, ended_as, rank = experience.lesson, experience.outcome, experience.confidence_tier
     has_lesson = lesson is not None and bool(lesson.what_worked or lesson.takeaway)
-    return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=_tier(experience))
+    if ended_as is not None and rank is None:
+        rank = tier_of(ended_as.status, experience.hypothesis, experience.goal, auto_captured=ended_as.auto_captured)
+    return replace(experience, lesson=lesson if has_lesson else None, confidence_tier=rank)
 
 
 def dated(data: Data, default: Any) -> dict[str, Any]:
     """Return the time of the last change, by default another one."""
     return {"updated_at": default if data.get("updated_at") is None else data["updated_at"]}
-
-
-def _tier(experience: Experience) -> ConfidenceTier | None:
-    outcome = experience.outcome
-    if outcome is None or experience.confidence_tier is not None:
-        return None if outcome is None else experience.confidence_tier
-    return tier_of(outcome.status, experience.hypothesis, experience.goal, auto_captured=outcome.auto_captured)
 
 
 FEWEST_TELLING_WORDS = 2

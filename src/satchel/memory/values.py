@@ -36,10 +36,7 @@ from satchel.memory.records import value_document, value_of
 from satchel.memory.scope import Notebook, near_ids
 from satchel.store.records import Document
 from satchel.types import Kind
-from satchel.vocabulary import Axis, parse_choice
-
-VALUE_LENGTH = 500
-"""Characters of a value: a longer rule is a document."""
+from satchel.vocabulary import VALUE_CHARACTERS, Axis, parse_choice
 
 FEWEST_MEMBERS = 3
 """Members that a value needs: the spread of fewer cannot be measured."""
@@ -200,7 +197,7 @@ class Values:
         return Grouping(**data, clusters=tuple(rows))
 
     def _clean(self, text: str) -> str:
-        return " ".join(self._notebook.text_of("the value", text, VALUE_LENGTH).split())
+        return " ".join(self._notebook.text_of("the value", text, VALUE_CHARACTERS).split())
 
     def _measured(
         self, texts: Sequence[str], axis: str, ids: Sequence[str]
@@ -256,7 +253,7 @@ class Values:
         lessons = [(entry.id, entry.lesson) for entry in entries if entry.lesson][:MOST_MEASURED]
         if not lessons or len(entries) < FEWEST_MEMBERS:
             return ValueProposal(cluster, "", "", None)
-        texts = [self._clean(lesson[:VALUE_LENGTH]) for _, lesson in lessons]
+        texts = [self._clean(lesson[:VALUE_CHARACTERS]) for _, lesson in lessons]
         validations = self._measured(texts, cluster.axis, cluster.members)[0]
         inside = [place for place, validation in enumerate(validations) if validation.is_inside]
         best = inside[0] if inside else 0

@@ -89,8 +89,10 @@ def why(
     votes = Votes(query, store)
     context = ask(request)
     targets = resolve(target, store, store_of)
-    search = _Search(request, query, votes, Meaning(embedder, query.text) if embedder is not None else None)
-    rows = [search.standing(one, store_of(one.kind), context) for one in targets[:MOST_TARGETS]]
+    meaning = Meaning(embedder, query.text) if embedder is not None else None
+    rows = [
+        _standing(one, store_of(one.kind), request, context, query, votes, meaning) for one in targets[:MOST_TARGETS]
+    ]
     return sorted(rows, key=lambda row: (not row.is_shown, row.rank or len(rows) + EVERYTHING, row.id))
 
 
@@ -147,48 +149,46 @@ def _near(identifier: str, store: Store) -> str:
     return ": give a path below the root, the name of a function or class, or the hash of a commit"
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A question to all kinds."""
-
-    request: AssembleRequest
-    query: Query
-    votes: Votes
-    meaning: Meaning | None
-
-    def standing(self, target: WhyTarget, store: Store, context: Context) -> Standing:
-        """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
-        query, votes, weights = self.query, self.votes, self.request.file_weights
-        likeness = scores(store, target.kind, self.meaning)
-        hits = search_kind(
-            store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
-        ).hits
-        own = [hit for hit in hits if _is_of(hit, target)]
-        place = hits.index(own[0]) + 1 if own else 0
-        if target.path:
-            file = file_standing(query, store, target.kind, target.path, votes, likeness, weights)
-        else:
-            file = FileStanding(place, len(hits), 0.0, ())
-        shown = _shown(target, own[0] if own else None, context.items)
-        reason, detail, budget = "", "", 0
-        if shown is None:
-            reason, detail, budget = _reason(target, file.rank, self.request, hits, own, context)
-        return Standing(
-            id=target.id,
-            kind=target.kind,
-            path=target.path,
-            rank=file.rank,
-            of=file.of,
-            place=place,
-            chunks=len(hits),
-            relevance=own[0].relevance if own else file.relevance,
-            signals=own[0].signals if own else file.signals,
-            shown=shown or (),
-            is_shown=shown is not None,
-            reason=reason,
-            detail=detail,
-            budget=budget,
-        )
+def _standing(
+    target: WhyTarget,
+    store: Store,
+    request: AssembleRequest,
+    context: Context,
+    query: Query,
+    votes: Votes,
+    meaning: Meaning | None,
+) -> Standing:
+    """Return the rank of a target, and why `context`, the answer to the question, does not show it."""
+    likeness, weights = scores(store, target.kind, meaning), request.file_weights
+    hits = search_kind(
+        store, target.kind, query, votes=votes, candidates=EVERYTHING, likeness=likeness, weights=weights
+    ).hits
+    own = [hit for hit in hits if _is_of(hit, target)]
+    place = hits.index(own[0]) + 1 if own else 0
+    if target.path:
+        file = file_standing(query, store, target.kind, target.path, votes, likeness, weights)
+    else:
+        file = FileStanding(place, len(hits), 0.0, ())
+    shown = _shown(target, own[0] if own else None, context.items)
+    reason, detail, budget = "", "", 0
+    if shown is None:
+        reason, detail, budget = _reason(target, file.rank, request, hits, own, context)
+    return Standing(
+        id=target.id,
+        kind=target.kind,
+        path=target.path,
+        rank=file.rank,
+        of=file.of,
+        place=place,
+        chunks=len(hits),
+        relevance=own[0].relevance if own else file.relevance,
+        signals=own[0].signals if own else file.signals,
+        shown=shown or (),
+        is_shown=shown is not None,
+        reason=reason,
+        detail=detail,
+        budget=budget,
+    )
 
 
 def _group(hit: Hit) -> str:
