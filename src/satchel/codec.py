@@ -101,37 +101,28 @@ def choice(kind: type[StrEnum], *, required: bool = True, label: str = "") -> Co
     return Codec(load, lambda member: None if member is None else member.value, required)
 
 
-def share() -> Codec:
-    """Return the codec of a number from 0 to 1."""
-
-    def load(name: str, value: Any, _clean: Clean | None) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise UsageError(f"{name} is {value!r}: it is 0 to 1")
-        return float(value)
+def _checked(is_valid: Callable[[Any], bool], meaning: str, read: Callable[[Any], Any]) -> Codec:
+    def load(name: str, value: Any, _clean: Clean | None) -> Any:
+        if not is_valid(value):
+            raise UsageError(f"{name} is {value!r}: {meaning}")
+        return read(value)
 
     return Codec(load)
+
+
+def share() -> Codec:
+    """Return the codec of a number from 0 to 1."""
+    return _checked(lambda value: type(value) in (int, float) and 0 <= value <= 1, "it is 0 to 1", float)
 
 
 def count(least: int, meaning: str) -> Codec:
     """Return the codec of a whole number from `least`; `meaning` ends the message about another value."""
-
-    def load(name: str, value: Any, _clean: Clean | None) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise UsageError(f"{name} is {value!r}: {meaning}")
-        return value
-
-    return Codec(load)
+    return _checked(lambda value: type(value) is int and value >= least, meaning, int)
 
 
 def flag() -> Codec:
     """Return the codec of a boolean."""
-
-    def load(name: str, value: Any, _clean: Clean | None) -> bool:
-        if not isinstance(value, bool):
-            raise UsageError(f"{name} is {value!r}: it is true or false")
-        return value
-
-    return Codec(load)
+    return _checked(lambda value: type(value) is bool, "it is true or false", bool)
 
 
 def moment(key: str) -> Codec:

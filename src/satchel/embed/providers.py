@@ -243,23 +243,30 @@ def _endpoint(settings: Settings, environ: Mapping[str, str]) -> Embedder:
             raise ConfigError(
                 f"{key} is not set: an endpoint for vectors needs its address, its model and their length"
             )
-    if not settings.embed_endpoint.startswith(("http://", "https://")):
-        raise ConfigError(f"embed.endpoint is {settings.embed_endpoint!r}: it must begin with http:// or https://")
-    key = ""
-    if settings.embed_key_variable:
-        key = environ.get(settings.embed_key_variable, "")
-        if not key:
-            raise ConfigError(f"embed.key_variable names {settings.embed_key_variable}, which is not set")
+    check_address("embed.endpoint", settings.embed_endpoint)
     return Endpoint(
         EndpointOptions(
             url=settings.embed_endpoint,
             model=settings.embed_model,
             dimension=settings.embed_dimension,
-            key=key,
+            key=endpoint_key("embed.key_variable", settings.embed_key_variable, environ),
             max_tokens=settings.embed_max_tokens,
             timeout_seconds=settings.embed_timeout_s,
         )
     )
+
+
+def check_address(setting: str, address: str) -> None:
+    """Raise ConfigError for an address of an endpoint that is not one of HTTP."""
+    if not address.startswith(("http://", "https://")):
+        raise ConfigError(f"{setting} is {address!r}: it must begin with http:// or https://")
+
+
+def endpoint_key(setting: str, variable: str, environ: Mapping[str, str]) -> str:
+    """Return the key of an endpoint from the named environment variable. Raises ConfigError if it is not set."""
+    if variable and not environ.get(variable):
+        raise ConfigError(f"{setting} names {variable}, which is not set")
+    return environ[variable] if variable else ""
 
 
 def embedded_kinds(settings: Settings) -> tuple[Kind, ...]:

@@ -198,7 +198,7 @@ class Nodes:
 
     def load(self, nodes: Sequence[Rated]) -> None:
         """Read these nodes with their texts, and the nodes on the way to them, at once."""
-        self._code.load(row for one in nodes for row in (one.row, *(hop.row for hop in one.walk.path(one.row))))
+        self._code.load(row for one in nodes for row in (one.row, *(step.target for step in one.walk.path(one.row))))
         self._texts |= self._code.store.texts(dict.fromkeys(self._code.document_of(one.row).id for one in nodes))
 
     def name(self, row: int) -> str:
@@ -256,16 +256,16 @@ class Nodes:
         return candidate
 
     def path(self, rated: Rated) -> list[dict[str, Any]]:
-        """Return the path to a node as in the answer: one entry for each hop, with the node that it leads to."""
+        """Return the path to a node as in the answer: one entry for each step, with the node that it leads to."""
         return [
             {
-                "id": self.identity(hop.row),
-                "name": self.name(hop.row),
-                "type": hop.type.value,
-                "direction": hop.direction.value,
-                **({"line": hop.line} if hop.line else {}),
+                "id": self.identity(step.target),
+                "name": self.name(step.target),
+                "type": step.move.type.value,
+                "direction": step.move.direction.value,
+                **({"line": step.line} if step.line else {}),
             }
-            for hop in rated.walk.path(rated.row)
+            for step in rated.walk.path(rated.row)
         ]
 
     def place(self, rated: Rated) -> str:
@@ -273,9 +273,9 @@ class Nodes:
         part, document = self._code.part(rated.row), self._code.document_of(rated.row)
         if document.kind not in (Kind.CODE, Kind.DOC):
             return ""
-        hop = rated.walk.reached[rated.row].hop
-        is_call = hop is not None and hop.line and hop.direction is Direction.IN
-        return self._line(f"{document.key}:{hop.line if hop is not None and is_call else part.start}")
+        step = rated.walk.reached[rated.row].step
+        is_call = step is not None and step.line and step.move.direction is Direction.IN
+        return self._line(f"{document.key}:{step.line if step is not None and is_call else part.start}")
 
     def overflow(self, rated: Rated) -> Overflow:
         """Return a node as it is named in the overflow."""

@@ -324,6 +324,8 @@ def _touches(store: Store, places: Mapping[int, Place], moves: _Moves) -> Iterat
                 yield row, EdgeType.TOUCHES, Direction.IN, commit
 
 
+_HUBS_NAMED = 3
+
 RANK_FADE = 0.05
 """A step over the second relation of a lens is worth so much less than one over the first, and so on: enough to order
 nodes of equal distance, too little to put a near node behind a far one."""
@@ -342,18 +344,8 @@ class StartNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
-    """One step of a path: the relation, its direction, the node that it leads to, and the line of a call (else 0)."""
-
-    row: int
-    type: EdgeType
-    direction: Direction
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Reached:
-    """A node that a walk reached. `previous` is the node before it, None for a source.
+    """A node that a walk reached. `step` led to it, None for a source.
 
     `source_factor` is that of the source, `edge_factor` the worth of the relations on the path, both 0 to 1.
     """
@@ -362,8 +354,7 @@ class Reached:
     distance: int
     source_factor: float
     edge_factor: float
-    previous: int | None = None
-    hop: Hop | None = None
+    step: WalkEdge | None = None
 
     @property
     def nearness(self) -> float:
@@ -394,14 +385,14 @@ class GraphWalk:
     warnings: tuple[str, ...] = ()
     timed_out: bool = False
 
-    def path(self, row: int) -> tuple[Hop, ...]:
-        """Return the path from the source to a node, one hop for each step; empty for a source."""
-        hops = []
+    def path(self, row: int) -> tuple[WalkEdge, ...]:
+        """Return the steps from the source to a node; none for a source."""
+        steps = []
         at = self.reached[row]
-        while at.hop is not None and at.previous is not None:
-            hops.append(at.hop)
-            at = self.reached[at.previous]
-        return tuple(reversed(hops))
+        while at.step is not None:
+            steps.append(at.step)
+            at = self.reached[at.step.source]
+        return tuple(reversed(steps))
 
 
 def walk(store: Store, sources: Sequence[StartNode], lens: Lens, relevance: Relevance, bounds: Bounds) -> GraphWalk:
@@ -440,7 +431,9 @@ def walk(store: Store, sources: Sequence[StartNode], lens: Lens, relevance: Rele
         kept_places = store.places(kept)
         frontier = [row for row in kept if row in kept_places]
         for row in frontier:
-            reached[row] = _arrived(best[row], kept_places[row], reached[best[row].source], distance)
+            before = reached[best[row].source]
+            edge_factor = before.edge_factor * _factor(best[row])
+            reached[row] = Reached(kept_places[row], distance, before.source_factor, edge_factor, best[row])
         pairs += [(step.source, step.target) for step in steps if step.target in kept_places]
     every = {**matched, **reached}
     together = tuple(dict.fromkeys(pair for pair in pairs if pair[0] in every and pair[1] in every))
@@ -484,16 +477,14 @@ def _best(steps: Sequence[WalkEdge], reached: Mapping[int, Reached]) -> dict[int
     best: dict[int, tuple[float, WalkEdge]] = {}
     for step in steps:
         before = reached[step.source]
-        worth = before.source_factor * before.edge_factor * (1 - RANK_FADE * step.move.rank)
+        worth = before.source_factor * before.edge_factor * _factor(step)
         if step.target not in best or worth > best[step.target][0]:
             best[step.target] = (worth, step)
     return {target: step for target, (_, step) in best.items()}
 
 
-def _arrived(step: WalkEdge, place: Place, before: Reached, distance: int) -> Reached:
-    edge_factor = before.edge_factor * (1 - RANK_FADE * step.move.rank)
-    hop = Hop(step.target, step.move.type, step.move.direction, step.line)
-    return Reached(place, distance, before.source_factor, edge_factor, step.source, hop)
+def _factor(step: WalkEdge) -> float:
+    return 1 - RANK_FADE * step.move.rank
 
 
 def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reached]) -> list[str]:
@@ -505,6 +496,3 @@ def _hub_notes(hubs: Mapping[int, tuple[int, int]], reached: Mapping[int, Reache
     ]
     more = len(rows) - len(notes)
     return [*notes, f"{more} more nodes with many neighbours were sampled"] if more else notes
-
-
-_HUBS_NAMED = 3

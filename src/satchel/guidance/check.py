@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice
@@ -27,7 +27,6 @@ from satchel.errors import ContextFileError, UnsafePathError
 from satchel.guidance.context_files import CONTEXTS
 from satchel.guidance.injection import ActiveContext, Evaluated, Guides, JudgeAll, gather
 from satchel.guidance.instructions import Applied, Instruction, applied, to_judge, unfenced
-from satchel.guidance.judge import Opinion
 from satchel.guidance.situation import Situation, parent_of, resolved
 from satchel.safety import sanitize
 from satchel.store.protocol import Store
@@ -136,20 +135,6 @@ class Report:
         return (*self.never, *self.contradictions, *self.repeats, *self.missing)
 
 
-class _JudgeOnce:
-    """A judge that is asked once about each condition, for contexts and instruction files together."""
-
-    def __init__(self, judge_all: JudgeAll) -> None:
-        self._judge_all = judge_all
-        self._opinions: dict[str, Opinion] = {}
-
-    def __call__(self, conditions: Sequence[str]) -> tuple[Mapping[str, Opinion], Sequence[Failure]]:
-        new = [condition for condition in conditions if condition not in self._opinions]
-        opinions, failures = self._judge_all(new) if new else ({}, ())
-        self._opinions |= opinions
-        return self._opinions, failures
-
-
 def check(
     guides: Guides,
     situation: Situation,
@@ -161,9 +146,8 @@ def check(
     """Check every instruction file and the root's context; `store` has the existing files and names."""
     folders, bounded = folders_below(root)
     instructions, unread = guides.instructions.of_folders(folders)
-    judge_once = _JudgeOnce(judge_all)
-    gathered = gather(guides, None, situation, judge_once, 0.0)
-    opinions, undecided = judge_once(to_judge(instructions, situation.files))
+    gathered = gather(guides, None, situation, judge_all, 0.0)
+    opinions, undecided = judge_all(to_judge(instructions, situation.files))
     read = {one.path for one in instructions}
     distinct = [one for one in instructions if one.stands_for not in read]
     paths = sorted({path for kind in (Kind.CODE, Kind.DOC) for path in store.iterate_keys(kind)})

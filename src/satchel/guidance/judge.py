@@ -23,6 +23,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from satchel.embed.providers import check_address, endpoint_key
 from satchel.errors import ConfigError, JudgeError, MissingExtraError
 from satchel.guidance.situation import Situation
 from satchel.settings import Settings
@@ -307,15 +308,10 @@ def model_judge(settings: Settings, environ: Mapping[str, str]) -> ModelJudge | 
     """Return the judge of the settings, None if there is none. Raises ConfigError for unusable settings."""
     if not settings.judge_endpoint:
         return None
-    if not settings.judge_endpoint.startswith(("http://", "https://")):
-        raise ConfigError(f"judge.endpoint is {settings.judge_endpoint!r}: it must begin with http:// or https://")
+    check_address("judge.endpoint", settings.judge_endpoint)
     if not settings.judge_model:
         raise ConfigError("judge.model is not set: an endpoint that judges needs the name of its model")
-    key = ""
-    if settings.judge_key_variable:
-        key = environ.get(settings.judge_key_variable, "")
-        if not key:
-            raise ConfigError(f"judge.key_variable names {settings.judge_key_variable}, which is not set")
+    key = endpoint_key("judge.key_variable", settings.judge_key_variable, environ)
     return ModelJudge(ModelOptions(settings.judge_endpoint, settings.judge_model, key, settings.judge_timeout_s))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -277,14 +278,9 @@ def _shortened(
     location = row.item.location
     if location is None:
         return None
-    fits, over = location.start_line - 1, location.end_line
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        if tokens([_shown(row, middle, key)]) <= max_tokens:
-            fits = middle
-        else:
-            over = middle
-    return _shown(row, fits, key) if fits >= location.start_line else None
+    ends = range(location.start_line, location.end_line)
+    count = bisect_right(ends, max_tokens, key=lambda end: tokens([_shown(row, end, key)]))
+    return _shown(row, ends[count - 1], key) if count else None
 
 
 def _left_out(row: Expanded, needed: int) -> Omission:
