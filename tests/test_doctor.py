@@ -129,8 +129,8 @@ def test_a_folder_that_cannot_be_written_is_a_failure(tmp_path: Path, monkeypatc
 
 
 def test_every_home_is_checked(tmp_path: Path) -> None:
-    homes = Folders(tmp_path / "a", tmp_path / "b", tmp_path / "c", tmp_path / "d")
-    assert [check.name for check in doctor.check_folders(homes)] == [
+    names = [check.name for check in doctor.examine(tmp_path, environ={"SATCHEL_HOME": str(tmp_path / "home")})]
+    assert [name for name in names if name.endswith("folder")] == [
         "config folder",
         "data folder",
         "state folder",

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from satchel import config
@@ -118,7 +119,8 @@ def examine(path: Path, root: Path | None = None, environ: Mapping[str, str] = o
     except ConfigError as error:
         yield fail("folders", str(error), f"set {config.HOME_VARIABLE} to a folder that you can write")
         return
-    yield from _all("folders", lambda: check_folders(homes))
+    for name in ("config", "data", "state", "cache"):
+        yield from _one("folders", partial(check_folder, f"{name} folder", getattr(homes, name)))
     yield from _one("file system", lambda: check_file_system(homes.cache))
     yield from _one("hooks", lambda: check_hooks(homes))
     yield from _all("root", lambda: _check_root(path, root, homes, environ))
@@ -242,12 +244,6 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
-
-
-def check_folders(homes: config.Folders) -> Iterator[Check]:
-    """Check that each home of satchel can be written, and by its owner only."""
-    for name in ("config", "data", "state", "cache"):
-        yield check_folder(f"{name} folder", getattr(homes, name))
 
 
 def check_folder(name: str, folder: Path) -> Check:

@@ -61,11 +61,6 @@ def _rank_table(name: str) -> _RankTable:
     return tables[name]()
 
 
-def _without_lone_surrogates(text: str) -> str:
-    """Return the text after a round trip through UTF-16: paired surrogates joined, lone ones replaced by U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 @dataclass(frozen=True, slots=True)
 class RankTableCounter:
     """Exact byte pair counting. The table is loaded at the first count."""
@@ -79,7 +74,8 @@ class RankTableCounter:
         try:
             return table.count(text)
         except UnicodeEncodeError:
-            return table.count(_without_lone_surrogates(text))
+            # Through UTF-16: paired surrogates are joined, lone ones replaced by U+FFFD.
+            return table.count(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,9 @@ class GraphPage:
 
     def _written(self, items: Sequence[ContextItem], overflow: Sequence[Overflow], numbers: Numbers) -> str:
         if self.request.format is Format.JSON:
-            return self.head(numbers) + ",".join(map(_json_node, items)) + _json_tail(overflow)
+            named = [one._asdict() for one in overflow]
+            rows = [{name: value for name, value in row.items() if name != "place" or value} for row in named]
+            return f'{self.head(numbers)}{",".join(map(_json_node, items))}],"overflow":{dumped(rows)}}}'
         nodes = "".join(map(_markdown_node, items))
         return self.head(numbers) + nodes + _markdown_tail(self.shown_before, overflow, numbers.summarised)
 
@@ -208,11 +210,6 @@ def _json_node(item: ContextItem) -> str:
     if item.detail is not Detail.FULL:
         row["detail"] = item.detail.value
     return dumped(row | {key: node[key] for key in ("score", "distance", "path")})
-
-
-def _json_tail(overflow: Sequence[Overflow]) -> str:
-    rows = [{name: value for name, value in one._asdict().items() if name != "place" or value} for one in overflow]
-    return f'],"overflow":{dumped(rows)}}}'
 
 
 # Filling the budget

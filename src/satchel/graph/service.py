@@ -20,7 +20,7 @@ from satchel.assemble.section import Section
 from satchel.assemble.source_lines import Unreadable
 from satchel.graph.nodes import Nodes, Rated, Rating, rate
 from satchel.graph.render import NODE_FRAME, SUMMARY_BUDGET, GraphPage, fitted_page, references
-from satchel.graph.request import GraphRequest, Lens, make_graph_request
+from satchel.graph.request import GraphRequest, make_graph_request
 from satchel.graph.walk import Bounds, GraphWalk, Relevance, StartNode, Vectors, walk
 from satchel.open_root import OpenRoot
 from satchel.receipts.handles import HandleTarget
@@ -246,7 +246,8 @@ def explore(
 ) -> Explored:
     """Resolve one query, walk from it, and rate what was reached."""
     store, lens = bench.store, request.lens
-    kinds = walked_kinds(lens, bench.kinds())
+    searched = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
+    kinds = tuple(kind for kind in searched if bench.kinds().get(kind))
     analysed = analyse(query)
     meaning = Meaning(bench.embedder, query) if bench.embedder is not None else None
     sources, is_named = _sources(analysed, bench, kinds, meaning, request.now)
@@ -272,12 +273,6 @@ def explore(
         sum(source.walked for source in sources),
         failures,
     )
-
-
-def walked_kinds(lens: Lens, available: Mapping[Kind, int]) -> tuple[Kind, ...]:
-    """Return the available kinds in which a topic is searched: the sources of the relations of the lens."""
-    kinds = (Kind.CODE,) if lens.is_about_code else (Kind.NOTE, Kind.CODE, Kind.DOC)
-    return tuple(kind for kind in kinds if available.get(kind))
 
 
 def _sources(

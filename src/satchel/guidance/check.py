@@ -208,17 +208,14 @@ def folders_below(root: Path) -> tuple[list[str], list[Failure]]:
     """Return the folders of a tree, the root ("") first, without hidden and skipped ones and nested repositories."""
     folders = [""]
     for place, names, _ in os.walk(root, followlinks=False):
-        names[:] = sorted(name for name in names if not _is_skipped(Path(place) / name, name))
+        own = (name for name in names if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        names[:] = sorted(name for name in own if not os.path.lexists(Path(place) / name / ".git"))
         relative = Path(place).relative_to(root).as_posix()
         folders += [name if relative == "." else f"{relative}/{name}" for name in names]
         if len(folders) > MOST_FOLDERS:
             problem = f"there are more than {MOST_FOLDERS:,} folders"
             return folders[:MOST_FOLDERS], [Failure("rules", problem, "the others were not looked into")]
     return sorted(folders), []
-
-
-def _is_skipped(path: Path, name: str) -> bool:
-    return name.startswith(".") or name in _SKIPPED_FOLDERS or os.path.lexists(path / ".git")
 
 
 def rule_lines(instruction: Instruction) -> Iterator[RuleLine]:

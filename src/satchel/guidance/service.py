@@ -60,9 +60,6 @@ HISTORY_ORIGIN = "situation"
 SITUATION_LINE_CHARACTERS = 200
 """Length limit of a line of a shortened situation."""
 
-OWN_LINE_CHARACTERS = 400
-"""Length limit of the one-line form of a record of a registered key."""
-
 Judging = tuple[Judge | None, list[Failure]]
 """The active judge, None if words decide, and problems with its settings."""
 
@@ -250,7 +247,8 @@ class GuidanceService:
         shown = frozenset(current.context.behavior) if current is not None else frozenset()
         for active in gathered.contexts:
             repeated = frozenset() if active is current else shown
-            texts = [full_text(active, situation, repeated), essentials(active, situation, repeated), one_line(active)]
+            texts = [full_text(active, situation, repeated), essentials(active, situation, repeated)]
+            texts.append(sanitize.line(next(iter(_goal(active)), title_of(active)), LINE_CHARACTERS))
             guides.append(_context_guide(active, _shorter(texts, self._allow), trust))
         applying = [row for row in gathered.instructions if row.applies]
         for row in applying:
@@ -263,7 +261,7 @@ class GuidanceService:
         """Return the records of registered keys, each also as its first line."""
         guides = []
         for number, (key, record) in enumerate(supply.own, 1):
-            first = record.text.strip().split("\n", 1)[0][:OWN_LINE_CHARACTERS]
+            first = record.text.strip().split("\n", 1)[0][:LINE_CHARACTERS]
             texts, fields = _shorter([record.text, first], self._allow), {"role": "injected"}
             guides.append(Guide(f"context:{key}#{number}", record.title, texts, 1.0, fields=fields))
         return guides
@@ -350,6 +348,9 @@ def _meta(gathered: Guidance, situation: Situation) -> dict[str, Any]:
     }  # fmt: skip
 
 
+LINE_CHARACTERS = 400
+"""Length limit of the text of a guide on one line."""
+
 REDUCED_CHARACTERS = (6_000, 1_500)
 """Lengths of reduced instruction files: about 1,700 and 400 tokens."""
 
@@ -396,11 +397,6 @@ def essentials(active: ActiveContext, situation: Situation, shown: Set[BehaviorR
     return "\n".join([*_goal(active), *_rules(active, situation, shown)]) or title_of(active)
 
 
-def one_line(active: ActiveContext) -> str:
-    """Return the goal, else the name."""
-    return sanitize.line(next(iter(_goal(active)), title_of(active)), 400)
-
-
 def _goal(active: ActiveContext) -> list[str]:
     return [f"Goal: {' '.join(active.context.goal.split())}"] if active.context.goal else []
 
@@ -435,7 +431,7 @@ def instruction_texts(instruction: Instruction, situation: Situation) -> list[st
     terms = frozenset(count_terms(word for word in words(situation.question) if word not in STOP_WORDS))
     shorter = (reduced(text, terms, most) for most in REDUCED_CHARACTERS if len(text) > most)
     first = next(line for line in text.split("\n") if line.strip())
-    return [*dict.fromkeys([text, *shorter, first[:400]])]
+    return [*dict.fromkeys([text, *shorter, first[:LINE_CHARACTERS]])]
 
 
 def reduced(text: str, terms: frozenset[str], most: int) -> str:

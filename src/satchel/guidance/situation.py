@@ -460,10 +460,6 @@ def _check_time(entries: Sequence[str], situation: Situation) -> ConditionResult
     return ConditionResult(holds=False, reason=f"{moment:%H:%M} UTC is not in {' or '.join(entries)}")
 
 
-def _time_problem(entry: str) -> str:
-    return "" if _SPAN.fullmatch(entry) else "is no span of the day (UTC): write it as 22:00-06:00"
-
-
 _FIELDS: Mapping[str, _Field] = {
     "tool": _Field(lambda entries, now: _check_names("the tool", [now.tool] if now.tool else [], entries)),
     "paths": _Field(_check_paths, problem_of),
@@ -472,7 +468,10 @@ _FIELDS: Mapping[str, _Field] = {
     "error": _Field(_check_error),
     "agent": _Field(lambda entries, now: _check_names("the agent", [now.agent] if now.agent else [], entries)),
     "tags": _Field(lambda entries, now: _check_names("the tag", now.tags, entries)),
-    "time": _Field(_check_time, _time_problem),
+    "time": _Field(
+        _check_time,
+        lambda entry: "" if _SPAN.fullmatch(entry) else "is no span of the day (UTC): write it as 22:00-06:00",
+    ),
 }
 
 

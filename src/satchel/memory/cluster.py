@@ -288,17 +288,16 @@ def named(axis: str, groups: Sequence[Sequence[str]], before: Sequence[Cluster])
     for _, number, identity in sorted(overlaps, key=lambda row: (-row[0], row[2], row[1])):
         if number not in kept and identity not in kept.values():
             kept[number] = identity
-    return [Cluster(kept.get(i) or _new_id(axis, members), axis, tuple(members)) for i, members in enumerate(groups)]
+    clusters = []
+    for number, members in enumerate(groups):
+        digest = hashlib.blake2b("\n".join(sorted(members)).encode(), digest_size=3).hexdigest()
+        clusters.append(Cluster(kept.get(number) or f"{axis}_{digest}", axis, tuple(members)))
+    return clusters
 
 
 def _jaccard(one: Sequence[str], other: Sequence[str]) -> float:
     first, second = set(one), set(other)
     return len(first & second) / max(len(first | second), 1)
-
-
-def _new_id(axis: str, members: Sequence[str]) -> str:
-    digest = hashlib.blake2b("\n".join(sorted(members)).encode(), digest_size=3)
-    return f"{axis}_{digest.hexdigest()}"
 
 
 def counted(values: Sequence[str]) -> Mapping[str, int]:

@@ -343,17 +343,14 @@ def _import_file(path: Path, notebook: Notebook, root: Path | None) -> ImportRep
         raw = files.read_bytes(path.parent, path.name, limit=TRANSCRIPT_BYTES).raw
     except files.Skipped as skipped:
         return ImportReport(problems=(LineProblem(0, f"{path.name}: {skipped}"),))
-    if root is not None and not any(_is_below(folder, root) for folder in _folders(raw)):
+    if root is not None and not any(
+        _is_below(json.loads(folder.decode("utf-8", "replace")), root) for folder in set(_FOLDER.findall(raw))
+    ):
         return ImportReport(passed_over={ELSEWHERE: 1})  # most files: their lines need not be read
     lines = (line.removesuffix(b"\n") for line in io.BytesIO(raw))  # one at a time: a list would double the memory
     report = import_transcript(lines, notebook, name=path.stem, root=root)
     named = tuple(replace(problem, message=f"{path.name}: {problem.message}") for problem in report.problems)
     return replace(report, problems=named)
-
-
-def _folders(raw: bytes) -> list[str]:
-    """Return the folders that the lines of a transcript name, each once."""
-    return [json.loads(folder.decode("utf-8", "replace")) for folder in dict.fromkeys(_FOLDER.findall(raw))]
 
 
 def _is_below(folder: str, root: Path) -> bool:

@@ -97,14 +97,11 @@ def expand(
 def _uncovered(targets: Sequence[HandleTarget]) -> list[HandleTarget]:
     """Return the handles without those whose lines are part of another."""
     kept: list[HandleTarget] = []
-    for row in sorted(targets, key=_width, reverse=True):
+    widths = {row: row.ranges[0][1] - row.ranges[0][0] if row.ranges else math.inf for row in targets}
+    for row in sorted(targets, key=widths.__getitem__, reverse=True):
         if not any(_covers(wider, row) for wider in kept):
             kept.append(row)
     return [row for row in targets if row in kept]
-
-
-def _width(row: HandleTarget) -> float:
-    return row.ranges[0][1] - row.ranges[0][0] if row.ranges else math.inf
 
 
 def _covers(wide: HandleTarget, narrow: HandleTarget) -> bool:

@@ -26,7 +26,7 @@ from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
 from satchel.safety.keys import handle
 from satchel.system import state_files, telemetry
-from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, Range, ShownBefore
+from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Range, ShownBefore
 from satchel.vocabulary import DAY_SECONDS
 
 MOST_BYTES = 200_000
@@ -274,11 +274,12 @@ class Account:
         rows = []
         for item in items:
             if item.location is not None and item.spans:
-                # One row for each piece, so that unedited definitions of a file still count as shown after an edit.
+                # One row for each piece, so that unedited definitions of a file still count as shown after an edit. A
+                # piece outside of the spans is a remark in the place of lines.
                 shown = tuple(
                     self._sent(piece.text, (piece.start, piece.end), stale=piece.freshness is Freshness.STALE)
                     for piece in item.pieces
-                    if _is_shown(piece, item.spans)
+                    if any(start <= piece.start and piece.end <= end for start, end in item.spans)
                 )
                 rows.append(Row(item.id, lines=shown, places=not self.shows_lines))
                 continue
@@ -423,11 +424,6 @@ def _remaining(ranges: Sequence[Range], history: _History, least: float = SLIVER
         return rest
     worded = [(start, end) for start, end in rest if any(map(str.isalnum, history.lines.text(start, end)))]
     return worded if _tokens(worded, history.lines) >= least else []
-
-
-def _is_shown(piece: Piece, spans: Sequence[Range]) -> bool:
-    """Return whether a piece shows lines of the file, and not a remark in their place."""
-    return any(start <= piece.start and piece.end <= end for start, end in spans)
 
 
 def _tokens(ranges: Sequence[Range], lines: Lines) -> float:
