@@ -196,6 +196,8 @@ class Satchel:
     index = _From(lambda satchel: satchel._root.index)
     refresh = _From(lambda satchel: satchel._root.refresh)
     status = _From(lambda satchel: satchel._root.status)
+    start_embedding = _From(lambda satchel: satchel.vectors.start)
+    clear_cache = _From(lambda satchel: satchel._root.lines.clear)
 
     search = _From(lambda satchel: satchel.receipts.search)
     request = _From(lambda satchel: satchel.receipts.request)
@@ -250,14 +252,6 @@ class Satchel:
     def embed(self, *, progress: Progress | None = None, should_stop: ShouldStop = never) -> VectorReport:
         """Give a vector to every chunk of `embed.kinds` that lacks one. Does nothing without an embedder."""
         return self.vectors.fill(progress, should_stop)
-
-    def start_embedding(self) -> None:
-        """Fill vectors in a thread until `close`; for long-lived processes."""
-        self.vectors.start()
-
-    def clear_cache(self) -> None:
-        """Forget the files that were read for display."""
-        self._root.lines.clear()
 
     @property
     def trusted(self) -> bool:

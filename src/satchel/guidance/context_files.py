@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from satchel.errors import ContextFileError, UsageError
-from satchel.guidance.situation import Condition, ConditionError, condition_data, parse_condition
+from satchel.guidance.situation import Condition, ConditionError, parse_condition
 from satchel.safety import sanitize
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.search.filters import parse_filters
@@ -334,7 +335,7 @@ class _RuleReader:
         if not isinstance(condition, str):
             self.note((*place, "condition"), "condition is no text: conditions that can be decided go under when")
             return None
-        text = condition_data(written)
+        text = json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)
         return (self._path, self._line(place), condition.strip(), when, text) if is_usable else None
 
     def behavior(self, data: Mapping[str, Any]) -> Iterator[BehaviorRule]:

@@ -473,8 +473,3 @@ _FIELDS: Mapping[str, _Field] = {
         lambda entry: "" if _SPAN.fullmatch(entry) else "is no span of the day (UTC): write it as 22:00-06:00",
     ),
 }
-
-
-def condition_data(written: Any) -> str:
-    """Return a rule as JSON on one line, for comparison."""
-    return json.dumps(written, sort_keys=True, ensure_ascii=False, default=str)
