@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli.commands.index import report_data, summary
-from satchel.cli.commands.status import freshness_text
+from satchel.cli.commands.explore import freshness_text
+from satchel.cli.commands.maintain import report_data, summary
 from satchel.cli.streams import age_text, size_text
 from satchel.index.options import IndexReport
 from satchel.index.status import IndexFreshness

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.clients import settings_file
+from satchel.clients import setup
 from satchel.errors import ClientFileError
 from tests.clients.conftest import Satchel, World
 
@@ -260,19 +260,19 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     file = write(tmp_path / "a.json", "{}")
     file.write_text('{"new": 1}')
     with pytest.raises(ClientFileError, match="changed by another program"):
-        settings_file.write(file, b"{}", b'{"satchel": 1}')
+        setup.write(file, b"{}", b'{"satchel": 1}')
     assert file.read_text() == '{"new": 1}'
     with pytest.raises(ClientFileError, match="changed by another program"):
-        settings_file.remove(file, b"{}")
+        setup.remove(file, b"{}")
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_a_file_of_unbelievable_size_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     with file.open("wb") as stream:
-        stream.truncate(settings_file.MAX_BYTES + 1)
+        stream.truncate(setup.MAX_BYTES + 1)
     with pytest.raises(ClientFileError, match="more than the 50,000,000"):
-        settings_file.read(file)
+        setup.read(file)
 
 
 def test_a_new_file_has_the_mode_that_the_user_wants(world: World, satchel: Satchel) -> None:

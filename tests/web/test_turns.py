@@ -16,9 +16,8 @@ from satchel.index.lock import holder
 from satchel.testing import TinyRepository
 from satchel.web.access import Access, own_origins
 from satchel.web.application import application
-from satchel.web.error_responses import BUSY, STOPPING
-from satchel.web.request_queue import ClientGoneError, RefusedError, RequestQueue, ShouldStop
-from satchel.web.state import ServerState, server_state
+from satchel.web.middleware import BUSY, STOPPING
+from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState, ShouldStop, server_state
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
 PATIENCE_SECONDS = 60

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.mcp.proxy_pipes import Output, Pieces
+from satchel.mcp.pipes import Output, Pieces
 from satchel.tools.contexts import Daemons
 
 if TYPE_CHECKING:

@@ -32,11 +32,9 @@ from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.results.candidates import EntityCandidates, supply
+from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
-from satchel.results.searcher import SEARCHES, Searcher
-from satchel.results.sections import searched_context
-from satchel.results.shapes import AssemblyOptions
+from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher
 from satchel.safety.keys import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
