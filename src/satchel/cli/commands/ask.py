@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,8 @@ import click
 
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group, operation_command, refresh_option, strict_option
-from satchel.cli.session import NOTHING_FOUND, ask, asking, opened, show, strict_code
+from satchel.cli.session import NOTHING_FOUND, ask, asking, opened, report, show
+from satchel.cli.streams import day
 from satchel.cli.tables import REASONS, explain
 from satchel.errors import UsageError
 from satchel.operations.ask import (
@@ -70,10 +70,10 @@ def context_command(invocation: Invocation, arguments: dict[str, Any], *, explai
     if not {"question", "diff", "staged"} & arguments.keys():
         raise click.UsageError("Missing argument 'QUESTION|-'.")
     answered = ask(invocation, CONTEXT_QUERY, arguments)
-    show(invocation, answered)
+    code = show(invocation, answered, strict=strict)
     if explained:
         explain(answered.subject, color=invocation.color)
-    return strict_code(answered.envelope) if strict else 0
+    return code
 
 
 @operation_command(SEARCH, "search", shows="the matches with their signals", positional={"question": "QUESTION|-"})
@@ -101,9 +101,7 @@ def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: 
     """
     if invocation.workspace:
         arguments["workspace"] = invocation.workspace
-    answered = ask(invocation, GRAPH_CONTEXT, arguments)
-    show(invocation, answered)
-    return strict_code(answered.envelope) if strict else 0
+    return show(invocation, ask(invocation, GRAPH_CONTEXT, arguments), strict=strict)
 
 
 @operation_command(
@@ -136,15 +134,11 @@ def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     PATH|SYMBOL may also be the end of a path, a qualified name such as `Client.send`, or the hash of a commit.
     """
     answered = ask(invocation, WHY, arguments)
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
-    streams.write("\n".join(f"{line}\n" for line in map(described, answered.envelope["standings"])))
-    for failure in answered.subject:
-        streams.failure(failure, color=invocation.color)
+    rows = [row for standing in answered.envelope["standings"] for row in ("", *described(standing))]
+    report(invocation, answered.envelope, rows[1:], failures=answered.subject)
 
 
-def described(row: Mapping[str, Any]) -> str:
+def described(row: Mapping[str, Any]) -> list[str]:
     """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
     noun = "files" if row["path"] else "records"
     lines = [clean_field(row["id"])]
@@ -159,7 +153,7 @@ def described(row: Mapping[str, Any]) -> str:
     for signal in row["signals"]:
         meaning = f"  {REASONS[signal['name']]}" if signal["name"] in REASONS else ""
         lines.append(f"  {signal['name']:<16} {signal['value']:>8g} x {signal['weight']:g}{meaning}".rstrip())
-    return "\n".join(lines)
+    return lines
 
 
 @operation_command(REPLAY, "replay", shows="the whole answer as it was saved", without=("saved",))
@@ -185,7 +179,8 @@ def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: P
 def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
     """Return the object in a file and its indentation. Raises UsageError if there is none."""
     try:
-        raw = sys.stdin.buffer.read(MOST_BYTES) if str(file) == "-" else _bytes(file)
+        with click.open_file(str(file), "rb") as stream:
+            raw = stream.read(MOST_BYTES)
         saved = json.loads(raw)
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
@@ -196,11 +191,6 @@ def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
     if not isinstance(saved, dict):
         raise UsageError(f"{file} holds no saved context: save one with `satchel context QUESTION --json`")
     return saved, 2 if raw.startswith(b"{\n") else None
-
-
-def _bytes(file: Path) -> bytes:
-    with file.open("rb") as stream:
-        return stream.read(MOST_BYTES)
 
 
 @operation_command(
@@ -217,7 +207,7 @@ def premortem_command(invocation: Invocation, arguments: dict[str, Any], *, stri
     Past failures, how the strategy went, surprises, root causes and principles, from the experiences that are
     remembered here; each is shown once. The budget is 1,500 tokens.
     """
-    return _answer(invocation, {**arguments, "mode": PREMORTEM}, strict=strict)
+    return show(invocation, ask(invocation, PREMORTEM_OPERATION, {**arguments, "mode": PREMORTEM}), strict=strict)
 
 
 @operation_command(
@@ -235,21 +225,15 @@ def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: 
     With --after-failure: what failed like this before, and where in the code it happened, in 2,000 tokens. The
     failure's error, names and files are taken from its output.
     """
-    if failed is None:
-        return _answer(invocation, {**arguments, "mode": BRIEF}, strict=strict)
-    read = _read_failure(failed, invocation.color)
-    return _answer(invocation, {**arguments, "mode": AFTER_FAILURE, "failure": read}, strict=strict)
-
-
-def _answer(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
-    answered = ask(invocation, PREMORTEM_OPERATION, arguments)
-    show(invocation, answered)
-    return strict_code(answered.envelope) if strict else 0
-
-
-def _read_failure(name: str, color: str) -> str:
-    is_input = name == streams.STANDARD_INPUT
-    return streams.read_question([name], color=color) if is_input else streams.read_file(name, color=color)
+    mode = {"mode": BRIEF}
+    if failed is not None:
+        read = (
+            streams.read_question([failed], color=invocation.color)
+            if failed == "-"
+            else streams.read_file(failed, color=invocation.color)
+        )
+        mode = {"mode": AFTER_FAILURE, "failure": read}
+    return show(invocation, ask(invocation, PREMORTEM_OPERATION, {**arguments, **mode}), strict=strict)
 
 
 @operation_command(
@@ -265,10 +249,10 @@ def situation_command(invocation: Invocation, arguments: dict[str, Any], *, expl
     as guidance, before as data.
     """
     answered = ask(invocation, SITUATION_CONTEXT, arguments)
-    show(invocation, answered)
+    code = show(invocation, answered, strict=strict)
     for line in why_lines(answered.subject) if explained else ():
         streams.say(line, color=invocation.color)
-    return strict_code(answered.envelope) if strict else 0
+    return code
 
 
 def why_lines(context: Context) -> list[str]:
@@ -316,45 +300,34 @@ def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: b
     """
     with asking(invocation) as (satchel, terminal):
         notes = terminal.refresh(satchel) if refresh else []
-        report = satchel.check_rules(files, task=task, refresh=False, notes=notes)
+        checked = satchel.check_rules(files, task=task, refresh=False, notes=notes)
         trusted = satchel.trusted
-    if invocation.as_json:
-        about = {"files": list(report.situation.files), "task": report.situation.task, "trusted": trusted}
-        streams.write_json(about | _REPORT.data(report))
-    else:
-        for line in report_lines(report, trusted=trusted):
-            streams.write_line(escape_name(line))
-        for note in report.notes:
-            streams.failure(note, color=invocation.color)
-    return FOUND_SOMETHING if strict and (report.findings or report.notes) else 0
+    about = {"files": list(checked.situation.files), "task": checked.situation.task, "trusted": trusted}
+    lines = map(escape_name, report_lines(checked, trusted=trusted))
+    report(invocation, about | _REPORT.data(checked), lines, failures=checked.notes)
+    return FOUND_SOMETHING if strict and (checked.findings or checked.notes) else 0
 
 
 @command("list", rules_command, shows="every instruction file and every context")
-def listed(invocation: Invocation) -> int:
+def listed(invocation: Invocation) -> None:
     """List every instruction file and every context, and when each applies."""
     with opened(invocation) as satchel:
         rows, contexts, notes = satchel.list_rules()
         trusted = satchel.trusted
-    if invocation.as_json:
-        streams.write_json(
-            {
-                "trusted": trusted,
-                "instructions": many(_INSTRUCTION).data(rows),
-                "contexts": many(_CONTEXT).data(contexts),
-                "failures": FAILURES.data(notes),
-            }
-        )
-        return 0
-    for row in rows:
-        streams.write_line(escape_name(f"{row.instruction.path}: {row.reason}{_twin(row)}"))
-    for one in contexts:
-        rules = f"{len(one.context.behavior)} behavior rules, {len(one.context.injection)} injection rules"
-        streams.write_line(escape_name(f"{one.context.path or '.'}/context.yaml: {one.context.name}, {rules}"))
-    if not rows and not contexts:
-        streams.note("there is no instruction file and no context.yaml here", color=invocation.color)
-    for note in notes:
-        streams.failure(note, color=invocation.color)
-    return 0
+    data = {
+        "trusted": trusted,
+        "instructions": many(_INSTRUCTION).data(rows),
+        "contexts": many(_CONTEXT).data(contexts),
+        "failures": FAILURES.data(notes),
+    }
+    lines = [f"{row.instruction.path}: {row.reason}{_twin(row)}" for row in rows]
+    lines += [
+        f"{one.context.path or '.'}/context.yaml: {one.context.name}, {len(one.context.behavior)} behavior rules, "
+        f"{len(one.context.injection)} injection rules"
+        for one in contexts
+    ]
+    nothing = "there is no instruction file and no context.yaml here"
+    report(invocation, data, map(escape_name, lines), nothing=nothing, failures=notes)
 
 
 def _twin(row: Applied) -> str:
@@ -417,7 +390,7 @@ _REPORT = record(
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "listed", is_flag=True, help="Show the folders that are trusted, and change nothing.")
 @click.option("--remove", is_flag=True, help="Trust the folder no more; a PATH may be one that is gone.")
-def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, remove: bool) -> int:
+def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, remove: bool) -> None:
     """Trust the instruction files of a folder.
 
     Without PATH it is the root that questions are about. Its instruction files (AGENTS.md, CLAUDE.md and the like) are
@@ -431,20 +404,25 @@ def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, re
         raise UsageError("--list shows all folders: give it neither PATH nor --remove")
     state = config.Folders.from_environment(os.environ).state
     if listed:
-        return _show(invocation, trust.trusted_roots(state))
+        marks = trust.trusted_roots(state)
+        lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
+        said = "" if marks else "no folder is trusted: `satchel trust PATH` trusts one"
+        report(invocation, {"trusted": [mark_data(mark) for mark in marks]}, lines, said=said)
+        return
     root = _root(path, invocation.root, must_exist=not remove)
     if remove:
-        return _removed(invocation, root, trust.distrust(root, state))
+        gone = trust.distrust(root, state)
+        name = escape_name(gone[0].root if gone else str(root.resolve()))
+        lines = [f"{name}: trusted no more"] if gone else []
+        said = "" if gone else f"{name} was not trusted; `satchel trust --list` shows what is"
+        report(invocation, {"removed": [mark_data(mark) for mark in gone]}, lines, said=said)
+        return
     is_new = not trust.is_trusted(root, state)
     if is_new:
         streams.say(trust.MEANING, color=invocation.color)
     mark = trust.trust(root, state)
-    if invocation.as_json:
-        streams.write_json({"trusted": mark_data(mark), "is_new": is_new})
-    else:
-        ending = "trusted now; `satchel trust --remove` takes it back" if is_new else f"trusted since {day(mark)}"
-        streams.write_line(f"{escape_name(mark.root)}: {ending}")
-    return 0
+    ending = "trusted now; `satchel trust --remove` takes it back" if is_new else f"trusted since {day(mark.since)}"
+    report(invocation, {"trusted": mark_data(mark), "is_new": is_new}, [f"{escape_name(mark.root)}: {ending}"])
 
 
 def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
@@ -460,37 +438,7 @@ def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path
     return find_root(path or Path(), explicit)
 
 
-def _show(invocation: Invocation, marks: list[TrustMark]) -> int:
-    if invocation.as_json:
-        streams.write_json({"trusted": [mark_data(mark) for mark in marks]})
-    elif marks:
-        streams.write_line("\n".join(f"{escape_name(mark.root)}  since {day(mark)}" for mark in marks))
-    else:
-        streams.say("no folder is trusted: `satchel trust PATH` trusts one")
-    return 0
-
-
-def _removed(invocation: Invocation, root: Path, gone: list[TrustMark]) -> int:
-    if invocation.as_json:
-        streams.write_json({"removed": [mark_data(mark) for mark in gone]})
-    elif gone:
-        streams.write_line(f"{escape_name(gone[0].root)}: trusted no more")
-    else:
-        name = escape_name(str(root.resolve()))
-        streams.say(f"{name} was not trusted; `satchel trust --list` shows what is", color=invocation.color)
-    return 0
-
-
 def mark_data(mark: TrustMark) -> dict[str, Any]:
     """Return a mark as plain JSON values; `repository` is None without git."""
-    return {"root": mark.root, "repository": mark.repository or None, "since": iso(mark)}
-
-
-def iso(mark: TrustMark) -> str:
-    """Return the time (UTC) of the mark: `2026-05-01T10:30:00Z`."""
-    return f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def day(mark: TrustMark) -> str:
-    """Return the day (UTC) of the mark."""
-    return iso(mark)[: len("2026-05-01")]
+    since = f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return {"root": mark.root, "repository": mark.repository or None, "since": since}

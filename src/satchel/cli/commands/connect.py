@@ -61,14 +61,14 @@ def mcp_command(invocation: Invocation) -> int:
         raise MissingExtraError(MISSING) from error
 
     around = os.environ.get(PROJECT_VARIABLE) or "."
-    is_closed = run(lambda: _opened(Path(around), root), pipes)
+    is_closed = run(lambda: _opened(around, root), pipes)
     if not is_closed:  # a running thread would keep the process alive; the store survives this
         streams.note("ended while a call was at work", color=invocation.color)
         os._exit(0)
     return 0
 
 
-def _opened(around: Path, root: Path | None) -> Satchel:
+def _opened(around: str, root: Path | None) -> Satchel:
     """Return the engine, imported for the first question, so that the list of tools does not wait for it."""
     from satchel.engine import Satchel
 
@@ -116,13 +116,9 @@ def proxy_command(
     if not has_standard_streams():
         raise UsageError("standard input or output is closed: an MCP client starts this command with both")
 
-    def opened() -> Satchel:
-        from satchel.engine import Satchel
-
-        return Satchel.open(root=root)
-
     is_ending = threading.Event()
-    return run_proxy(server, chosen, ProxyContexts(opened, max_tokens, is_ending, session or ""), is_ending)
+    contexts = ProxyContexts(lambda: _opened(".", root), max_tokens, is_ending, session or "")
+    return run_proxy(server, chosen, contexts, is_ending)
 
 
 HIGHEST_PORT = 65_535
@@ -294,26 +290,22 @@ def lines_of(entry: Mapping[str, Any]) -> list[str]:
     who = " ".join(filter(None, (str(entry.get("host", "")), str(entry.get("session", "")))))
     head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "
             f"{entry.get('reason', '')}" + (f"  [{who}]" if who else ""))  # fmt: skip
-    return [head, *_item_lines(entry.get("items", ()))]
-
-
-def _item_lines(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in items]
+    return [head, *(f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in entry.get("items", ()))]
 
 
 @command("on", hook_command)
-def on(invocation: Invocation) -> int:
+def on(invocation: Invocation) -> None:
     """Let hooks answer again."""
-    return _switched(invocation, is_on=True)
+    _switch(invocation, is_on=True)
 
 
 @command("off", hook_command)
-def off(invocation: Invocation) -> int:
+def off(invocation: Invocation) -> None:
     """Let hooks answer nothing until `satchel hook on`; what hosts are set up to do stays."""
-    return _switched(invocation, is_on=False)
+    _switch(invocation, is_on=False)
 
 
-def _switched(invocation: Invocation, *, is_on: bool) -> int:
+def _switch(invocation: Invocation, *, is_on: bool) -> None:
     from satchel import config
     from satchel.config import toggle
 
@@ -325,7 +317,6 @@ def _switched(invocation: Invocation, *, is_on: bool) -> int:
         streams.note(f"{loaded.origins[ENABLED]} says otherwise, and wins", color=invocation.color)
     if is_on and os.environ.get(config.HOOKS_VARIABLE, "").strip() == "0":
         streams.note(f"{config.HOOKS_VARIABLE}=0 in this environment keeps them off", color=invocation.color)
-    return 0
 
 
 CLIENTS = ("claude-code", "cursor", "vscode", "codex")
@@ -360,12 +351,13 @@ def places_of(invocation: Invocation, *, needs_root: bool) -> ClientPlaces:
     return ClientPlaces(Path(home) if home is not None else Path.home(), root, os.environ)
 
 
-def change_data(change: FileChange) -> dict[str, Any]:
-    """Return one file as plain JSON values."""
+def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any]:
+    """Return the changes of files as plain JSON values."""
     from satchel.clients.edits import diff
 
-    file = str(change.target.file)
-    return {"file": file, "action": change.action, "diff": diff(file, change.before, change.after)}
+    names = [(str(change.target.file), change) for change in changes]
+    rows = [{"file": name, "action": one.action, "diff": diff(name, one.before, one.after)} for name, one in names]
+    return {"written": not is_dry and any(change.is_change for change in changes), "changes": rows}
 
 
 def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
@@ -377,21 +369,17 @@ def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> 
         if shown := diff(name, change.before, change.after):
             streams.write_line(_colored(shown, color))
     for change in changes:
-        streams.say(f"{_WORDS[change.action, is_dry]} {display(change.target.file)}", color=color)
+        streams.say(f"{_WORDS[change.action][is_dry]} {display(change.target.file)}", color=color)
 
 
 _WORDS = {
-    ("added", False): "added to",
-    ("updated", False): "updated",
-    ("removed", False): "removed from",
-    ("unchanged", False): "already set up in",
-    ("absent", False): "not set up in",
-    ("added", True): "would add to",
-    ("updated", True): "would update",
-    ("removed", True): "would remove from",
-    ("unchanged", True): "already set up in",
-    ("absent", True): "not set up in",
+    "added": ("added to", "would add to"),
+    "updated": ("updated", "would update"),
+    "removed": ("removed from", "would remove from"),
+    "unchanged": ("already set up in",) * 2,
+    "absent": ("not set up in",) * 2,
 }
+"""Action -> what was done with the file, and what would be."""
 
 _COLORS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -441,17 +429,9 @@ def setup_command(
         setup.apply(changes, state)
     steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
     if invocation.as_json:
-        streams.write_json(
-            {
-                "client": client,
-                "scope": chosen,
-                "command": list(started.words),
-                "written": not dry_run and any(change.is_change for change in changes),
-                "changes": [change_data(change) for change in changes],
-                "notes": list(started.notes),
-                "next": list(steps),
-            }
-        )
+        data = {"client": client, "scope": chosen, "command": list(started.words)}
+        data |= {**change_data(changes, is_dry=dry_run), "notes": list(started.notes), "next": list(steps)}
+        streams.write_json(data)
         return 0
     show_changes(changes, is_dry=dry_run, color=invocation.color)
     for note in started.notes:
@@ -490,15 +470,8 @@ def remove_command(invocation: Invocation, /, *, client: str, scope: str | None,
     if not dry_run:
         setup.apply(changes, state)
     if invocation.as_json:
-        streams.write_json(
-            {
-                "client": client,
-                "scopes": list(scopes),
-                "written": not dry_run and any(change.is_change for change in changes),
-                "changes": [change_data(change) for change in changes],
-                "elsewhere": [str(file) for file in setup.files_set_up(state)],
-            }
-        )
+        data = {"client": client, "scopes": list(scopes), **change_data(changes, is_dry=dry_run)}
+        streams.write_json(data | {"elsewhere": [str(file) for file in setup.files_set_up(state)]})
     else:
         show_changes(changes, is_dry=dry_run, color=invocation.color)
         if not changes:

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +14,15 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
 from satchel.cli.progress import watch
-from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, opened, say_failures
-from satchel.cli.streams import age_text, size_text
+from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, opened, report
+from satchel.cli.streams import age_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import UsageError
 from satchel.operations.json import CHECK
 from satchel.operations.operation import parse_moment
 from satchel.operations.registry import HISTORY, STATUS
 from satchel.safety.sanitize import clean_field
+from satchel.types import Failure
 
 if TYPE_CHECKING:
     from satchel.doctor import Check
@@ -47,16 +47,10 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     with asking(invocation) as (satchel, terminal):
         checked["path"] = below_root(checked.get("path", ""), satchel.places.root)
         answered = HISTORY.run(satchel, checked, terminal)
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
     write = churn_lines if "churn" in checked else author_lines if checked.get("authors") else history_lines
-    lines = write(answered.subject)
-    for line in lines:
-        streams.write_line(line)
-    if not lines:
-        streams.note("no commit of that time and place is indexed", color=invocation.color)
-    say_failures(invocation, answered.envelope)
+    failures = [Failure(**row) for row in answered.envelope["failures"]]
+    nothing = "no commit of that time and place is indexed"
+    report(invocation, answered.envelope, write(answered.subject), nothing=nothing, failures=failures)
 
 
 def below_root(path: str, root: Path) -> str:
@@ -94,11 +88,6 @@ def author_lines(rows: list[Author]) -> list[str]:
     return plain_lines(columns, cells) if cells else []
 
 
-def day(moment: float) -> str:
-    """Return the day (UTC) of a time."""
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
-
-
 MOST_BROKEN = 3
 """Most broken links named in the text; `--json` has more."""
 
@@ -114,12 +103,9 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """
     answered = ask(invocation, STATUS, arguments)
     status, vectors = answered.subject
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-    else:
-        meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
-        trust = trust_line(trusted=answered.envelope["trusted"])
-        streams.write_line("\n".join((*status_lines(status, time.time()), meaning, trust)))
+    meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
+    trust = trust_line(trusted=answered.envelope["trusted"])
+    report(invocation, answered.envelope, (*status_lines(status, time.time()), meaning, trust))
     for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
 

@@ -13,8 +13,8 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
 from satchel.cli.progress import watch
-from satchel.cli.session import Interrupt, ask, opened, show
-from satchel.operations.json import GROUPING, MEMBER, VALIDATION, VALUE, memory_json, minute, safe
+from satchel.cli.session import Interrupt, ask, opened, report, show
+from satchel.operations.json import GROUPING, MEMBER, VALIDATION, VALUE, many, memory_json, minute, safe
 from satchel.operations.operation import Answered, Parameter
 from satchel.operations.prose import line, memory_text
 from satchel.operations.remember import (
@@ -138,10 +138,7 @@ def show_one(invocation: Invocation, *, identity: str) -> None:
     """Show one memory with everything about it, a replaced one too."""
     with opened(invocation) as satchel:
         memory = satchel.memories.get(identity)
-    if invocation.as_json:
-        streams.write_json(memory_json(memory))
-    else:
-        streams.write(memory_text(memory))
+    report(invocation, memory_json(memory), [memory_text(memory).removesuffix("\n")])
 
 
 @operation_command(
@@ -316,52 +313,40 @@ def cluster(invocation: Invocation, *, axis: str | None) -> int:
         groupings = satchel.values.cluster(axis)
     if filled.failure is not None:
         streams.failure(filled.failure, color=invocation.color)
-    if invocation.as_json:
-        streams.write_json({"axes": [GROUPING.data(grouping) for grouping in groupings]})
-        return 0
-    for grouping in groupings:
-        streams.write_line("\n".join(grouping_lines(grouping)))
+    lines = (line for grouping in groupings for line in grouping_lines(grouping))
+    report(invocation, {"axes": many(GROUPING).data(groupings)}, lines)
     return 0
 
 
 @command("show", values_command, shows="the group with its members, or the value")
 @click.argument("identity", metavar="ID")
-def show_value(invocation: Invocation, identity: str) -> int:
+def show_value(invocation: Invocation, identity: str) -> None:
     """Show a group with its members, the most central first, or a value with its evidence."""
     with opened(invocation) as satchel:
         values = satchel.values
         if values.is_value(identity):
             value = values.get(identity)
-            if invocation.as_json:
-                streams.write_json({"value": VALUE.data(value)})
-            else:
-                streams.write_line("\n".join(value_lines(value)))
-            return 0
+            report(invocation, {"value": VALUE.data(value)}, value_lines(value))
+            return
         group, members = values.find(identity), values.members(identity)
-    if invocation.as_json:
-        rows = [MEMBER.data(member) for member in members]
-        streams.write_json({"cluster": {"id": group.id, "axis": group.axis, "size": len(rows), "members": rows}})
-        return 0
-    streams.write_line(f"{group.id}  {len(members)} experiences")
-    for member in members[:SHOWN_MEMBERS]:
-        streams.write_line(f"  {member.id}  {member.similarity:.2f}  {line(member.text)}")
-    if len(members) > SHOWN_MEMBERS:
+    rows = many(MEMBER).data(members)
+    lines = [f"  {member.id}  {member.similarity:.2f}  {line(member.text)}" for member in members[:SHOWN_MEMBERS]]
+    data = {"cluster": {"id": group.id, "axis": group.axis, "size": len(rows), "members": rows}}
+    report(invocation, data, [f"{group.id}  {len(members)} experiences", *lines])
+    if len(members) > SHOWN_MEMBERS and not invocation.as_json:
         streams.note(f"{len(members) - SHOWN_MEMBERS} more members: --json shows all", color=invocation.color)
-    return 0
 
 
 @operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
 def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """Propose a value for each group: the lesson of its most central member that fits."""
     answered = ask(invocation, PROPOSALS, arguments)
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
-    for proposal in answered.subject:
-        shown = line(proposal.text) if proposal.text else "(no member says what it teaches)"
-        streams.write_line(f"{proposal.cluster.id}  {len(proposal.cluster.members)}  {shown}")
-    if not answered.subject:
-        streams.note("there are no groups yet: `satchel values cluster` finds them", color=invocation.color)
+    lines = (
+        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(no member says what it teaches)')}"
+        for one in answered.subject
+    )
+    nothing = "there are no groups yet: `satchel values cluster` finds them"
+    report(invocation, answered.envelope, lines, nothing=nothing)
 
 
 @command("validate", values_command, shows="the distances")
@@ -372,40 +357,29 @@ def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) ->
     content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         validation = satchel.values.validate(content, cluster_id)
-    if invocation.as_json:
-        streams.write_json(VALIDATION.data(validation))
-    else:
-        streams.write_line(validation_line(validation))
+    report(invocation, VALIDATION.data(validation), [validation_line(validation)])
     return 0 if validation.is_inside else 1
 
 
 @command("accept", values_command, shows="the value")
 @click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
 @click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that the value rests on.")
-def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> int:
+def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> None:
     """Keep a text as a value of a group, with the members of the group as its evidence."""
     content = streams.read_question(text, color=invocation.color)
     with opened(invocation) as satchel:
         value = satchel.values.accept(content, cluster_id)
         satchel.vectors.fill_quickly()
-    if invocation.as_json:
-        streams.write_json({"value": VALUE.data(value)})
-    else:
-        streams.write_line(value.id)
-    return 0
+    report(invocation, {"value": VALUE.data(value)}, [value.id])
 
 
 @operation_command(VALUES, "list", values_command, shows="the values")
 def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List the values, newest first."""
     answered = ask(invocation, VALUES, arguments)
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
-    for value in answered.subject:
-        streams.write_line(f"{value.id}  {value.cluster_id}  {value.cluster_size}  {line(value.text)}")
-    if not answered.subject:
-        streams.note("there are no values yet: `satchel values propose` names candidates", color=invocation.color)
+    lines = (f"{one.id}  {one.cluster_id}  {one.cluster_size}  {line(one.text)}" for one in answered.subject)
+    nothing = "there are no values yet: `satchel values propose` names candidates"
+    report(invocation, answered.envelope, lines, nothing=nothing)
 
 
 @command("forget", values_command)
