@@ -308,14 +308,14 @@ def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
             assert leave.wait(PATIENCE_SECONDS)
             assert should_stop()
 
-        running = asyncio.ensure_future(runner.in_thread(work))
+        running = asyncio.ensure_future(runner.calls.run(work))
         await asyncio.to_thread(inside.wait, PATIENCE_SECONDS)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
         assert not await asyncio.to_thread(runner.close, 0.05)
         leave.set()
-        assert await asyncio.to_thread(runner.wait, PATIENCE_SECONDS)
+        assert await asyncio.to_thread(runner.calls.wait, PATIENCE_SECONDS)
 
     asyncio.run(test())
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.mcp.pipes import Output, Pieces
-from satchel.tools.contexts import Daemons
+from satchel.system.threads import Threads
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -198,7 +198,7 @@ class Relay:
     ) -> None:
         self._output, self._junk, self._globs = output, junk, tuple(globs)
         self._enrich, self._deadline, self._say = enrich, deadline, say
-        self._threads = Daemons(1)
+        self._threads = Threads(1)
         self._guard = threading.Lock()
         self._requests: dict[str, Request] = {}
         self._slots = threading.BoundedSemaphore(MOST_WAITING)
@@ -208,7 +208,7 @@ class Relay:
 
     def prepare(self, work: Callable[[], None]) -> None:
         """Run `work` in the thread that assembles contexts, before the first one."""
-        self._threads.start(work)
+        self._threads.submit(work)
 
     def sees(self, line: bytes) -> None:
         """Remember the request on a line of the client, before the server receives it."""
@@ -273,7 +273,7 @@ class Relay:
         result.timer = threading.Timer(seconds, self._late, (result, seconds))
         result.timer.daemon = True
         result.timer.start()
-        job = self._threads.start(partial(self._enriched, result, request))
+        job = self._threads.submit(self._enriched, result, request)
         job.add_done_callback(partial(self._done, result))
 
     def _enriched(self, result: _WaitingResult, request: Request) -> bytes:

@@ -25,6 +25,7 @@ from pydantic import ValidationError
 from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, chunks, end_after
 from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
+from satchel.system.threads import in_thread
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -59,7 +60,7 @@ class LineTransport:
                 if isinstance(message.message, types.JSONRPCResponse | types.JSONRPCError):
                     self._forget(message.message.id)
                 raw = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                if not await asyncio.to_thread(self._write, raw):
+                if not await in_thread(self._write, raw):
                     break
         await self._send.aclose()
 
@@ -88,7 +89,7 @@ class LineTransport:
             self._forget((message.params or {}).get("requestId"))
         if refused is not None:
             raw = refused.model_dump_json(by_alias=True, exclude_unset=True)
-            await asyncio.to_thread(self._write, raw)
+            await in_thread(self._write, raw)
         elif message is not None:
             with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                 await self._send.send(SessionMessage(message))

@@ -16,6 +16,7 @@ from satchel.errors import UsageError
 from satchel.safety import sanitize
 from satchel.sources.experiences import shown_record
 from satchel.system import telemetry
+from satchel.system.threads import in_thread
 from satchel.tokens import DEFAULT_TOKENIZER, counter
 from satchel.types import CONTEXT_TYPES, Format, Hit, Role, Signal, View
 from satchel.vocabulary import Axis, parse_choice
@@ -259,15 +260,13 @@ class Searcher:
         return await self._search("contexts", query, limit, search_mode)
 
     async def _search(self, type_: str, query: str, limit: int, search_mode: str, **filters: Any) -> list[Finding]:
-        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
-
         mode = parse_choice(SearchMode, search_mode, "search mode")
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if not query.strip():
             return []
         options = {name: value for name, value in filters.items() if value is not None}
-        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, options)
+        return await in_thread(self._search_now, type_, query, limit, mode, options)
 
     def _search_now(
         self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import queue
-import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
@@ -15,20 +13,18 @@ from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system import telemetry
+from satchel.system.threads import Threads
 from satchel.tools.calls import call_situation
 from satchel.types import Context, Failure, Format, Usage
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    pass
 
 METHODS = ("situation", "assemble_situation")
 """Names of the method of an assembler, in `Satchel` and in `ContextAssembler`."""
 
 MOST_AT_ONCE = 4
 """Limit of contexts that are assembled at once; others wait until their deadline."""
-
-IDLE_SECONDS = 10.0
-"""Time after which an idle thread ends."""
 
 Answer = TypeVar("Answer")
 
@@ -46,12 +42,12 @@ class CallContexts:
         self._method = _method_of(assembler)
         self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
         self._deadline = _checked_deadline(deadline_seconds)
-        self._threads = Daemons(MOST_AT_ONCE)
+        self._threads = Threads(MOST_AT_ONCE)
 
     def of(self, tool: str, params: Mapping[str, Any]) -> Any:
         """Return the context of a call; waits no longer than the deadline."""
         context = copy_context()
-        job = self._threads.start(lambda: context.run(self._assembled, tool, params))
+        job = self._threads.submit(context.run, self._assembled, tool, params)
         seconds = self.deadline_seconds
         try:
             return job.result(seconds)
@@ -71,7 +67,7 @@ class CallContexts:
             task: asyncio.Future[Any] = asyncio.ensure_future(self._awaited(tool, params))
         else:
             context = copy_context()
-            task = asyncio.wrap_future(self._threads.start(lambda: context.run(self._assembled, tool, params)))
+            task = asyncio.wrap_future(self._threads.submit(context.run, self._assembled, tool, params))
         seconds = self.deadline_seconds
         try:
             done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -167,65 +163,3 @@ def _give_up(task: Any) -> None:
 
 async def _await(answer: Awaitable[Any]) -> Any:
     return await answer
-
-
-class Daemons:
-    """At most `most` daemon threads, started on demand and ended when idle.
-
-    The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
-    these are not. A hanging job blocks only its own thread.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
-        self._unfinished = 0
-        self._threads = 0
-
-    def start(self, work: Callable[[], Answer]) -> Future[Answer]:
-        """Run a job in the order of the calls, when a thread is free. A cancelled job is not started."""
-        from concurrent.futures import Future  # imported here, because it imports logging
-
-        future: Future[Answer] = Future()
-        with self._guard:
-            self._unfinished += 1
-            self._jobs.put((future, work))
-            if self._threads < min(self._unfinished, self._most):
-                self._threads += 1
-                threading.Thread(target=self._work, name="satchel-tool", daemon=True).start()
-        return future
-
-    @property
-    def busy(self) -> int:
-        """Jobs that are not finished."""
-        with self._guard:
-            return self._unfinished
-
-    def _work(self) -> None:
-        while True:
-            try:
-                future, work = self._jobs.get(timeout=IDLE_SECONDS)
-            except queue.Empty:
-                with self._guard:
-                    if self._jobs.empty():
-                        self._threads -= 1
-                        return
-                continue
-            self._do(future, work)
-            del future, work  # so that their values are freed before the next job
-
-    def _do(self, future: Future[Any], work: Callable[[], Any]) -> None:
-        answer, problem = None, None
-        is_wanted = future.set_running_or_notify_cancel()
-        if is_wanted:
-            try:
-                answer = work()
-            except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
-                problem = error
-        with self._guard:
-            self._unfinished -= 1
-        if problem is not None:
-            future.set_exception(problem)
-        elif is_wanted:
-            future.set_result(answer)

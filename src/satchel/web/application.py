@@ -31,6 +31,7 @@ from satchel.errors import UsageError
 from satchel.mcp.pipes import END_SECONDS
 from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
+from satchel.system.threads import in_thread
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins, bracketed, own_origins
 from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
@@ -62,9 +63,9 @@ class Mounted:
             try:
                 yield
             finally:
-                self._runner.stop()
+                self._runner.calls.stop()
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._runner.wait, END_SECONDS)
+            await in_thread(self._runner.calls.wait, END_SECONDS)
 
 
 def mcp_app(

@@ -19,11 +19,12 @@ from satchel.operations.operation import Caller, Operation, Parameter, Shape, St
 from satchel.operations.registry import OPERATIONS
 from satchel.safety import sanitize
 from satchel.system import hook_log, telemetry
+from satchel.system.threads import ShouldStop
 from satchel.tokens import TOKENIZERS
 from satchel.types import CONTEXT_TYPES, Format, View
 from satchel.vocabulary import Axis, ConfidenceTier, Domain, MemoryCategory, OutcomeStatus, RootCauseCategory, Strategy
 from satchel.web.middleware import INTERNAL, JSON, STOPPING, Refusal, answer, refusal_of
-from satchel.web.state import ClientGoneError, RefusedError, ServerState, ShouldStop
+from satchel.web.state import ClientGoneError, RefusedError, ServerState
 
 VIEWS = ("status", "doctor", "memories", "experiences", "values")
 """Read-only operations that GET offers too."""
@@ -183,7 +184,7 @@ async def performed(
 
     try:
         with requests.admitted():
-            body = await requests.run(work, request.receive, None if is_looking else shared.first)
+            body = await requests.answer(work, request.receive, None if is_looking else shared.first)
     except RefusedError as refused:
         return answer(refused.refusal)
     except (ClientGoneError, StoppedError):  # only a client of an ending server reads it

@@ -10,8 +10,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -21,11 +19,10 @@ from starlette.types import Receive
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.system import telemetry
+from satchel.system.threads import Calls, ShouldStop
 from satchel.web.middleware import BUSY, STOPPING, Refusal
 
-Result = TypeVar("Result")
-
-ShouldStop = Callable[[], bool]
+Answer = TypeVar("Answer")
 
 
 class RefusedError(Exception):
@@ -40,20 +37,18 @@ class ClientGoneError(Exception):
     """The client disconnected."""
 
 
-class RequestQueue:
+class RequestQueue(Calls):
     """Runs up to `threads` requests at once, with `waiting` more in the queue, until it is closed."""
 
-    def __init__(self, threads: int, waiting: int, name: str) -> None:
+    def __init__(self, threads: int, waiting: int) -> None:
+        super().__init__(threads)
         self._most = threads + waiting
         self._admitted = 0
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"satchel-{name}")
-        self._closing = threading.Event()
-        self._running: set[Future[Any]] = set()
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
         """Reserve a place while the block runs. Raises RefusedError if there is none."""
-        if self._closing.is_set():
+        if self.should_stop():
             raise RefusedError(STOPPING)
         if self._admitted >= self._most:
             raise RefusedError(BUSY)
@@ -63,27 +58,19 @@ class RequestQueue:
         finally:
             self._admitted -= 1
 
-    async def run(
-        self, work: Callable[[ShouldStop], Result], receive: Receive, first: asyncio.Future[None] | None = None
-    ) -> Result:
+    async def answer(
+        self, work: Callable[[ShouldStop], Answer], receive: Receive, first: asyncio.Future[None] | None = None
+    ) -> Answer:
         """Return the result of `work`, run after `first` is done. Raises ClientGoneError if the client disconnects."""
-        stop = threading.Event()
-
-        def should_stop() -> bool:
-            return stop.is_set() or self._closing.is_set()
-
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             if first is not None and not first.done():
                 await asyncio.wait({first, gone}, return_when=asyncio.FIRST_COMPLETED)
             if gone.done():
                 raise ClientGoneError
-            if self._closing.is_set():
+            if self.should_stop():
                 raise RefusedError(STOPPING)
-            task = self._executor.submit(work, should_stop)
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
-            result = asyncio.wrap_future(task)
+            result = asyncio.ensure_future(self.run(work))
             try:
                 either: set[asyncio.Future[Any]] = {result, gone}
                 await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -91,25 +78,11 @@ class RequestQueue:
                     return result.result()
                 raise ClientGoneError
             finally:
-                stop.set()
                 if not result.done():
-                    result.cancel()  # drops waiting work; running work ends by itself
+                    result.cancel()
+                    await asyncio.wait({result})
         finally:
             gone.cancel()
-
-    def should_stop(self) -> bool:
-        """Return whether the queue is closing."""
-        return self._closing.is_set()
-
-    def stop(self) -> None:
-        """Ask running work to stop, and accept no more requests."""
-        self._closing.set()
-
-    def close(self, seconds: float) -> bool:
-        """Stop and wait for running work; returns whether it ended in time."""
-        self.stop()
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        return not wait_for([*self._running], seconds).not_done
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -231,6 +204,4 @@ class ServerState:
 def server_state(engine: Satchel) -> ServerState:
     """Return the state of a server for this engine, with the limits of its settings."""
     threads, waiting = engine.settings.serve_threads, engine.settings.serve_waiting
-    return ServerState(
-        engine, RequestQueue(threads, waiting, "asking"), RequestQueue(LOOKING_THREADS, waiting, "looking")
-    )
+    return ServerState(engine, RequestQueue(threads, waiting), RequestQueue(LOOKING_THREADS, waiting))
