@@ -90,8 +90,8 @@ class _Child(NamedTuple):
     end: int
 
 
-def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """Put a value below its keys, or at the end of the list there; returns also the containers that were created.
+def put_json(target: ClientFile, text: str, want: Want) -> str:
+    """Put a value below its keys, or at the end of the list there.
 
     Another value, or a hook of satchel for the same event, is replaced. Raises ClientFileError if the file has another
     structure.
@@ -100,18 +100,17 @@ def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tupl
         text = f"{text[: len(text) - len(text.lstrip(_BYTE_ORDER_MARK))]}{{}}\n"
     start, depth = _deepest(target, text, want.path)
     value, rest = want.value, want.path[depth:]
-    created = tuple(want.path[:end] for end in range(depth + 1, len(want.path) + want.is_element))
     if want.is_element and not rest:
         if text[start] != "[":
             raise _wrong_shape(target, want.path, "a list")
         children = _children(text, start)
         own = own_elements([json.loads(text[child.value : child.end]) for child in children], want)
-        return (_replaced(text, children[own[0]].value, value) if own else _inserted(text, start, None, value)), ()
+        return _replaced(text, children[own[0]].value, value) if own else _inserted(text, start, None, value)
     if not rest:
-        return _replaced(text, start, value), ()
+        return _replaced(text, start, value)
     for key in reversed(rest[1:]):
         value = {key: [value] if want.is_element and key == rest[-1] else value}
-    return _inserted(text, start, rest[0], [value] if want.is_element and len(rest) == 1 else value), created
+    return _inserted(text, start, rest[0], [value] if want.is_element and len(rest) == 1 else value)
 
 
 def take_json(text: str, path: Sequence[str | int]) -> str:
@@ -176,7 +175,7 @@ def _inserted(text: str, start: int, key: str | None, value: Any) -> str:
         comma, colon = _separators(text[start:end])
         added = comma + (name and name + colon) + json.dumps(value, ensure_ascii=False, separators=(comma, colon))
         return text[: children[-1].end] + added + text[children[-1].end :]
-    line_end, outer = "\r\n" if "\r\n" in text else "\n", _indentation(text, start)
+    line_end, outer = _line_end(text), _indentation(text, start)
     inner = outer + _unit(text) if not children else _indentation(text, children[0].start)
     rows = json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", f"{line_end}{inner}")
     added = f"{line_end}{inner}{name and name + ': '}{rows}"
@@ -187,12 +186,16 @@ def _inserted(text: str, start: int, key: str | None, value: Any) -> str:
 
 def _replaced(text: str, start: int, value: Any) -> str:
     if "\n" in text.strip():
-        line_end = "\r\n" if "\r\n" in text else "\n"
+        line_end = _line_end(text)
         written = json.dumps(value, ensure_ascii=False, indent=_unit(text))
         written = written.replace("\n", line_end + _indentation(text, start))
     else:
         written = json.dumps(value, ensure_ascii=False, separators=_separators(text))
     return text[:start] + written + text[_end(text, start) :]
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _separators(line: str) -> tuple[str, str]:
@@ -289,7 +292,7 @@ def _toml_place(message: str, text: str) -> tuple[int, int, str]:
 
 def toml_table(target: ClientFile, text: str, want: Want) -> str:
     """Return the lines that add a table to the end of a text. Raises ClientFileError if it cannot be added."""
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = _line_end(text)
     gap = "" if not text.strip(_BLANK) else line_end if text.endswith("\n") else line_end * 2
     head = f"[{'.'.join(map(_toml_key, want.path))}]"
     lines = [head, *(f"{_toml_key(key)} = {_toml_value(value)}" for key, value in want.value.items())]
@@ -303,10 +306,8 @@ def toml_table(target: ClientFile, text: str, want: Want) -> str:
     return added
 
 
-def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
-    """Remove a table, and enclosing tables that are then empty; only the lines that were `added` if they are last."""
-    if added and text.endswith(added):
-        return text.removesuffix(added)
+def without_toml_table(text: str, path: Sequence[str]) -> str:
+    """Remove a table, and enclosing tables that are then empty."""
     import tomlkit
 
     body = text.removeprefix(_BYTE_ORDER_MARK)
@@ -318,7 +319,8 @@ def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
         del container[key]
         if len(container):
             break
-    return text[: len(text) - len(body)] + tomlkit.dumps(document)
+    rest = tomlkit.dumps(document).rstrip(_BLANK)
+    return text[: len(text) - len(body)] + rest + (_line_end(text) if rest else "")
 
 
 def _toml_key(name: str) -> str:

@@ -7,7 +7,8 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import partial, reduce
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -91,30 +92,26 @@ def write(path: Path, before: bytes | None, after: bytes) -> None:
 
 
 def remove(path: Path, before: bytes) -> None:
-    """Delete the file. Raises ClientFileError where it changed since `before` or may not be deleted."""
+    """Delete the file, and its folder if that is one for settings (`.cursor`) and is then empty.
+
+    Raises ClientFileError where the file changed since `before` or may not be deleted.
+    """
     check_unchanged(path, before)
     try:
         _target(path).unlink()
     except OSError as error:
         raise ClientFileError(f"{path} cannot be deleted: {error.strerror or error}") from error
+    if path.parent.name.startswith("."):
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
 
 
-def make_folders(path: Path) -> list[Path]:
-    """Create the folders above the file; returns those that are new, outermost first."""
-    missing = [folder for folder in reversed(path.parents) if not folder.exists()]
+def make_folders(path: Path) -> None:
+    """Create the folders above the file. Raises ClientFileError."""
     try:
-        for folder in missing:
-            folder.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ClientFileError(f"{error.filename or path.parent} cannot be made: {error.strerror or error}") from error
-    return missing
-
-
-def remove_empty(folders: Sequence[Path]) -> None:
-    """Delete these folders, the deepest first, if they are empty."""
-    for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def check_unchanged(path: Path, before: bytes | None) -> None:
@@ -141,33 +138,20 @@ def _new_mode() -> int:
 class Receipt:
     """The values that set-up wrote into a file, without its other contents, which may be secret.
 
-    `wrote` are the values by their path, `created` the mappings and lists that were created for them, `added` the lines
-    that were appended to TOML. `folders` were created for the file, outermost first; `is_new` says that there was none.
+    `wrote` are the values by their path; `is_new` says that there was no file before.
     """
 
-    wrote: tuple[tuple[tuple[str, ...], Any], ...]
-    created: tuple[tuple[str, ...], ...]
-    folders: tuple[str, ...]
-    is_new: bool
-    added: str = ""
+    wrote: tuple[tuple[tuple[str, ...], Any], ...] = ()
+    is_new: bool = False
 
 
-NO_RECEIPT = Receipt((), (), (), is_new=False)
-
-
-def load_receipt(target: ClientFile, state: Path) -> Receipt | None:
-    """Return the receipt for a target, None where there is none that can be read."""
+def load_receipt(target: ClientFile, state: Path) -> Receipt:
+    """Return the receipt for a target, an empty one where there is none that can be read."""
     try:
         data = json.loads(_receipt_file(target, state).read_bytes())
-        return Receipt(
-            wrote=tuple((tuple(path), value) for path, value in data["wrote"]),
-            created=tuple(tuple(path) for path in data["created"]),
-            folders=tuple(data["folders"]),
-            is_new=bool(data["is_new"]),
-            added=str(data.get("added", "")),
-        )
+        return Receipt(tuple((tuple(path), value) for path, value in data["wrote"]), bool(data["is_new"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return Receipt()
 
 
 def save_receipt(target: ClientFile, state: Path, receipt: Receipt) -> None:
@@ -222,7 +206,7 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
     raw = read(target.file)
     text = "" if raw is None else text_of(target.file, raw)
-    receipt = load_receipt(target, state) or NO_RECEIPT
+    receipt = load_receipt(target, state)
     data = data_of(target, text)
     states = [(want, _state(want, data, receipt)) for want in target.wants]
     words = {state for _, state in states}
@@ -234,16 +218,10 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    after, created, added = _with_entries(target, text, states, receipt)
-    new = Receipt(
-        wrote=tuple((want.path, want.value) for want, state in states if state != "kept"),
-        created=tuple(dict.fromkeys([*created, *receipt.created])),
-        folders=receipt.folders if receipt.is_new else (),
-        is_new=raw is None or receipt.is_new,
-        added=added,
-    )
+    wrote = tuple((want.path, want.value) for want, state in states if state != "kept")
+    new = Receipt(wrote, is_new=raw is None or receipt.is_new)
     action = "added" if words <= {"missing", "kept"} else "updated"
-    return FileChange(target, raw, encoded(target, after), action, new)
+    return FileChange(target, raw, encoded(target, _with_entries(target, text, states)), action, new)
 
 
 def _state(want: Want, data: Any, receipt: Receipt) -> str:
@@ -263,28 +241,17 @@ def _state(want: Want, data: Any, receipt: Receipt) -> str:
     return "ours" if is_written else "foreign"
 
 
-def _with_entries(
-    target: ClientFile, text: str, states: Sequence[tuple[Want, str]], receipt: Receipt
-) -> tuple[str, tuple[tuple[str, ...], ...], str]:
-    """Return the text after set-up, the paths that were created in JSON, and the lines that were added to TOML."""
+def _with_entries(target: ClientFile, text: str, states: Sequence[tuple[Want, str]]) -> str:
+    """Return the text after set-up."""
     wants = [want for want, state in states if state not in {"present", "kept"}]
     if target.is_toml:
         for want, state in states:
             if state in {"ours", "foreign"}:
-                text = without_toml_table(text, want.path, receipt.added)
-        added = "".join(toml_table(target, text, want) for want in wants)
-        return text + added, (), added
-    snippet, _ = _put_all(target, "", wants)
-    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
-    return *_put_all(target, text, wants), ""
-
-
-def _put_all(target: ClientFile, text: str, wants: Sequence[Want]) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    created: tuple[tuple[str, ...], ...] = ()
-    for want in wants:
-        text, containers = put_json(target, text, want)
-        created += containers
-    return text, created
+                text = without_toml_table(text, want.path)
+        return text + "".join(toml_table(target, text, want) for want in wants)
+    put = partial(reduce, partial(put_json, target), wants)
+    _check_editable(target, text, f"add this to it yourself:\n{put('')}")
+    return put(text)
 
 
 def _check_editable(target: ClientFile, text: str, advice: str) -> None:
@@ -316,17 +283,17 @@ def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool)
     text = text_of(target.file, raw)
     receipt = load_receipt(target, state)
     data = data_of(target, text)
-    own = [want for want in target.wants if _is_ours(target, want, data, receipt or NO_RECEIPT, force=force)]
+    own = [want for want in target.wants if _is_ours(target, want, data, receipt, force=force)]
     if all(want.is_optional for want in own):
         return FileChange(target, raw, raw, "absent")
     if target.is_toml:
         for want in own:
-            text = without_toml_table(text, want.path, receipt.added if receipt else "")
+            text = without_toml_table(text, want.path)
     else:
         names = ", ".join(dict.fromkeys(".".join(want.path) for want in own))
         _check_editable(target, text, f"remove the entries of satchel from it yourself: {names}")
-        text = _without_entries(target, text, own, receipt)
-    if receipt is not None and receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
+        text = _without_entries(target, text, own)
+    if receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
         return FileChange(target, raw, None, "removed")
     return FileChange(target, raw, encoded(target, text), "removed")
 
@@ -349,8 +316,8 @@ def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, for
     return True
 
 
-def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
-    """Remove values, and the mappings and lists that were created for them and are empty."""
+def _without_entries(target: ClientFile, text: str, own: Sequence[Want]) -> str:
+    """Remove values, and the mappings and lists around them that are then empty."""
     for want in sorted(own, key=lambda want: want.is_frame):
         data = data_of(target, text)
         if want.is_frame and len(data) > 1:
@@ -361,38 +328,25 @@ def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt
         else:
             text = take_json(text, want.path)
         for end in range(len(want.path) - (not want.is_element), 0, -1):
-            is_created = receipt is None or want.path[:end] in receipt.created
-            if not is_created or value_at(data_of(target, text), want.path[:end]):
+            if value_at(data_of(target, text), want.path[:end]):
                 break
             text = take_json(text, want.path[:end])
     return text
 
 
 def apply(changes: Sequence[FileChange], state: Path) -> None:
-    """Write what was planned, file by file. Raises ClientFileError, OSError."""
-    emptied: list[Path] = []
-    try:
-        for change in changes:
-            if change.is_change:
-                emptied += _applied(change, state)
-    finally:
-        remove_empty(emptied)
-
-
-def _applied(change: FileChange, state: Path) -> list[Path]:
-    """Write one file and its receipt; returns the folders that were created for it and are no longer needed."""
-    target = change.target
-    check_unchanged(target.file, change.before)
-    folders: list[Path] = []
-    if change.after is not None:
-        folders = make_folders(target.file)
-        write(target.file, change.before, change.after)
-    elif change.before is not None:
-        remove(target.file, change.before)
-    if change.receipt is not None:
-        receipt = replace(change.receipt, folders=(*change.receipt.folders, *map(str, folders)))
-        save_receipt(target, state, receipt)
-        return []
-    receipt = load_receipt(target, state) or NO_RECEIPT
-    forget_receipt(target, state)
-    return [*map(Path, receipt.folders)] if change.after is None else []
+    """Write what was planned, file by file, and the receipts. Raises ClientFileError, OSError."""
+    for change in changes:
+        target = change.target
+        if not change.is_change:
+            continue
+        check_unchanged(target.file, change.before)
+        if change.after is not None:
+            make_folders(target.file)
+            write(target.file, change.before, change.after)
+        elif change.before is not None:
+            remove(target.file, change.before)
+        if change.receipt is not None:
+            save_receipt(target, state, change.receipt)
+        else:
+            forget_receipt(target, state)

@@ -446,9 +446,9 @@ def setup_command(
 def remove_command(invocation: Invocation, /, *, client: str, scope: str | None, force: bool, dry_run: bool) -> int:
     """Take satchel out of a client again.
 
-    Server and hooks go, of every scope unless --scope names one. A file in which nothing else changed since set-up
-    gets back the very bytes that it had. What satchel remembers stays where it is. Ends with 1 when there was nothing
-    to remove.
+    Server and hooks go, of every scope unless --scope names one, and the mappings and lists around them that are then
+    empty; everything else in the file keeps its bytes. What satchel remembers stays where it is. Ends with 1 when
+    there was nothing to remove.
     """
     from satchel.clients import setup, targets
     from satchel.clients.edits import display
