@@ -36,17 +36,9 @@ class OutputError(SatchelError):
 
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale. Raises OutputError or BrokenPipeError."""
-    stream = sys.stdout
-    if stream is None:
+    if sys.stdout is None:
         raise OutputError("cannot write the answer: standard output is closed")
-    try:
-        stream.flush()
-        stream.buffer.write(text.encode("utf-8", "replace"))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write the answer: {error.strerror}") from error
-    flush()
+    flush(text.encode("utf-8", "replace"))
 
 
 def write_text(text: str) -> None:
@@ -66,12 +58,15 @@ def write_json(value: Mapping[str, Any]) -> None:
     write_line(json_text(value, indent))
 
 
-def flush() -> None:
-    """Flush standard output. Raises OutputError, and BrokenPipeError unchanged."""
+def flush(answer: bytes = b"") -> None:
+    """Flush standard output, then `answer` too. Raises OutputError, and BrokenPipeError unchanged."""
     if sys.stdout is None:
         return
     try:
         sys.stdout.flush()
+        if answer:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

@@ -115,7 +115,7 @@ def put_json(target: ClientFile, text: str, want: Want) -> str:
 
 def take_json(text: str, path: Sequence[str | int]) -> str:
     """Remove the value below these keys and positions, with its comma and its line."""
-    start = _skipped(text, 0)
+    start = skipped(text, 0)
     for key in path[:-1]:
         start = next(child.value for child in _children(text, start) if child.key == key)
     children = _children(text, start)
@@ -129,7 +129,7 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
 
 def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
     """Return the start of the last existing value on the path, and the number of its keys."""
-    start = _skipped(text, 0)
+    start = skipped(text, 0)
     for depth, key in enumerate(path):
         if text[start] != "{":
             raise _wrong_shape(target, path[:depth], "a mapping in braces")
@@ -143,16 +143,16 @@ def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, i
 def _children(text: str, start: int) -> list[_Child]:
     """List the children of the container that begins at `start`. The text is valid JSON."""
     children: list[_Child] = []
-    place = _skipped(text, start + 1)
+    place = skipped(text, start + 1)
     while text[place] not in "}]":
         key, begin = len(children), place
         if text[start] == "{":
             key, place = _DECODER.raw_decode(text, place)
-            place = _skipped(text, _skipped(text, place) + 1)
+            place = skipped(text, skipped(text, place) + 1)
         children.append(_Child(key, begin, place, _end(text, place)))
-        place = _skipped(text, children[-1].end)
+        place = skipped(text, children[-1].end)
         if text[place] == ",":
-            place = _skipped(text, place + 1)
+            place = skipped(text, place + 1)
     return children
 
 
@@ -161,7 +161,13 @@ def _end(text: str, start: int) -> int:
     return end
 
 
-def _skipped(text: str, place: int) -> int:
+def members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """Return the start and end of each value of the object that begins at `start`. The text is valid JSON."""
+    return {str(child.key): (child.value, child.end) for child in _children(text, start)}
+
+
+def skipped(text: str, place: int) -> int:
+    """Return the place of the first character that is not blank."""
     while text[place] in _BLANK:
         place += 1
     return place
@@ -210,7 +216,7 @@ def _indentation(text: str, offset: int) -> str:
 
 def _unit(text: str) -> str:
     """Return the indentation of one level: that of the first child of the file, if it has a line of its own."""
-    children = _children(text, _skipped(text, 0))
+    children = _children(text, skipped(text, 0))
     return (_indentation(text, children[0].start) if children else "") or "  "
 
 

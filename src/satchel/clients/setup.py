@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial, reduce
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -249,9 +248,13 @@ def _with_entries(target: ClientFile, text: str, states: Sequence[tuple[Want, st
             if state in {"ours", "foreign"}:
                 text = without_toml_table(text, want.path)
         return text + "".join(toml_table(target, text, want) for want in wants)
-    put = partial(reduce, partial(put_json, target), wants)
-    _check_editable(target, text, f"add this to it yourself:\n{put('')}")
-    return put(text)
+    snippet = ""
+    for want in wants:
+        snippet = put_json(target, snippet, want)
+    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
+    for want in wants:
+        text = put_json(target, text, want)
+    return text
 
 
 def _check_editable(target: ClientFile, text: str, advice: str) -> None:

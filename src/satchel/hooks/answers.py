@@ -14,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
 from satchel.hooks import background, hosts
-from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, nothing
+from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
 from satchel.hooks.hosts import Start
 from satchel.system import hook_log
 from satchel.text import STOP_WORDS, WORD
@@ -145,15 +145,7 @@ def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     if not context.items or best_relevance(context) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
-    return Answer(
-        hook_log.INJECTED,
-        "relevant to the prompt",
-        context.text,
-        "",
-        context.usage.used,
-        (context,),
-        (partial(engine.deliver, request, context),),
-    )
+    return injected(hook, "relevant to the prompt", [(request, context)])
 
 
 def _digest(text: str) -> str:

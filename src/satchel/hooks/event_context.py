@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -193,6 +193,25 @@ class Answer:
             for context in self.contexts
             for item in context.items
         ]  # fmt: skip
+
+
+def injected(
+    hook: EventContext,
+    reason: str,
+    pairs: Sequence[tuple[Any, Context]],
+    notice: str = "",
+) -> Answer:
+    """Return an answer of these contexts, each with its request; they are delivered once the text fits."""
+    contexts = tuple(context for _, context in pairs)
+    return Answer(
+        hook_log.INJECTED,
+        reason,
+        "\n\n".join(context.text for context in contexts),
+        notice,
+        sum(context.usage.used for context in contexts),
+        contexts,
+        tuple(partial(hook.engine.deliver, request, context) for request, context in pairs),
+    )
 
 
 def nothing(reason: str, notice: str = "") -> Answer:

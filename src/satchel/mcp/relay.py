@@ -6,7 +6,6 @@ Adding the context changes no other byte of a result.
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from satchel.clients.edits import members, skipped
 from satchel.mcp.pipes import Output, Pieces
 from satchel.system.threads import Threads
 
@@ -24,9 +24,6 @@ LIST, CALL, CANCELLED = "tools/list", "tools/call", "notifications/cancelled"
 
 COMPLETE = "complete"
 """The `resultType` of a final result; others ask the client for input first, or name a task."""
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +97,15 @@ def tool_names(message: object) -> list[str] | None:
 def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str, Any]) -> bytes:
     """Return the line with one more item of content and `_meta.contextUsed`; all other bytes are unchanged."""
     text = _decoded(line)
-    message = _members(text, _skipped(text, 0))
-    result = _members(text, message["result"][0])
+    message = members(text, skipped(text, 0))
+    result = members(text, message["result"][0])
     edits: list[tuple[int, str]] = []
     if item is not None:
         edits.append(_inside(text, *result["content"], json.dumps(item)))
     shown = f'"contextUsed": {json.dumps(used)}'
     if "_meta" not in result:
         edits.append(_inside(text, *message["result"], f'"_meta": {{{shown}}}'))
-    elif text[result["_meta"][0]] == "{" and "contextUsed" not in _members(text, result["_meta"][0]):
+    elif text[result["_meta"][0]] == "{" and "contextUsed" not in members(text, result["_meta"][0]):
         edits.append(_inside(text, *result["_meta"], shown))
     for place, added in sorted(edits, reverse=True):
         text = text[:place] + added + text[place:]
@@ -117,28 +114,8 @@ def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str,
 
 def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
     """Return the insertion point in the array or object from `start` to `end`, and the text to insert."""
-    is_empty = _skipped(text, start + 1) == end - 1
+    is_empty = skipped(text, start + 1) == end - 1
     return end - 1, added if is_empty else f", {added}"
-
-
-def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """Return the start and end of each value of the object that begins at `start`. The text must be JSON."""
-    values: dict[str, tuple[int, int]] = {}
-    place = _skipped(text, start + 1)
-    while text[place] != "}":
-        name, place = _DECODER.raw_decode(text, place)
-        value = _skipped(text, _skipped(text, place) + 1)
-        _, end = _DECODER.raw_decode(text, value)
-        values[name] = (value, end)
-        place = _skipped(text, end)
-        if text[place] == ",":
-            place = _skipped(text, place + 1)
-    return values
-
-
-def _skipped(text: str, place: int) -> int:
-    blanks = _SPACE.match(text, place)
-    return blanks.end() if blanks is not None else place
 
 
 def _decoded(line: bytes) -> str:

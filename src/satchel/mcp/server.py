@@ -286,7 +286,7 @@ def tool(operation: Operation) -> types.Tool:
             read_only_hint=hints.is_read_only,
             destructive_hint=hints.is_destructive,
             idempotent_hint=hints.is_idempotent,
-            open_world_hint=hints.is_open,
+            open_world_hint=False,
         ),
     )
 

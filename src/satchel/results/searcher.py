@@ -286,31 +286,15 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     chunk, location = hit.chunk, hit.chunk.location
     kind, allow = chunk.kind.value, satchel.settings.redact_allow
     text = satchel.store_of(chunk.kind).text(int(chunk.fields["bundle"]))
+    type_, place = kind, {}
     if location is None:
-        content = sanitize.text(shown_record(chunk.kind, chunk.fields, text), allow)
-        metadata = record_metadata(chunk.id, chunk.fields, chunk.created)
-        return Finding(
-            chunk.id, kind, kind, chunk.title, content, hit.relevance, metadata=metadata, signals=hit.signals
-        )
-    place: dict[str, Any] = {
-        "file_path": location.path,
-        "start_line": location.start_line,
-        "end_line": location.end_line,
-    }
-    metadata = {
-        **place,
-        "language": chunk.fields.get("language", ""),
-        "qualified_name": chunk.title,
-        "signature": chunk.signature,
-    }
-    return Finding(
-        chunk.id,
-        kind,
-        kind if chunk.role in _VAGUE else chunk.role.value,
-        chunk.title,
-        sanitize.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
-        hit.relevance,
-        metadata=metadata,
-        signals=hit.signals,
-        **place,
-    )
+        content = shown_record(chunk.kind, chunk.fields, text)
+        metadata = dict(record_metadata(chunk.id, chunk.fields, chunk.created))
+    else:
+        type_ = kind if chunk.role in _VAGUE else chunk.role.value
+        place = {"file_path": location.path, "start_line": location.start_line, "end_line": location.end_line}
+        content = "\n".join(text.split("\n")[location.start_line - 1 : location.end_line])
+        language = chunk.fields.get("language", "")
+        metadata = {**place, "language": language, "qualified_name": chunk.title, "signature": chunk.signature}
+    shown: dict[str, Any] = {"metadata": metadata, "signals": hit.signals, **place}
+    return Finding(chunk.id, kind, type_, chunk.title, sanitize.text(content, allow), hit.relevance, **shown)
