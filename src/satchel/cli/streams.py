@@ -9,7 +9,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -178,6 +178,11 @@ def size_text(size: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} GB"
+
+
+def counts_text(counts: Iterable[tuple[str, int]]) -> str:
+    """`3 new, 1,200 changed`, without those that are 0."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts if count)
 
 
 def day(moment: float) -> str:

@@ -106,8 +106,11 @@ class SessionState:
         self._change(lambda state: state.update(failure=line))
 
     def read(self) -> State:
-        """Return `prompts`, `files` (oldest first) and `failure`."""
-        return _usable(self._read())
+        """Return `prompts`, `files` (oldest first) and `failure`, whatever the file contains."""
+        value = None
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(state_files.read(self._path) or b"null")
+        return _usable(value)
 
     def prune(self) -> None:
         """Delete the files of sessions that ended long ago."""
@@ -119,16 +122,10 @@ class SessionState:
         with state_files.locked(self._path.with_suffix(".lock"), LOCK_SECONDS) as is_ours:
             if not is_ours:
                 raise BusyError("another hook of this session is at work")
-            state = _usable(self._read())
+            state = self.read()
             result = change(state)
             state_files.replace(self._path, json.dumps(state, separators=(",", ":")).encode())
         return result
-
-    def _read(self) -> object:
-        """Return the contents of the file, None if it is damaged."""
-        with contextlib.suppress(ValueError, RecursionError):
-            return json.loads(state_files.read(self._path) or b"null")
-        return None
 
 
 def _usable(value: object) -> State:

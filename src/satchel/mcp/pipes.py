@@ -192,8 +192,8 @@ LONGEST_LINE = 64_000_000
 Pieces = Iterator[bytes]
 
 
-def lines(descriptor: int) -> Iterator[bytes | Pieces]:
-    """Yield each line with its end; the last one may have none. A line longer than `LONGEST_LINE` comes in pieces.
+def lines(descriptor: int, longest: int | None = None) -> Iterator[bytes | Pieces]:
+    """Yield each line with its end; the last one may have none. A far longer line than `longest` comes in pieces.
 
     The caller has to consume the pieces before it asks for the next line.
     """
@@ -209,7 +209,7 @@ def lines(descriptor: int) -> Iterator[bytes | Pieces]:
         if rest:
             buffered.append(rest)
             size += len(rest)
-        if size > LONGEST_LINE:
+        if size > (longest or LONGEST_LINE):
             following: list[bytes] = []
             yield _pieces(buffered, source, following)
             buffered, size, behind = [], 0, b"".join(following)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -433,10 +434,8 @@ def bounded(listing: str) -> str:
     if count(listing) <= LISTING_TOKENS:
         return listing
     lines = listing.split("\n")
-    fits, over = 0, len(lines)
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        fits, over = (middle, over) if count("\n".join(lines[:middle])) <= LISTING_TOKENS else (fits, middle)
+    sizes = range(1, len(lines))
+    fits = bisect_right(sizes, LISTING_TOKENS, key=lambda size: count("\n".join(lines[:size])))
     more = f"{len(lines) - fits:,} more lines are left out: give a lower limit or a filter"
     return "\n".join([*lines[:fits], more])
 

@@ -22,7 +22,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, chunks, end_after
+from satchel.mcp.pipes import END_SECONDS, LAST_SECONDS, Output, Parent, Pipes, end_after, lines
 from satchel.mcp.running import EngineRunner
 from satchel.mcp.server import build
 from satchel.system.threads import in_thread
@@ -128,17 +128,9 @@ def parsed(line: bytes) -> tuple[types.JSONRPCMessage | None, types.JSONRPCError
 
 def read_lines(source: int, longest: int) -> Iterator[bytes | None]:
     """Yield each line without its end; None for one longer than `longest` bytes, which is dropped."""
-    pieces: list[bytes] = []
-    size = 0
-    for chunk in chunks(source):
-        *whole, rest = chunk.split(b"\n")
-        for line in whole:
-            yield b"".join([*pieces, line]) if size + len(line) <= longest else None
-            pieces, size = [], 0
-        size += len(rest)
-        pieces = [*pieces, rest] if size <= longest else []
-    if size:
-        yield b"".join(pieces) if size <= longest else None
+    for line in lines(source, longest):
+        plain = line.removesuffix(b"\n") if isinstance(line, bytes) else sum(map(len, line))
+        yield plain if isinstance(plain, bytes) and len(plain) <= longest else None
 
 
 def _error(identity: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:

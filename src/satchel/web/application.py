@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import anyio
@@ -241,7 +242,7 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
     """Return every route, the exact ones first."""
     return [
-        Route("/", index),
+        Route("/", page_file),
         Route("/page/{name}", page_file),
         Route("/healthz", api.health),
         Route("/openapi.json", _openapi),
@@ -287,7 +288,11 @@ def _files() -> Mapping[str, Traversable]:
     folder = files("satchel.web") / "page"
     if not folder.is_dir():
         return {}
-    return {entry.name: entry for entry in folder.iterdir() if entry.is_file() and _suffix(entry.name) in CONTENT_TYPES}
+    return {
+        entry.name: entry
+        for entry in folder.iterdir()
+        if entry.is_file() and PurePath(entry.name).suffix in CONTENT_TYPES
+    }
 
 
 def page_response(name: str) -> Response:
@@ -295,18 +300,9 @@ def page_response(name: str) -> Response:
     file = _files().get(name)
     if file is None:
         return answer(UNKNOWN_PAGE)
-    return Response(file.read_bytes(), media_type=CONTENT_TYPES[_suffix(name)])
-
-
-async def index(_request: Request) -> Response:
-    """`/`."""
-    return page_response(INDEX)
+    return Response(file.read_bytes(), media_type=CONTENT_TYPES[PurePath(name).suffix])
 
 
 async def page_file(request: Request) -> Response:
-    """`/page/NAME`."""
-    return page_response(request.path_params["name"])
-
-
-def _suffix(name: str) -> str:
-    return name[name.rfind(".") :] if "." in name else ""
+    """`/` and `/page/NAME`."""
+    return page_response(request.path_params.get("name", INDEX))

@@ -93,29 +93,22 @@ def wrong_method(methods: Iterable[str]) -> Refusal:
     return Refusal(405, "WrongMethod", f"this route takes {allowed}", f"use {allowed}", {"Allow": allowed})
 
 
-STATUS_CODES: Sequence[tuple[type[SatchelError], int]] = (
-    (UsageError, 400),
-    (UnsafePathError, 400),
-    (LockedError, 409),
-    (NoIndexError, 409),
-    (MissingExtraError, 501),
-)
-"""Error class -> status code, first match; all others are 500."""
+DOCTOR = "`satchel doctor` says more"
 
-HINTS: Sequence[tuple[type[SatchelError], str]] = (
-    (UsageError, "GET /openapi.json describes the arguments of every operation"),
-    (UnsafePathError, "name files from the root on, as the answers do"),
-    (LockedError, "ask again when the other process is done"),
-    (MissingExtraError, "install the extra and start `satchel serve` again"),
+FAULTS: Sequence[tuple[type[Exception], int, str]] = (
+    (UsageError, 400, "GET /openapi.json describes the arguments of every operation"),
+    (UnsafePathError, 400, "name files from the root on, as the answers do"),
+    (LockedError, 409, "ask again when the other process is done"),
+    (NoIndexError, 409, DOCTOR),
+    (MissingExtraError, 501, "install the extra and start `satchel serve` again"),
+    (Exception, 500, DOCTOR),
 )
-
-INTERNAL_ERROR = 500
+"""Error class -> status code and hint, first match."""
 
 
 def refusal_of(error: SatchelError | OSError) -> Refusal:
     """Return the refusal for an error."""
-    status = next((code for kind, code in STATUS_CODES if isinstance(error, kind)), INTERNAL_ERROR)
-    hint = next((text for kind, text in HINTS if isinstance(error, kind)), "`satchel doctor` says more")
+    status, hint = next((code, hint) for kind, code, hint in FAULTS if isinstance(error, kind))
     headers = {"Retry-After": "1"} if isinstance(error, LockedError) else {}
     name = type(error).__name__ if isinstance(error, SatchelError) else "OSError"
     return Refusal(status, name, fault_text(error), hint, headers)

@@ -15,7 +15,7 @@ from satchel.cli import streams
 from satchel.cli.options import Invocation, command, operation_command
 from satchel.cli.progress import watch
 from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, opened, report
-from satchel.cli.streams import age_text, day, size_text
+from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
 from satchel.errors import UsageError
 from satchel.operations.json import CHECK
@@ -167,16 +167,13 @@ def freshness_text(fresh: IndexFreshness, now: float) -> str:
     if fresh.checked is None:
         return "never indexed: the first question does it, or `satchel index`"
     ago = f"checked {age_text(now - fresh.checked)} ago"
-    changes = [
-        f"{count:,} {what}"
-        for count, what in ((fresh.new, "new"), (fresh.changed, "changed"), (fresh.gone, "gone"))
-        if count
-    ]
+    moved = ""
     if fresh.head != fresh.indexed_head:
         was, now_at = (head[:HEAD_CHARACTERS] or "none" for head in (fresh.indexed_head, fresh.head))
-        changes.append(f"HEAD moved from {was} to {now_at}")
-    if changes:
-        return f"{ago}; since then: {', '.join(changes)}"
+        moved = f"HEAD moved from {was} to {now_at}"
+    changes = [counts_text((("new", fresh.new), ("changed", fresh.changed), ("gone", fresh.gone))), moved]
+    if any(changes):
+        return f"{ago}; since then: {', '.join(filter(None, changes))}"
     at = f", HEAD is {fresh.head[:HEAD_CHARACTERS]}" if fresh.head else ""
     return f"up to date, {ago}{at}"
 

@@ -15,7 +15,7 @@ from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
 from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
-from satchel.cli.streams import STANDARD_INPUT, size_text
+from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
 from satchel.errors import UsageError
 from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT, many, record
 from satchel.system import state_files
@@ -84,20 +84,12 @@ def vector_summary(filled: VectorReport | None) -> str:
 
 def summary(report: IndexReport) -> str:
     """Return one line: `indexed 281 files in 2.31 s: 281 new, 5,950 commits; left out 12 (binary 8, huge 4)`."""
-    changes = [
-        f"{count:,} {what}"
-        for count, what in (
-            (report.added, "new"),
-            (report.changed, "changed"),
-            (report.removed, "removed"),
-            (report.commits_added, "commits"),
-        )
-        if count
-    ]
+    new, commits = ("new", report.added), ("commits", report.commits_added)
+    changes = counts_text((new, ("changed", report.changed), ("removed", report.removed), commits))
     if report.interrupted:
-        return f"stopped after {report.seconds:.2f} s; kept: {', '.join(changes) or 'what was there'}"
+        return f"stopped after {report.seconds:.2f} s; kept: {changes or 'what was there'}"
     did = "indexed" if changes else "up to date:"
-    line = f"{did} {report.files:,} files in {report.seconds:.2f} s" + (f": {', '.join(changes)}" if changes else "")
+    line = f"{did} {report.files:,} files in {report.seconds:.2f} s" + (f": {changes}" if changes else "")
     if report.skipped:
         reasons = sorted(report.skipped.items(), key=lambda row: (-row[1], row[0]))
         listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
