@@ -345,10 +345,7 @@ class Handlers:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
         operation = TOOLS_BY_NAME.get(params.name)
         if operation is None:
-            names = ", ".join(TOOLS_BY_NAME)
-            raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {names}"
-            )
+            raise _unknown("tool", params.name, TOOLS_BY_NAME)
         arguments = dict(params.arguments or {})
         if self._session and SESSION in operation.parameters:
             arguments.setdefault("session", self._session)

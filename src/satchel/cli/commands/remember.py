@@ -95,11 +95,8 @@ def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
 
 def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
     answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
-    streams.write_line(answered.text)
-    similar = answered.subject.similar
+    report(invocation, answered.envelope, [answered.text])
+    similar = () if invocation.as_json else answered.subject.similar
     for match in similar:
         streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
                      f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
@@ -127,9 +124,7 @@ def search(invocation: Invocation, arguments: dict[str, Any]) -> None:
 def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """List what is remembered, newest first."""
     answered = ask(invocation, REMEMBER, {**arguments, "action": LIST})
-    show(invocation, Answered(answered.text, answered.envelope))
-    if not answered.text and not invocation.as_json:
-        streams.note("nothing is remembered here", color=invocation.color)
+    report(invocation, answered.envelope, filter(None, [answered.text]), nothing="nothing is remembered here")
 
 
 @command("show", memory_command, shows="the memory")
@@ -160,10 +155,15 @@ def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
     answered = ask(invocation, REMEMBER, selection)
     if not invocation.as_json and not answered.envelope["forgotten"] and _asked(answered, invocation.color):
         answered = ask(invocation, REMEMBER, {**selection, "confirm": True})
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-    else:
-        _say_forgotten(answered.subject, done=answered.envelope["forgotten"], color=invocation.color)
+    ids, is_done = answered.subject, answered.envelope["forgotten"]
+    nothing = f"nothing was forgotten: add --yes to forget these {len(ids)}"
+    report(
+        invocation,
+        answered.envelope,
+        map(clean_field, ids if is_done else ()),
+        nothing=nothing if ids else "nothing was chosen, nothing is forgotten",
+        said=f"forgot {len(ids)}" if ids and is_done else "",
+    )
 
 
 def _asked(preview: Answered, color: str) -> bool:
@@ -172,17 +172,6 @@ def _asked(preview: Answered, color: str) -> bool:
     if not streams.is_terminal(sys.stdin):
         return False
     return click.confirm(f"forget these {len(preview.subject)}?", err=True)
-
-
-def _say_forgotten(ids: list[str], *, done: bool, color: str) -> None:
-    if not ids:
-        streams.note("nothing was chosen, nothing is forgotten", color=color)
-    elif done:
-        for identity in ids:
-            streams.write_line(clean_field(identity))
-        streams.say(f"forgot {len(ids)}", color=color)
-    else:
-        streams.note(f"nothing was forgotten: add --yes to forget these {len(ids)}", color=color)
 
 
 _POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}}
