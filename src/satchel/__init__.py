@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.errors import ContextAssemblyError, InvalidContextTypeError
     from satchel.results.assembler import ContextAssembler
-    from satchel.results.searcher import Searcher
-    from satchel.results.shapes import AssemblyOptions, Finding
+    from satchel.results.searcher import AssemblyOptions, Finding, Searcher
     from satchel.tools.aware import create_context_aware_tools
     from satchel.types import Context, ContextItem, Hit
 
@@ -41,12 +40,12 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AssemblyOptions": "results.shapes",
+    "AssemblyOptions": "results.searcher",
     "Context": "types",
     "ContextAssembler": "results.assembler",
     "ContextAssemblyError": "errors",
     "ContextItem": "types",
-    "Finding": "results.shapes",
+    "Finding": "results.searcher",
     "Hit": "types",
     "InvalidContextTypeError": "errors",
     "Satchel": "engine",

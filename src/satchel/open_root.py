@@ -21,8 +21,6 @@ from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from satchel.assemble.gather import Workbench
     from satchel.assemble.source_lines import FileLines
     from satchel.embed import Embedder
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from satchel.index.status import Status
     from satchel.receipts.session import Account
     from satchel.sources.commits import LineCounts
+    from satchel.system.threads import Threads
 
 REFRESH_PAUSE_SECONDS = 2.0
 """Least time between two scans of the tree by one process; every shown file is still checked by its hash."""
@@ -60,7 +59,7 @@ class OpenRoot:
         self.store = SqliteStore(places.index / INDEX_NAME, disposable=True)
         self.vectors: IndexVectors
         self._memory_store: SqliteStore | None = None
-        self._executor: ThreadPoolExecutor | None = None
+        self._executor: Threads | None = None
         self._executor_guard = threading.Lock()
         self._refreshed = -REFRESH_PAUSE_SECONDS
         self._refreshing = threading.Lock()
@@ -289,20 +288,20 @@ class OpenRoot:
             stores["extraction"] = places.cache
         return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
 
-    def _open_executor(self) -> ThreadPoolExecutor:
+    def _open_executor(self) -> Threads:
         """Return the threads that search sections, started at the first question with several."""
-        from concurrent.futures import ThreadPoolExecutor  # here, because it brings logging with it
+        from satchel.system.threads import Threads  # here, because it brings logging with it
 
         with self._executor_guard:
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(_SECTION_THREADS, thread_name_prefix="satchel-section")
+                self._executor = Threads(_SECTION_THREADS)
             return self._executor
 
     def close(self) -> None:
         """Release threads and store files."""
         self.vectors.close()
         if self._executor is not None:
-            self._executor.shutdown(wait=True)
+            self._executor.shutdown()
         self.store.close()
         if self._memory_store is not None:
             self._memory_store.close()

@@ -21,6 +21,7 @@ LEAF_FILES = (
     "system.files",
     "system.state_files",
     "system.telemetry",
+    "system.threads",
     "system.git",
     "safety.secret_rules",
     "safety.redact",

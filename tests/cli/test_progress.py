@@ -80,7 +80,7 @@ def test_a_bar_appears_when_work_takes_long_and_disappears_with_it(monkeypatch: 
         progress.advance(4)
     shown = terminal.getvalue()
     assert "reading files" in shown
-    assert "4/10" in shown
+    assert "reading files: 4 of 10" in shown
     assert shown.rstrip().endswith(("\x1b[2K", "\x1b[?25h"))
     assert "\x1b[3" not in shown
 

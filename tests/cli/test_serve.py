@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.cli.commands.serve import announcer, check_reach, give_up
+from satchel.cli.commands.connect import announcer, check_reach, give_up
 from satchel.errors import UsageError
 from satchel.testing import TinyRepository
 from tests.cli.conftest import Satchel

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.cli.commands.index import report_data, summary
-from satchel.cli.commands.status import freshness_text
+from satchel.cli.commands.explore import freshness_text
+from satchel.cli.commands.maintain import REPORT, summary
 from satchel.cli.streams import age_text, size_text
 from satchel.index.options import IndexReport
 from satchel.index.status import IndexFreshness
@@ -48,7 +48,7 @@ def test_what_an_index_run_says(report: IndexReport, text: str) -> None:
 
 
 def test_a_report_is_plain_json() -> None:
-    data = report_data(IndexReport(files=1, notes=(Failure("commits", "shallow", "unshallow"),), seconds=1.23456))
+    data = REPORT.data(IndexReport(files=1, notes=(Failure("commits", "shallow", "unshallow"),), seconds=1.23456))
     assert data["notes"] == [{"source": "commits", "message": "shallow", "hint": "unshallow"}]
     assert data["seconds"] == 1.235
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.clients.edits import data_of, display, is_own_server, own_elements, put_json, take_json
+from satchel.clients.edits import MISSING, data_of, display, is_own_server, own_elements, put_json, take_json, value_at
 from satchel.clients.targets import ClientFile, Want
 from satchel.errors import ClientFileError
 
@@ -62,10 +62,9 @@ def test_a_list_that_is_none_and_a_value_that_is_no_hook_hold_nothing_of_ours() 
 def test_values_after_set_up_replace_what_is_ours_and_keep_what_is_there() -> None:
     before = json.dumps({"version": 7, "hooks": {"p": [{"command": "/old/satchel hook prompt"}, {"command": "echo"}]}})
     after = json.dumps({"version": 7, "hooks": {"p": [OURS, {"command": "echo"}]}})
-    assert put_json(target(), before, WANT) == (after, ())
-    assert put_json(target(), after, WANT) == (after, ())
-    text, created = put_json(target(), "{}", WANT)
-    assert (json.loads(text), created) == ({"hooks": {"p": [OURS]}}, (("hooks",), ("hooks", "p")))
+    assert put_json(target(), before, WANT) == after
+    assert put_json(target(), after, WANT) == after
+    assert json.loads(put_json(target(), "{}", WANT)) == {"hooks": {"p": [OURS]}}
 
 
 BLANKS = st.sampled_from(["", " ", "\n", "\r\n", "\t", "  \n  "])
@@ -96,20 +95,20 @@ def test_a_value_is_put_in_changed_and_removed_with_nothing_else_touched(
     text = mark + before + value + behind
     path = (*keys, "satchel")
     try:
-        added, created = put_json(target(), text, Want(path, {"command": "x", "args": [1]}))
+        added = put_json(target(), text, Want(path, {"command": "x", "args": [1]}))
     except ClientFileError:
         return
-    changed, none = put_json(target(), added, Want(path, {"command": "y"}))
-    assert none == ()
+    changed = put_json(target(), added, Want(path, {"command": "y"}))
     expected = data_of(target(), text)
     inner = expected
     for key in keys:
         inner = inner.setdefault(key, {})
     inner["satchel"] = {"command": "y"}
     assert data_of(target(), changed) == expected
-    gone = take_json(changed, path)
-    for made in reversed(created):
-        gone = take_json(gone, made)
+    data, gone = data_of(target(), text), take_json(changed, path)
+    for end in range(len(keys), 0, -1):
+        if value_at(data, keys[:end]) is MISSING:
+            gone = take_json(gone, keys[:end])
     assert "".join(gone.split()) == "".join(text.split())
     if "{ }" not in text and not re.search(r"[{\[]\s+[}\]]", text):
         assert gone == text

@@ -13,7 +13,7 @@ import yaml
 
 import satchel
 from satchel.cli.application import COMMANDS
-from satchel.cli.commands.setup import CLIENTS
+from satchel.cli.commands.connect import CLIENTS
 from satchel.clients.targets import SCOPES, UVX, ClientPlaces, Launch, targets
 from satchel.operations.registry import TOOLS
 

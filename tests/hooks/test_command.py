@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.cli.application import run
-from satchel.cli.commands.serve import EVENTS
+from satchel.cli.commands.connect import EVENTS
 from satchel.cli.main import hook_event
 from satchel.config import toggle
 from satchel.errors import ConfigError

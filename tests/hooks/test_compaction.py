@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.hooks import background, session_start
+from satchel.hooks import answers, background
 from satchel.system import hook_log
 from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
@@ -47,7 +47,7 @@ def test_a_compaction_told_twice_is_saved_once(host: Host, monkeypatch: pytest.M
     host.tell("claude-code/before-compaction", transcript_path=path)
     assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == hook_log.NOTHING
     assert len(host.started) == 1
-    monkeypatch.setattr(session_start, "DUPLICATE_SECONDS", 0.0)
+    monkeypatch.setattr(answers, "DUPLICATE_SECONDS", 0.0)
     assert host.tell("claude-code/before-compaction", transcript_path=path).outcome == hook_log.SAVED
 
 

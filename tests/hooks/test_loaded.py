@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.hooks.prompt import excluded, mentioned, without_mentions
+from satchel.hooks.answers import excluded, mentioned, without_mentions
 
 ROOT = Path("/home/me/shop")
 

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from satchel.hooks import prompt
-from satchel.hooks.prompt import asks_something
+from satchel.hooks import answers
+from satchel.hooks.answers import asks_something
 from tests.hooks.conftest import Host
 from tests.test_redact import TOKENS
 
@@ -114,7 +114,7 @@ def test_a_budget_of_nothing_gives_nothing(host: Host, monkeypatch: pytest.Monke
     config.write_text("[hooks]\nmin_relevance = 1.0\n")
     assert host.ask(f"{QUESTION} perhaps in another galaxy") == ""
     assert "relevant" in host.tell("claude-code/prompt", prompt=f"{QUESTION} or in zanzibar").reason
-    monkeypatch.setattr(prompt, "PROMPT_CHARACTERS", 10)
+    monkeypatch.setattr(answers, "PROMPT_CHARACTERS", 10)
 
 
 def test_secrets_in_a_prompt_are_neither_kept_nor_shown(host: Host) -> None:

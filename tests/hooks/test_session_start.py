@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from satchel.hooks import session_start
-from satchel.hooks.session_state import KEPT_SECONDS
+from satchel.hooks import answers
+from satchel.hooks.event_context import KEPT_SECONDS
 from tests.hooks.conftest import Host
 from tests.memory.samples import STARTED
 
@@ -68,7 +68,7 @@ def test_after_a_compaction_the_session_is_told_what_it_was_about(remembering: H
     remembering.tell("claude-code/after-edit", tool_input={"file_path": str(remembering.root / "shop/client.py")})
     remembering.tell("claude-code/after-failure", tool_input={"command": "pytest -q tests"})
     text = start(remembering, "compact")
-    assert text.startswith(session_start.CHECKPOINT_TITLE)
+    assert text.startswith(answers.CHECKPOINT_TITLE)
     assert "- asked: make 'send_order' wait longer\n" in text
     assert "- changed: shop/client.py" in text
     assert "- failing: pytest -q tests" in text
@@ -83,11 +83,11 @@ def test_a_check_that_succeeds_is_no_longer_failing_after_a_compaction(rememberi
 
 
 def test_what_was_asked_last_is_told_where_there_is_no_room_for_all(remembering: Host) -> None:
-    for number in range(session_start.CHECKPOINT_CHARACTERS // 100):
+    for number in range(answers.CHECKPOINT_CHARACTERS // 100):
         remembering.ask(f"/x{number}" if number % 2 else f"prompt number {number} {'word ' * 60}")
     text = start(remembering, "compact")
     head = text.partition("\n\n## ")[0].partition("# Brief")[0]
-    assert len(head) <= session_start.CHECKPOINT_CHARACTERS + 200
+    assert len(head) <= answers.CHECKPOINT_CHARACTERS + 200
     assert "prompt number 22 " in text
     assert "prompt number 0 " not in text
 
@@ -110,7 +110,7 @@ def test_a_new_folder_is_indexed_and_the_person_is_told(new_host: Host) -> None:
 
 
 def test_a_budget_of_nothing_gives_no_brief(remembering: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_start, "DUPLICATE_SECONDS", 0.0)
+    monkeypatch.setattr(answers, "DUPLICATE_SECONDS", 0.0)
     config = remembering.home / "config" / "satchel.toml"
     config.parent.mkdir(parents=True)
     config.write_text("[hooks]\nstart_tokens = 0\n")
@@ -119,7 +119,7 @@ def test_a_budget_of_nothing_gives_no_brief(remembering: Host, monkeypatch: pyte
 
 def test_a_session_without_a_name_gets_a_brief_and_nothing_of_a_former_one(remembering: Host) -> None:
     assert start(remembering, "startup", "")
-    assert session_start.CHECKPOINT_TITLE not in start(remembering, "compact", "")
+    assert answers.CHECKPOINT_TITLE not in start(remembering, "compact", "")
 
 
 def test_sessions_that_are_long_over_are_forgotten(remembering: Host) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from satchel.hooks import session_state
-from satchel.hooks.session_state import BusyError, SessionState, session_mark
+from satchel.hooks import event_context
+from satchel.hooks.event_context import BusyError, SessionState, session_mark
 from satchel.system.state_files import locked
 
 
@@ -46,18 +46,18 @@ def test_one_of_many_at_once_gets_a_claim(tmp_path: Path) -> None:
 
 
 def test_only_the_newest_of_everything_is_kept(state: SessionState) -> None:
-    for number in range(session_state.MOST_FILES + 3):
+    for number in range(event_context.MOST_FILES + 3):
         state.note_files([f"{number}.py"])
         state.note_prompt(f"prompt {number}")
-    for number in range(session_state.MOST_CLAIMS + 1):
+    for number in range(event_context.MOST_CLAIMS + 1):
         state.claim(f"claim {number}")
     state.note_files(["5.py"])
     kept = state.read()
-    assert len(kept["files"]) == session_state.MOST_FILES
+    assert len(kept["files"]) == event_context.MOST_FILES
     assert kept["files"][-1] == "5.py"
-    assert len(kept["prompts"]) == session_state.MOST_PROMPTS
+    assert len(kept["prompts"]) == event_context.MOST_PROMPTS
     assert state.claim("claim 0")
-    assert not state.claim(f"claim {session_state.MOST_CLAIMS}")
+    assert not state.claim(f"claim {event_context.MOST_CLAIMS}")
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"claims": [], "prompts": 3, "files": [1]}', b"\xff", b"[" * 99])
@@ -79,7 +79,7 @@ def test_its_files_are_for_the_user_alone_and_do_not_tell_the_session(state: Ses
 def test_a_session_that_is_held_too_long_is_busy(
     state: SessionState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_state, "LOCK_SECONDS", 0.02)
+    monkeypatch.setattr(event_context, "LOCK_SECONDS", 0.02)
     state.claim("brief")
     with locked(path_of(tmp_path).with_suffix(".lock")), pytest.raises(BusyError):
         state.claim("other")

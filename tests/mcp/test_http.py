@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from satchel.engine import Satchel
-from satchel.mcp.http import Mounted, mcp_app
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
+from satchel.web.application import Mounted, mcp_app
 from tests.mcp.serving import ERAS, PATIENCE_SECONDS
 from tests.operations.conftest import FILES
 

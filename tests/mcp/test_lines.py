@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mcp import types
 from mcp.shared.message import SessionMessage
 
-from satchel.mcp.transport import LineTransport, parsed, read_lines
+from satchel.mcp.stdio import LineTransport, parsed, read_lines
 from tests.mcp.serving import PATIENCE_SECONDS
 
 

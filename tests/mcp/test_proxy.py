@@ -108,7 +108,7 @@ def test_large_lines_pass_in_both_directions(engine: Satchel) -> None:
 
 
 def test_lines_too_long_to_be_looked_at_pass_too(engine: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("satchel.mcp.proxy_pipes.LONGEST_LINE", 100_000)
+    monkeypatch.setattr("satchel.mcp.pipes.LONGEST_LINE", 100_000)
     with proxy(lambda: engine) as client:
         client.write(request("echo", 1, text="y" * 300_000))
         client.write({"jsonrpc": "2.0", "id": 2, "method": "next"})
@@ -239,7 +239,7 @@ def test_a_server_that_stops_listening_and_lives_on_ends_with_the_client(engine:
 
 
 def test_a_command_that_is_none_is_refused(engine: Satchel) -> None:
-    from satchel.mcp.proxy_pipes import Child
+    from satchel.mcp.pipes import Child
 
     with pytest.raises(UsageError, match="cannot run 'no-such-server': No such file"):
         Child(["no-such-server"])

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.mcp import proxy_pipes
-from satchel.mcp.proxy_pipes import Output, lines
+from satchel.mcp import pipes
+from satchel.mcp.pipes import Output, lines
 from satchel.mcp.relay import (
     Relay,
     Request,
@@ -140,8 +140,8 @@ def test_a_list_of_tools_is_compared_only_where_it_is_whole() -> None:
 def test_lines_put_together_are_what_was_read(given_lines: list[bytes], last: bytes) -> None:
     raw = b"".join(line + b"\n" for line in given_lines) + last.replace(b"\n", b"")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proxy_pipes, "CHUNK_BYTES", 7)
-        patch.setattr(proxy_pipes, "LONGEST_LINE", 20)
+        patch.setattr(pipes, "CHUNK_BYTES", 7)
+        patch.setattr(pipes, "LONGEST_LINE", 20)
         assert list(map(joined, lines(piped(raw)))) == raw.splitlines(keepends=True) or raw.count(b"\r")
         assert b"".join(map(joined, lines(piped(raw)))) == raw
 

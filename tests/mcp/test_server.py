@@ -19,8 +19,7 @@ from mcp.shared.exceptions import MCPError
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.mcp.running import EngineRunner
-from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, bounded, build
-from satchel.mcp.tools import MOST_TOKENS, cost, listed, structured
+from satchel.mcp.server import INSTRUCTIONS, LISTING_TOKENS, MOST_TOKENS, bounded, build, cost, listed_tools, structured
 from satchel.operations.operation import Answered
 from satchel.operations.registry import TOOLS
 from satchel.testing import TinyRepository
@@ -116,7 +115,7 @@ def test_the_text_is_that_of_python_and_is_sent_once(asked: Asked) -> None:
 
 
 def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> None:
-    for tool, operation in zip(listed().tools, TOOLS, strict=True):
+    for tool, operation in zip(listed_tools().tools, TOOLS, strict=True):
         hints = tool.annotations
         assert hints is not None
         assert hints.title == tool.title
@@ -130,7 +129,7 @@ def test_a_tool_tells_all_five_hints_an_output_schema_and_task_words_first() -> 
 
 
 def test_the_list_of_tools_is_small_and_changes_only_on_purpose() -> None:
-    raw = listed().model_dump_json(by_alias=True, exclude_none=True)
+    raw = listed_tools().model_dump_json(by_alias=True, exclude_none=True)
     assert counter("o200k_base").count(raw) <= MOST_LIST_TOKENS
     assert hashlib.sha256(raw.encode()).hexdigest() == TOOLS_HASH
 
@@ -309,14 +308,14 @@ def test_work_that_does_not_stop_leaves_the_engine_open(asked: Asked) -> None:
             assert leave.wait(PATIENCE_SECONDS)
             assert should_stop()
 
-        running = asyncio.ensure_future(runner.in_thread(work))
+        running = asyncio.ensure_future(runner.calls.run(work))
         await asyncio.to_thread(inside.wait, PATIENCE_SECONDS)
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
         assert not await asyncio.to_thread(runner.close, 0.05)
         leave.set()
-        assert await asyncio.to_thread(runner.wait, PATIENCE_SECONDS)
+        assert await asyncio.to_thread(runner.calls.wait, PATIENCE_SECONDS)
 
     asyncio.run(test())
 

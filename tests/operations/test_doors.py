@@ -12,13 +12,13 @@ import pytest
 from satchel.cli.application import application, run
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.mcp.tools import tool
+from satchel.mcp.server import tool
 from satchel.memory.journal import Journal
 from satchel.memory.memories import Memories
 from satchel.memory.values import Values
 from satchel.operations.operation import Operation, Shape
 from satchel.operations.registry import OPERATIONS, TOOLS
-from satchel.web.openapi import openapi
+from satchel.web.routes import openapi
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "context_query": ("context",),

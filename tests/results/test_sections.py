@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from satchel import ContextAssembler
-from satchel.results.sections import seconds
+from satchel.results.candidates import seconds
 
 
 class Own:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from satchel.guidance.situation import make_situation
-from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, Daemons, call_situation
+from satchel.system.threads import Threads
+from satchel.tools.calls import LONGEST_VALUE, MOST_VALUES, call_situation
 
 
 def test_task_words_files_and_tags_are_found_in_the_parameters() -> None:
@@ -68,30 +69,32 @@ def test_the_context_itself_is_no_parameter() -> None:
     assert call_situation("t", {"_context": object(), "a": 1})["params"] == {"a": 1}
 
 
-def test_threads_do_the_work_in_order_and_end_when_idle() -> None:
+def test_threads_do_the_work_in_order_and_end_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satchel.system.threads.IDLE_SECONDS", 0.01)
     before = {*threading.enumerate()}
-    daemons, order = Daemons(1), list[int]()
-    jobs = [daemons.start(lambda number=number: order.append(number)) for number in range(5)]  # type: ignore[misc]
+    daemons, order = Threads(1), list[int]()
+    jobs = [daemons.submit(lambda number=number: order.append(number)) for number in range(5)]
     for job in jobs:
         job.result(10)
     assert order == [0, 1, 2, 3, 4]
     for thread in {*threading.enumerate()} - before:
         thread.join(10)
         assert not thread.is_alive()
-    assert daemons.start(lambda: 7).result(10) == 7
+    assert daemons.submit(lambda: 7).result(10) == 7
+    assert daemons.busy == 0
 
 
 def test_work_that_was_given_up_is_not_begun() -> None:
-    daemons, go, begun = Daemons(1), threading.Event(), list[int]()
-    first = daemons.start(go.wait)
-    second = daemons.start(lambda: begun.append(1))
+    daemons, go, begun = Threads(1), threading.Event(), list[int]()
+    first = daemons.submit(go.wait)
+    second = daemons.submit(lambda: begun.append(1))
     assert second.cancel()
     go.set()
     first.result(10)
-    assert daemons.start(lambda: "next").result(10) == "next"
+    assert daemons.submit(lambda: "next").result(10) == "next"
     assert begun == []
 
 
 def test_what_the_work_raises_reaches_whoever_waits() -> None:
     with pytest.raises(ZeroDivisionError):
-        Daemons(2).start(lambda: 1 / 0).result(10)
+        Threads(2).submit(lambda: 1 / 0).result(10)

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from satchel.engine import Satchel
 from satchel.operations.registry import OPERATIONS
 from satchel.web.application import routes
-from satchel.web.openapi import REFUSALS, openapi
+from satchel.web.routes import REFUSALS, openapi
 from tests.architecture.tree import ROOT
 from tests.web.asking import client_of, nothing
 

@@ -14,7 +14,7 @@ from satchel.engine import Satchel
 from satchel.errors import LockedError, MissingExtraError, StoreError
 from satchel.operations.operation import Operation, without_home
 from satchel.operations.registry import OPERATIONS
-from satchel.web.error_responses import refusal_of
+from satchel.web.middleware import refusal_of
 from tests.e2e.command import Satchel as Command
 from tests.web.asking import client_of
 

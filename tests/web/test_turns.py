@@ -13,12 +13,12 @@ from starlette.types import Message
 from satchel.engine import Satchel
 from satchel.errors import StoreError
 from satchel.index.lock import holder
+from satchel.system.threads import ShouldStop
 from satchel.testing import TinyRepository
 from satchel.web.access import Access, own_origins
 from satchel.web.application import application
-from satchel.web.error_responses import BUSY, STOPPING
-from satchel.web.request_queue import ClientGoneError, RefusedError, RequestQueue, ShouldStop
-from satchel.web.state import ServerState, server_state
+from satchel.web.middleware import BUSY, STOPPING
+from satchel.web.state import ClientGoneError, RefusedError, RequestQueue, ServerState, server_state
 from tests.web.asking import PORT, TOKEN, client_of, environment
 
 PATIENCE_SECONDS = 60
@@ -54,18 +54,18 @@ async def happened(event: threading.Event) -> None:
 
 def test_work_runs_in_a_thread_and_its_result_comes_back() -> None:
     async def test() -> None:
-        turns = RequestQueue(1, 0, "test")
+        turns = RequestQueue(1, 0)
         here = threading.get_ident()
-        assert await turns.run(lambda _: threading.get_ident(), Client().receive) != here
+        assert await turns.answer(lambda _: threading.get_ident(), Client().receive) != here
         with pytest.raises(ZeroDivisionError):
-            await turns.run(lambda _: 1 // 0, Client().receive)
+            await turns.answer(lambda _: 1 // 0, Client().receive)
         assert turns.close(PATIENCE_SECONDS)
 
     running(test)
 
 
 def test_there_are_so_many_places_and_no_more() -> None:
-    turns = RequestQueue(2, 1, "test")
+    turns = RequestQueue(2, 1)
     with turns.admitted(), turns.admitted(), turns.admitted():
         with pytest.raises(RefusedError) as refused, turns.admitted():
             pass
@@ -94,7 +94,7 @@ def test_a_full_queue_tells_the_next_one_to_come_again(repository: TinyRepositor
 
 def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
     async def test() -> None:
-        turns = RequestQueue(1, 5, "test")
+        turns = RequestQueue(1, 5)
         begun, ended, never = threading.Event(), threading.Event(), threading.Event()
 
         def until_stopped(should_stop: ShouldStop) -> None:
@@ -104,9 +104,9 @@ def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
             ended.set()
 
         first, second = Client(), Client()
-        runs = asyncio.ensure_future(turns.run(until_stopped, first.receive))
+        runs = asyncio.ensure_future(turns.answer(until_stopped, first.receive))
         await happened(begun)
-        waits = asyncio.ensure_future(turns.run(lambda _: never.set(), second.receive))
+        waits = asyncio.ensure_future(turns.answer(lambda _: never.set(), second.receive))
         await asyncio.wait({waits}, timeout=0)
         second.gone.set()
         with pytest.raises(ClientGoneError):
@@ -123,12 +123,12 @@ def test_a_client_that_goes_away_stops_what_runs_and_drops_what_waits() -> None:
 
 def test_work_waits_for_what_has_to_come_first() -> None:
     async def test() -> None:
-        turns = RequestQueue(1, 0, "test")
+        turns = RequestQueue(1, 0)
         first = asyncio.get_running_loop().create_future()
         done = threading.Event()
-        waits = asyncio.ensure_future(turns.run(lambda _: done.set(), Client().receive, first))
+        waits = asyncio.ensure_future(turns.answer(lambda _: done.set(), Client().receive, first))
         gone = Client()
-        leaves = asyncio.ensure_future(turns.run(lambda _: None, gone.receive, first))
+        leaves = asyncio.ensure_future(turns.answer(lambda _: None, gone.receive, first))
         gone.gone.set()
         with pytest.raises(ClientGoneError):
             await leaves
@@ -143,9 +143,9 @@ def test_work_waits_for_what_has_to_come_first() -> None:
 
 def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
     async def test() -> None:
-        turns = RequestQueue(1, 1, "test")
+        turns = RequestQueue(1, 1)
         first = asyncio.get_running_loop().create_future()
-        waits = asyncio.ensure_future(turns.run(lambda _: None, Client().receive, first))
+        waits = asyncio.ensure_future(turns.answer(lambda _: None, Client().receive, first))
         await asyncio.wait({waits}, timeout=0)
         turns.stop()
         first.set_result(None)
@@ -158,14 +158,14 @@ def test_an_end_stops_what_runs_and_refuses_what_waited() -> None:
 
 def test_work_that_does_not_stop_is_told_to_whoever_closes() -> None:
     async def test() -> None:
-        turns = RequestQueue(1, 0, "test")
+        turns = RequestQueue(1, 0)
         begun, release = threading.Event(), threading.Event()
 
         def deaf(_: ShouldStop) -> None:
             begun.set()
             release.wait(PATIENCE_SECONDS)
 
-        runs = asyncio.ensure_future(turns.run(deaf, Client().receive))
+        runs = asyncio.ensure_future(turns.answer(deaf, Client().receive))
         await happened(begun)
         assert not turns.close(0)
         release.set()

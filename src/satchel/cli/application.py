@@ -64,17 +64,15 @@ COMMANDS: Mapping[str, str] = {
 """Sub-command -> its summary, which is also the first line of its own help."""
 
 MODULES: Mapping[str, tuple[str, ...]] = {
-    "context": ("search", "graph", "expand", "why", "replay"),
-    "brief": ("premortem",),
-    "memory": ("remember",),
-    "status": ("history", "doctor"),
-    "situation": ("rules", "trust"),
-    "index": ("clean", "export", "import", "workspace"),
-    "config": ("completion",),
-    "setup": ("remove",),
-    "serve": ("mcp", "proxy", "hook"),
-}
-"""Module -> its commands other than the one of its own name."""
+    "ask": (
+        "context", "search", "graph", "why", "expand", "replay", "premortem", "brief", "situation", "rules", "trust",
+    ),
+    "remember": ("remember", "memory", "experience", "values"),
+    "explore": ("history", "status", "doctor", "eval"),
+    "connect": ("setup", "remove", "mcp", "proxy", "serve", "hook"),
+    "maintain": ("index", "clean", "export", "import", "workspace", "config", "completion"),
+}  # fmt: skip
+"""Module -> its commands."""
 
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
@@ -95,7 +93,7 @@ class LazyGroup(click.Group):
         """Return the command of this name, imported now."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"satchel.cli.commands.{_MODULE_OF.get(cmd_name, cmd_name)}")
+        module = import_module(f"satchel.cli.commands.{_MODULE_OF[cmd_name]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Self
 from satchel.cli import streams
 
 if TYPE_CHECKING:
-    from satchel.cli.bar import Bar
+    from rich.progress import Progress
 
 PATIENCE_SECONDS = 0.5
 """Seconds before a bar appears: shorter work needs none, and loading the bar would make it longer."""
 
 LINE_SECONDS = 10.0
 """Seconds between two lines where lines cannot be redrawn, as in a log."""
+
+DRAWINGS_A_SECOND = 8
 
 FIRST_PHASE = "looking for changes"
 PHASES = {"files": "reading files", "history": "reading history", "vectors": "making vectors"}
@@ -73,7 +75,10 @@ class LineWatch(Watch):
         now = self._clock()
         if now - self._last_line >= LINE_SECONDS:
             self._last_line = now
-            streams.say(progress_line(self._name, self._done, self._total, now - self._began))
+            streams.say(self._line())
+
+    def _line(self) -> str:
+        return progress_line(self._name, self._done, self._total, self._clock() - self._began)
 
 
 def progress_line(name: str, done: int, total: int, seconds: float) -> str:
@@ -86,41 +91,48 @@ def progress_line(name: str, done: int, total: int, seconds: float) -> str:
     return f"{line}, {rate:,.0f}/s{remaining}"
 
 
-class BarWatch(Watch):
-    """Draws a bar with counts, rate and time left once the work has taken `PATIENCE_SECONDS`.
+class BarWatch(LineWatch):
+    """Draws a bar and the progress on one line once the work has taken `PATIENCE_SECONDS`.
 
-    A timer draws the bar, because work may run long before its first report.
+    A timer draws the bar, because work may run long before its first report. It disappears at the end.
     """
 
     def __init__(self, *, color: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        super().__init__()
         self._color = color
         self._guard = threading.Lock()
-        self._bar: Bar | None = None
+        self._bar: Progress | None = None
         self._ended = False
-        self._name, self._total, self._done = FIRST_PHASE, 0, 0
         self._timer = threading.Timer(patience_seconds, self._show)
         self._timer.daemon = True
 
     def _show(self) -> None:
-        from satchel.cli.bar import Bar
+        from rich.console import Console  # here, because it takes 0.1 s
+        from rich.progress import BarColumn, Progress, TextColumn
 
+        console = Console(file=sys.stderr, no_color=not self._color, force_terminal=True, highlight=False)
         with self._guard:
-            if not self._ended:
-                self._bar = Bar(self._name, self._total, self._done, color=self._color)
+            if self._ended:
+                return
+            columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=None)
+            self._bar = Progress(*columns, console=console, transient=True, refresh_per_second=DRAWINGS_A_SECOND)
+            self._bar.add_task(self._line(), total=self._total or None, completed=self._done)
+            self._bar.start()
 
     def phase(self, name: str, total: int) -> None:
         """Start counting anew."""
         with self._guard:
-            self._name, self._total, self._done = PHASES.get(name, name), total, 0
+            super().phase(name, total)
             if self._bar is not None:
-                self._bar.restart(self._name, total)
+                self._bar.remove_task(self._bar.task_ids[0])
+                self._bar.add_task(self._line(), total=total or None)
 
     def advance(self, count: int) -> None:
-        """Count."""
+        """Count finished steps."""
         with self._guard:
             self._done += count
             if self._bar is not None:
-                self._bar.move(self._done)
+                self._bar.update(self._bar.task_ids[0], completed=self._done, description=self._line())
 
     def __enter__(self) -> Self:
         self._timer.start()
@@ -133,4 +145,4 @@ class BarWatch(Watch):
         with self._guard:
             self._ended = True
             if self._bar is not None:
-                self._bar.close()
+                self._bar.stop()

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType, TracebackType
@@ -157,10 +157,11 @@ def ask(invocation: Invocation, operation: Operation, arguments: Mapping[str, An
         return operation.run(satchel, checked, terminal)
 
 
-def show(invocation: Invocation, answered: Answered) -> None:
-    """Print the answer or its envelope, and notes and failures on standard error.
+def show(invocation: Invocation, answered: Answered, *, strict: bool = False) -> int:
+    """Print the answer or its envelope, and notes and failures on standard error; returns the exit code.
 
-    A counted text is printed byte for byte and names its failures itself.
+    A counted text is printed byte for byte and names its failures itself. `strict` is 3 after a failure, 1 without
+    results.
     """
     envelope, text = answered.envelope, answered.text
     is_counted = "usage" in envelope and "handles" not in envelope
@@ -170,26 +171,39 @@ def show(invocation: Invocation, answered: Answered) -> None:
         streams.write_text(text)
     elif text:
         streams.write(text if text.endswith("\n") else f"{text}\n")
-    say_notes(invocation, *answered.notes)
-    if not invocation.as_json and not (is_counted and text):
-        say_failures(invocation, envelope)
-
-
-def say_notes(invocation: Invocation, *notes: str) -> None:
-    """Write notes to standard error."""
-    for note in notes:
+    for note in answered.notes:
         streams.note(note, color=invocation.color)
-
-
-def say_failures(invocation: Invocation, envelope: Mapping[str, Any]) -> None:
-    """Write the failures of an envelope to standard error."""
-    for row in envelope.get("failures", ()):
-        streams.failure(Failure(**row), color=invocation.color)
-
-
-def strict_code(envelope: Mapping[str, Any]) -> int:
-    """Return the exit code of `--strict`: 3 after a failure, 1 without results, else 0."""
-    if envelope["failures"]:
-        return PARTLY_DONE
+    if not invocation.as_json and not (is_counted and text):
+        for row in envelope.get("failures", ()):
+            streams.failure(Failure(**row), color=invocation.color)
+    if not strict:
+        return 0
     is_something = envelope["items"] or envelope.get("shown_before") or envelope["meta"].get("reached")
-    return 0 if is_something else NOTHING_FOUND
+    return PARTLY_DONE if envelope["failures"] else 0 if is_something else NOTHING_FOUND
+
+
+def report(
+    invocation: Invocation,
+    data: Mapping[str, Any],
+    lines: Iterable[str] = (),
+    *,
+    nothing: str = "",
+    said: str = "",
+    failures: Iterable[Failure] = (),
+) -> None:
+    """Print `data` with --json; else the lines, and on standard error what is `said` and the failures.
+
+    `nothing` is a note for an answer without lines.
+    """
+    if invocation.as_json:
+        streams.write_json(data)
+        return
+    rows = [*lines]
+    if rows:
+        streams.write_line("\n".join(rows))
+    elif nothing:
+        streams.note(nothing, color=invocation.color)
+    if said:
+        streams.say(said, color=invocation.color)
+    for failure in failures:
+        streams.failure(failure, color=invocation.color)

@@ -9,7 +9,8 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,17 +36,9 @@ class OutputError(SatchelError):
 
 def write(text: str) -> None:
     """Write text to standard output as UTF-8, whatever the locale. Raises OutputError or BrokenPipeError."""
-    stream = sys.stdout
-    if stream is None:
+    if sys.stdout is None:
         raise OutputError("cannot write the answer: standard output is closed")
-    try:
-        stream.flush()
-        stream.buffer.write(text.encode("utf-8", "replace"))
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write the answer: {error.strerror}") from error
-    flush()
+    flush(text.encode("utf-8", "replace"))
 
 
 def write_text(text: str) -> None:
@@ -65,12 +58,15 @@ def write_json(value: Mapping[str, Any]) -> None:
     write_line(json_text(value, indent))
 
 
-def flush() -> None:
-    """Flush standard output. Raises OutputError, and BrokenPipeError unchanged."""
+def flush(answer: bytes = b"") -> None:
+    """Flush standard output, then `answer` too. Raises OutputError, and BrokenPipeError unchanged."""
     if sys.stdout is None:
         return
     try:
         sys.stdout.flush()
+        if answer:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -182,6 +178,16 @@ def size_text(size: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1000
     return f"{amount:.1f} GB"
+
+
+def counts_text(counts: Iterable[tuple[str, int]]) -> str:
+    """`3 new, 1,200 changed`, without those that are 0."""
+    return ", ".join(f"{count:,} {what}" for what, count in counts if count)
+
+
+def day(moment: float) -> str:
+    """Return the day (UTC) of a time."""
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
 def age_text(seconds: float) -> str:

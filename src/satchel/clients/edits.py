@@ -90,8 +90,8 @@ class _Child(NamedTuple):
     end: int
 
 
-def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """Put a value below its keys, or at the end of the list there; returns also the containers that were created.
+def put_json(target: ClientFile, text: str, want: Want) -> str:
+    """Put a value below its keys, or at the end of the list there.
 
     Another value, or a hook of satchel for the same event, is replaced. Raises ClientFileError if the file has another
     structure.
@@ -100,23 +100,22 @@ def put_json(target: ClientFile, text: str, want: Want) -> tuple[str, tuple[tupl
         text = f"{text[: len(text) - len(text.lstrip(_BYTE_ORDER_MARK))]}{{}}\n"
     start, depth = _deepest(target, text, want.path)
     value, rest = want.value, want.path[depth:]
-    created = tuple(want.path[:end] for end in range(depth + 1, len(want.path) + want.is_element))
     if want.is_element and not rest:
         if text[start] != "[":
             raise _wrong_shape(target, want.path, "a list")
         children = _children(text, start)
         own = own_elements([json.loads(text[child.value : child.end]) for child in children], want)
-        return (_replaced(text, children[own[0]].value, value) if own else _inserted(text, start, None, value)), ()
+        return _replaced(text, children[own[0]].value, value) if own else _inserted(text, start, None, value)
     if not rest:
-        return _replaced(text, start, value), ()
+        return _replaced(text, start, value)
     for key in reversed(rest[1:]):
         value = {key: [value] if want.is_element and key == rest[-1] else value}
-    return _inserted(text, start, rest[0], [value] if want.is_element and len(rest) == 1 else value), created
+    return _inserted(text, start, rest[0], [value] if want.is_element and len(rest) == 1 else value)
 
 
 def take_json(text: str, path: Sequence[str | int]) -> str:
     """Remove the value below these keys and positions, with its comma and its line."""
-    start = _skipped(text, 0)
+    start = skipped(text, 0)
     for key in path[:-1]:
         start = next(child.value for child in _children(text, start) if child.key == key)
     children = _children(text, start)
@@ -130,7 +129,7 @@ def take_json(text: str, path: Sequence[str | int]) -> str:
 
 def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, int]:
     """Return the start of the last existing value on the path, and the number of its keys."""
-    start = _skipped(text, 0)
+    start = skipped(text, 0)
     for depth, key in enumerate(path):
         if text[start] != "{":
             raise _wrong_shape(target, path[:depth], "a mapping in braces")
@@ -144,16 +143,16 @@ def _deepest(target: ClientFile, text: str, path: Sequence[str]) -> tuple[int, i
 def _children(text: str, start: int) -> list[_Child]:
     """List the children of the container that begins at `start`. The text is valid JSON."""
     children: list[_Child] = []
-    place = _skipped(text, start + 1)
+    place = skipped(text, start + 1)
     while text[place] not in "}]":
         key, begin = len(children), place
         if text[start] == "{":
             key, place = _DECODER.raw_decode(text, place)
-            place = _skipped(text, _skipped(text, place) + 1)
+            place = skipped(text, skipped(text, place) + 1)
         children.append(_Child(key, begin, place, _end(text, place)))
-        place = _skipped(text, children[-1].end)
+        place = skipped(text, children[-1].end)
         if text[place] == ",":
-            place = _skipped(text, place + 1)
+            place = skipped(text, place + 1)
     return children
 
 
@@ -162,7 +161,13 @@ def _end(text: str, start: int) -> int:
     return end
 
 
-def _skipped(text: str, place: int) -> int:
+def members(text: str, start: int) -> dict[str, tuple[int, int]]:
+    """Return the start and end of each value of the object that begins at `start`. The text is valid JSON."""
+    return {str(child.key): (child.value, child.end) for child in _children(text, start)}
+
+
+def skipped(text: str, place: int) -> int:
+    """Return the place of the first character that is not blank."""
     while text[place] in _BLANK:
         place += 1
     return place
@@ -176,7 +181,7 @@ def _inserted(text: str, start: int, key: str | None, value: Any) -> str:
         comma, colon = _separators(text[start:end])
         added = comma + (name and name + colon) + json.dumps(value, ensure_ascii=False, separators=(comma, colon))
         return text[: children[-1].end] + added + text[children[-1].end :]
-    line_end, outer = "\r\n" if "\r\n" in text else "\n", _indentation(text, start)
+    line_end, outer = _line_end(text), _indentation(text, start)
     inner = outer + _unit(text) if not children else _indentation(text, children[0].start)
     rows = json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", f"{line_end}{inner}")
     added = f"{line_end}{inner}{name and name + ': '}{rows}"
@@ -187,12 +192,16 @@ def _inserted(text: str, start: int, key: str | None, value: Any) -> str:
 
 def _replaced(text: str, start: int, value: Any) -> str:
     if "\n" in text.strip():
-        line_end = "\r\n" if "\r\n" in text else "\n"
+        line_end = _line_end(text)
         written = json.dumps(value, ensure_ascii=False, indent=_unit(text))
         written = written.replace("\n", line_end + _indentation(text, start))
     else:
         written = json.dumps(value, ensure_ascii=False, separators=_separators(text))
     return text[:start] + written + text[_end(text, start) :]
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _separators(line: str) -> tuple[str, str]:
@@ -207,7 +216,7 @@ def _indentation(text: str, offset: int) -> str:
 
 def _unit(text: str) -> str:
     """Return the indentation of one level: that of the first child of the file, if it has a line of its own."""
-    children = _children(text, _skipped(text, 0))
+    children = _children(text, skipped(text, 0))
     return (_indentation(text, children[0].start) if children else "") or "  "
 
 
@@ -289,7 +298,7 @@ def _toml_place(message: str, text: str) -> tuple[int, int, str]:
 
 def toml_table(target: ClientFile, text: str, want: Want) -> str:
     """Return the lines that add a table to the end of a text. Raises ClientFileError if it cannot be added."""
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = _line_end(text)
     gap = "" if not text.strip(_BLANK) else line_end if text.endswith("\n") else line_end * 2
     head = f"[{'.'.join(map(_toml_key, want.path))}]"
     lines = [head, *(f"{_toml_key(key)} = {_toml_value(value)}" for key, value in want.value.items())]
@@ -303,10 +312,8 @@ def toml_table(target: ClientFile, text: str, want: Want) -> str:
     return added
 
 
-def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
-    """Remove a table, and enclosing tables that are then empty; only the lines that were `added` if they are last."""
-    if added and text.endswith(added):
-        return text.removesuffix(added)
+def without_toml_table(text: str, path: Sequence[str]) -> str:
+    """Remove a table, and enclosing tables that are then empty."""
     import tomlkit
 
     body = text.removeprefix(_BYTE_ORDER_MARK)
@@ -318,7 +325,8 @@ def without_toml_table(text: str, path: Sequence[str], added: str) -> str:
         del container[key]
         if len(container):
             break
-    return text[: len(text) - len(body)] + tomlkit.dumps(document)
+    rest = tomlkit.dumps(document).rstrip(_BLANK)
+    return text[: len(text) - len(body)] + rest + (_line_end(text) if rest else "")
 
 
 def _toml_key(name: str) -> str:

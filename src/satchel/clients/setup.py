@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from satchel.clients import settings_file
 from satchel.clients.edits import (
     MISSING,
     data_of,
@@ -23,9 +26,160 @@ from satchel.clients.edits import (
     value_at,
     without_toml_table,
 )
-from satchel.clients.settings_file import NO_RECEIPT, Receipt
 from satchel.clients.targets import ClientFile, Want
 from satchel.errors import ClientFileError
+from satchel.system import state_files
+
+MAX_BYTES = 50_000_000
+"""Size limit: the largest such file seen, with the history of all projects, has a tenth of it."""
+
+_NEW_MODE = 0o666
+"""Mode of a new file before the user's mask: other members of a project read it, too."""
+
+FOLDER = "clients"
+"""Folder of receipts below the state folder."""
+
+_DIGEST_BYTES = 16
+
+
+def read(path: Path) -> bytes | None:
+    """Return the bytes of the file, None if there is none. Raises ClientFileError for anything but a regular file."""
+    try:
+        target = path.resolve(strict=True)
+    except FileNotFoundError:
+        return None
+    except (OSError, RuntimeError) as error:
+        raise ClientFileError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        status = target.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ClientFileError(f"{path} is not a file: move it away and try again")
+        if status.st_size > MAX_BYTES:
+            raise ClientFileError(f"{path} has {status.st_size:,} bytes, more than the {MAX_BYTES:,} that are read")
+        return target.read_bytes()
+    except OSError as error:
+        raise ClientFileError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def text_of(path: Path, raw: bytes) -> str:
+    """Decode the text of the file, with its byte order mark and line ends. Raises ClientFileError."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ClientFileError(
+            f"{path}:{line}: byte {raw[error.start]:#04x} is not UTF-8; nothing was written"
+        ) from None
+
+
+def write(path: Path, before: bytes | None, after: bytes) -> None:
+    """Put the file in place as a whole. Raises ClientFileError where it changed since `before` or may not be written.
+
+    The folder has to exist.
+    """
+    target = _target(path)
+    mode = None
+    if before is not None:
+        mode = stat.S_IMODE(target.stat().st_mode)
+        if not mode & stat.S_IWUSR:
+            raise ClientFileError(f"{path} is read-only: allow writing (chmod u+w) and try again")
+    check_unchanged(path, before)
+    try:
+        state_files.replace(target, after, mode=_new_mode() if mode is None else mode, durable=True)
+    except OSError as error:
+        raise ClientFileError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def remove(path: Path, before: bytes) -> None:
+    """Delete the file, and its folder if that is one for settings (`.cursor`) and is then empty.
+
+    Raises ClientFileError where the file changed since `before` or may not be deleted.
+    """
+    check_unchanged(path, before)
+    try:
+        _target(path).unlink()
+    except OSError as error:
+        raise ClientFileError(f"{path} cannot be deleted: {error.strerror or error}") from error
+    if path.parent.name.startswith("."):
+        with contextlib.suppress(OSError):
+            path.parent.rmdir()
+
+
+def make_folders(path: Path) -> None:
+    """Create the folders above the file. Raises ClientFileError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ClientFileError(f"{error.filename or path.parent} cannot be made: {error.strerror or error}") from error
+
+
+def check_unchanged(path: Path, before: bytes | None) -> None:
+    """Raise ClientFileError if the file is not as it was read."""
+    if read(path) != before:
+        raise ClientFileError(f"{path} was changed by another program meanwhile and left as that wrote it: try again")
+
+
+def _target(path: Path) -> Path:
+    """Follow a link, also one that leads to nothing yet."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise ClientFileError(f"{path} cannot be written: {error}") from error
+
+
+def _new_mode() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return _NEW_MODE & ~mask
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The values that set-up wrote into a file, without its other contents, which may be secret.
+
+    `wrote` are the values by their path; `is_new` says that there was no file before.
+    """
+
+    wrote: tuple[tuple[tuple[str, ...], Any], ...] = ()
+    is_new: bool = False
+
+
+def load_receipt(target: ClientFile, state: Path) -> Receipt:
+    """Return the receipt for a target, an empty one where there is none that can be read."""
+    try:
+        data = json.loads(_receipt_file(target, state).read_bytes())
+        return Receipt(tuple((tuple(path), value) for path, value in data["wrote"]), bool(data["is_new"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Receipt()
+
+
+def save_receipt(target: ClientFile, state: Path, receipt: Receipt) -> None:
+    """Keep a receipt, readable for the user alone. Raises OSError."""
+    file = _receipt_file(target, state)
+    state_files.make_folder(file.parent)
+    data = {"file": str(target.file), "name": target.name, **asdict(receipt)}
+    state_files.replace(file, json.dumps(data).encode())
+
+
+def forget_receipt(target: ClientFile, state: Path) -> None:
+    """Delete the receipt, if there is one."""
+    _receipt_file(target, state).unlink(missing_ok=True)
+
+
+def files_set_up(state: Path) -> list[Path]:
+    """Return the existing files that set-up wrote into and from which satchel was not removed yet."""
+    files = set()
+    for receipt in sorted((state / FOLDER).glob("*.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            file = Path(json.loads(receipt.read_bytes())["file"])
+            if file.exists():
+                files.add(file)
+    return sorted(files)
+
+
+def _receipt_file(target: ClientFile, state: Path) -> Path:
+    identity = b"\0".join((os.fsencode(target.file.absolute()), target.name.encode("utf-8", "surrogatepass")))
+    return state / FOLDER / f"{blake2b(identity, digest_size=_DIGEST_BYTES).hexdigest()}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +203,9 @@ class FileChange:
 
 def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
     """Plan the set-up in one file. Raises ClientFileError, also for an entry of our name that set-up did not write."""
-    raw = settings_file.read(target.file)
-    text = "" if raw is None else settings_file.text_of(target.file, raw)
-    receipt = settings_file.load_receipt(target, state) or NO_RECEIPT
+    raw = read(target.file)
+    text = "" if raw is None else text_of(target.file, raw)
+    receipt = load_receipt(target, state)
     data = data_of(target, text)
     states = [(want, _state(want, data, receipt)) for want in target.wants]
     words = {state for _, state in states}
@@ -63,16 +217,10 @@ def planned(target: ClientFile, state: Path, *, force: bool) -> FileChange:
         )
     if words <= {"present", "kept"}:
         return FileChange(target, raw, raw, "unchanged")
-    after, created, added = _with_entries(target, text, states, receipt)
-    new = Receipt(
-        wrote=tuple((want.path, want.value) for want, state in states if state != "kept"),
-        created=tuple(dict.fromkeys([*created, *receipt.created])),
-        folders=receipt.folders if receipt.is_new else (),
-        is_new=raw is None or receipt.is_new,
-        added=added,
-    )
+    wrote = tuple((want.path, want.value) for want, state in states if state != "kept")
+    new = Receipt(wrote, is_new=raw is None or receipt.is_new)
     action = "added" if words <= {"missing", "kept"} else "updated"
-    return FileChange(target, raw, encoded(target, after), action, new)
+    return FileChange(target, raw, encoded(target, _with_entries(target, text, states)), action, new)
 
 
 def _state(want: Want, data: Any, receipt: Receipt) -> str:
@@ -92,28 +240,21 @@ def _state(want: Want, data: Any, receipt: Receipt) -> str:
     return "ours" if is_written else "foreign"
 
 
-def _with_entries(
-    target: ClientFile, text: str, states: Sequence[tuple[Want, str]], receipt: Receipt
-) -> tuple[str, tuple[tuple[str, ...], ...], str]:
-    """Return the text after set-up, the paths that were created in JSON, and the lines that were added to TOML."""
+def _with_entries(target: ClientFile, text: str, states: Sequence[tuple[Want, str]]) -> str:
+    """Return the text after set-up."""
     wants = [want for want, state in states if state not in {"present", "kept"}]
     if target.is_toml:
         for want, state in states:
             if state in {"ours", "foreign"}:
-                text = without_toml_table(text, want.path, receipt.added)
-        added = "".join(toml_table(target, text, want) for want in wants)
-        return text + added, (), added
-    snippet, _ = _put_all(target, "", wants)
-    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
-    return *_put_all(target, text, wants), ""
-
-
-def _put_all(target: ClientFile, text: str, wants: Sequence[Want]) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    created: tuple[tuple[str, ...], ...] = ()
+                text = without_toml_table(text, want.path)
+        return text + "".join(toml_table(target, text, want) for want in wants)
+    snippet = ""
     for want in wants:
-        text, containers = put_json(target, text, want)
-        created += containers
-    return text, created
+        snippet = put_json(target, snippet, want)
+    _check_editable(target, text, f"add this to it yourself:\n{snippet}")
+    for want in wants:
+        text = put_json(target, text, want)
+    return text
 
 
 def _check_editable(target: ClientFile, text: str, advice: str) -> None:
@@ -133,7 +274,7 @@ def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list
     changes = []
     for target in targets:
         place = os.path.realpath(target.file)
-        raw = contents[place] if place in contents else settings_file.read(target.file)
+        raw = contents[place] if place in contents else read(target.file)
         changes.append(_removal(target, raw, state, force=force))
         contents[place] = changes[-1].after
     return changes
@@ -142,20 +283,20 @@ def removals(targets: Iterable[ClientFile], state: Path, *, force: bool) -> list
 def _removal(target: ClientFile, raw: bytes | None, state: Path, *, force: bool) -> FileChange:
     if raw is None:
         return FileChange(target, raw, raw, "absent")
-    text = settings_file.text_of(target.file, raw)
-    receipt = settings_file.load_receipt(target, state)
+    text = text_of(target.file, raw)
+    receipt = load_receipt(target, state)
     data = data_of(target, text)
-    own = [want for want in target.wants if _is_ours(target, want, data, receipt or NO_RECEIPT, force=force)]
+    own = [want for want in target.wants if _is_ours(target, want, data, receipt, force=force)]
     if all(want.is_optional for want in own):
         return FileChange(target, raw, raw, "absent")
     if target.is_toml:
         for want in own:
-            text = without_toml_table(text, want.path, receipt.added if receipt else "")
+            text = without_toml_table(text, want.path)
     else:
         names = ", ".join(dict.fromkeys(".".join(want.path) for want in own))
         _check_editable(target, text, f"remove the entries of satchel from it yourself: {names}")
-        text = _without_entries(target, text, own, receipt)
-    if receipt is not None and receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
+        text = _without_entries(target, text, own)
+    if receipt.is_new and not text.strip("\ufeff \t\r\n{}"):
         return FileChange(target, raw, None, "removed")
     return FileChange(target, raw, encoded(target, text), "removed")
 
@@ -178,8 +319,8 @@ def _is_ours(target: ClientFile, want: Want, data: Any, receipt: Receipt, *, for
     return True
 
 
-def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt: Receipt | None) -> str:
-    """Remove values, and the mappings and lists that were created for them and are empty."""
+def _without_entries(target: ClientFile, text: str, own: Sequence[Want]) -> str:
+    """Remove values, and the mappings and lists around them that are then empty."""
     for want in sorted(own, key=lambda want: want.is_frame):
         data = data_of(target, text)
         if want.is_frame and len(data) > 1:
@@ -190,38 +331,25 @@ def _without_entries(target: ClientFile, text: str, own: Sequence[Want], receipt
         else:
             text = take_json(text, want.path)
         for end in range(len(want.path) - (not want.is_element), 0, -1):
-            is_created = receipt is None or want.path[:end] in receipt.created
-            if not is_created or value_at(data_of(target, text), want.path[:end]):
+            if value_at(data_of(target, text), want.path[:end]):
                 break
             text = take_json(text, want.path[:end])
     return text
 
 
 def apply(changes: Sequence[FileChange], state: Path) -> None:
-    """Write what was planned, file by file. Raises ClientFileError, OSError."""
-    emptied: list[Path] = []
-    try:
-        for change in changes:
-            if change.is_change:
-                emptied += _applied(change, state)
-    finally:
-        settings_file.remove_empty(emptied)
-
-
-def _applied(change: FileChange, state: Path) -> list[Path]:
-    """Write one file and its receipt; returns the folders that were created for it and are no longer needed."""
-    target = change.target
-    settings_file.check_unchanged(target.file, change.before)
-    folders: list[Path] = []
-    if change.after is not None:
-        folders = settings_file.make_folders(target.file)
-        settings_file.write(target.file, change.before, change.after)
-    elif change.before is not None:
-        settings_file.remove(target.file, change.before)
-    if change.receipt is not None:
-        receipt = replace(change.receipt, folders=(*change.receipt.folders, *map(str, folders)))
-        settings_file.save_receipt(target, state, receipt)
-        return []
-    receipt = settings_file.load_receipt(target, state) or NO_RECEIPT
-    settings_file.forget_receipt(target, state)
-    return [*map(Path, receipt.folders)] if change.after is None else []
+    """Write what was planned, file by file, and the receipts. Raises ClientFileError, OSError."""
+    for change in changes:
+        target = change.target
+        if not change.is_change:
+            continue
+        check_unchanged(target.file, change.before)
+        if change.after is not None:
+            make_folders(target.file)
+            write(target.file, change.before, change.after)
+        elif change.before is not None:
+            remove(target.file, change.before)
+        if change.receipt is not None:
+            save_receipt(target, state, change.receipt)
+        else:
+            forget_receipt(target, state)

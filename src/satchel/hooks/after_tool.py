@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from hashlib import blake2b
 
-from satchel.hooks.event_context import Answer, EventContext, counted, nothing
+from satchel.hooks.event_context import Answer, EventContext, counted, injected, nothing
 from satchel.system import hook_log
 from satchel.vocabulary import Domain
 
@@ -115,17 +114,8 @@ def _packed(hook: EventContext, tokens: int, *, is_first: bool) -> Answer:
         return nothing("the session has what is known of it")
     if not shown:
         return nothing("nothing like it is known")
-    contexts = tuple(context for _, context in shown)
-    notice = f"satchel: {counted(sum(len(context.items) for context in contexts))} about this failure"
-    return Answer(
-        hook_log.INJECTED,
-        "after a failure",
-        "\n\n".join(context.text for context in contexts),
-        notice,
-        sum(context.usage.used for context in contexts),
-        contexts,
-        tuple(partial(engine.deliver, request, context) for request, context in shown),
-    )
+    notice = f"satchel: {counted(sum(len(context.items) for _, context in shown))} about this failure"
+    return injected(hook, "after a failure", shown, notice)
 
 
 def is_check(command: str) -> bool:

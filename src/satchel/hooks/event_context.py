@@ -2,28 +2,155 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.codec import json_text
 from satchel.config import PROJECT_FILE, Folders, LoadedSettings
 from satchel.errors import LockedError, StoreError
 from satchel.hooks import background, hosts
 from satchel.hooks.hosts import HookEvent
-from satchel.hooks.session_state import SessionState
 from satchel.safety import sanitize
-from satchel.system import hook_log
+from satchel.system import hook_log, state_files
 from satchel.system.git import find_repository
 from satchel.system.locations import Places
 from satchel.types import Context
+from satchel.vocabulary import DAY_SECONDS
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
     from satchel.memory.model import Experience
+
+MOST_PROMPTS = 12
+MOST_FILES = 40
+MOST_CLAIMS = 200
+"""Limits of the prompts, changed files and answered events of a session; the newest are kept."""
+
+LOCK_SECONDS = 0.3
+"""Time to wait for another hook of the session."""
+
+KEPT_SECONDS = 30 * DAY_SECONDS
+"""Age from which the state of a session is deleted: a month."""
+
+Result = TypeVar("Result")
+State = dict[str, Any]
+
+
+def session_mark(session: str) -> str:
+    """Return the file name of a session: 16 hexadecimal digits that do not reveal its id."""
+    return blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+class BusyError(OSError):
+    """Another hook of the session keeps its file locked for too long."""
+
+
+class SessionState:
+    """The file of one session. Methods raise OSError where the state folder cannot be used."""
+
+    def __init__(self, state: Path, session: str) -> None:
+        self._path = state / "hooks" / "sessions" / f"{session_mark(session)}.json"
+
+    def claim(self, what: str, seconds: float | None = None) -> bool:
+        """Return true if nobody has claimed this in the session before, or not for so many seconds."""
+
+        def change(state: State) -> bool:
+            claims: dict[str, float] = state["claims"]
+            now = time.time()
+            before = claims.get(what)
+            if before is not None and (seconds is None or 0 <= now - before < seconds):
+                return False
+            claims.pop(what, None)
+            claims[what] = now
+            for surplus in [*claims][:-MOST_CLAIMS]:
+                del claims[surplus]
+            return True
+
+        return self._change(change)
+
+    def forget(self, prefix: str) -> None:
+        """Release the claims with this prefix."""
+
+        def change(state: State) -> None:
+            state["claims"] = {name: at for name, at in state["claims"].items() if not name.startswith(prefix)}
+
+        self._change(change)
+
+    def restart(self) -> None:
+        """Forget prompts, files and the failure; claims remain."""
+        self._change(lambda state: state.update(prompts=[], files=[], failure=""))
+
+    def note_prompt(self, line: str) -> None:
+        """Add the first line of a prompt."""
+        self._change(lambda state: _keep(state["prompts"], line, MOST_PROMPTS))
+
+    def note_files(self, paths: list[str]) -> None:
+        """Add the paths of changed files."""
+
+        def change(state: State) -> None:
+            for path in paths:
+                _keep(state["files"], path, MOST_FILES)
+
+        self._change(change)
+
+    def note_failure(self, line: str) -> None:
+        """Set the last failed command; empty after a success."""
+        self._change(lambda state: state.update(failure=line))
+
+    def read(self) -> State:
+        """Return `prompts`, `files` (oldest first) and `failure`, whatever the file contains."""
+        value = None
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(state_files.read(self._path) or b"null")
+        return _usable(value)
+
+    def prune(self) -> None:
+        """Delete the files of sessions that ended long ago."""
+        state_files.prune_older(self._path.parent, KEPT_SECONDS)
+
+    def _change(self, change: Callable[[State], Result]) -> Result:
+        """Read, change and write the state under its lock."""
+        state_files.make_folder(self._path.parent)
+        with state_files.locked(self._path.with_suffix(".lock"), LOCK_SECONDS) as is_ours:
+            if not is_ours:
+                raise BusyError("another hook of this session is at work")
+            state = self.read()
+            result = change(state)
+            state_files.replace(self._path, json.dumps(state, separators=(",", ":")).encode())
+        return result
+
+
+def _usable(value: object) -> State:
+    """Return a complete state, whatever the file contained."""
+    fields = value if isinstance(value, dict) else {}
+    claims, prompts, files = fields.get("claims"), fields.get("prompts"), fields.get("files")
+    return {
+        "claims": {
+            name: float(at)
+            for name, at in (claims.items() if isinstance(claims, dict) else ())
+            if isinstance(at, int | float)
+        },
+        "prompts": [row for row in prompts if isinstance(row, str)] if isinstance(prompts, list) else [],
+        "files": [row for row in files if isinstance(row, str)] if isinstance(files, list) else [],
+        "failure": str(fields.get("failure") or ""),
+    }
+
+
+def _keep(rows: list[str], row: str, most: int) -> None:
+    """Put a row at the end, once, and drop the oldest."""
+    if row in rows:
+        rows.remove(row)
+    rows.append(row)
+    del rows[:-most]
+
 
 MOST_CHARACTERS = 9_000
 """Length limit of an answer: hosts cut or drop more than 10,000 characters."""
@@ -63,6 +190,25 @@ class Answer:
             for context in self.contexts
             for item in context.items
         ]  # fmt: skip
+
+
+def injected(
+    hook: EventContext,
+    reason: str,
+    pairs: Sequence[tuple[Any, Context]],
+    notice: str = "",
+) -> Answer:
+    """Return an answer of these contexts, each with its request; they are delivered once the text fits."""
+    contexts = tuple(context for _, context in pairs)
+    return Answer(
+        hook_log.INJECTED,
+        reason,
+        "\n\n".join(context.text for context in contexts),
+        notice,
+        sum(context.usage.used for context in contexts),
+        contexts,
+        tuple(partial(hook.engine.deliver, request, context) for request, context in pairs),
+    )
 
 
 def nothing(reason: str, notice: str = "") -> Answer:

@@ -15,10 +15,9 @@ from typing import Any
 
 from satchel.config import Folders, load_settings
 from satchel.errors import NoIndexError, SatchelError
-from satchel.hooks import hosts, prompt, session_start
-from satchel.hooks.event_context import Answer, EventContext, nothing, written
+from satchel.hooks import answers, hosts
+from satchel.hooks.event_context import Answer, EventContext, nothing, session_mark, written
 from satchel.hooks.hosts import Event, HookEvent
-from satchel.hooks.session_state import session_mark
 from satchel.safety import sanitize
 from satchel.system import hook_log
 from satchel.system.locations import locate
@@ -31,11 +30,11 @@ def _after_tool(hook: EventContext) -> Answer:
 
 
 HANDLERS: Mapping[Event, Callable[[EventContext], Answer]] = {
-    Event.SESSION_START: session_start.answer,
-    Event.PROMPT: prompt.answer,
+    Event.SESSION_START: answers.at_start,
+    Event.PROMPT: answers.at_prompt,
     Event.AFTER_TOOL: _after_tool,
-    Event.BEFORE_COMPACTION: session_start.before_compaction,
-    Event.SESSION_END: session_start.end,
+    Event.BEFORE_COMPACTION: answers.before_compaction,
+    Event.SESSION_END: answers.at_end,
 }
 
 MOST_BYTES = 16_000_000

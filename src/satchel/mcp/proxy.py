@@ -19,8 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from satchel.errors import SatchelError
-from satchel.mcp.pipes import Parent
-from satchel.mcp.proxy_pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, lines
+from satchel.mcp.pipes import FIRST_SIGNAL_CODE, KILL, Child, Output, Parent, lines
 from satchel.mcp.relay import Relay, Request, with_context
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS

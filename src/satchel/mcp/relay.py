@@ -6,7 +6,6 @@ Adding the context changes no other byte of a result.
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,9 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.mcp.proxy_pipes import Output, Pieces
-from satchel.tools.calls import Daemons
+from satchel.clients.edits import members, skipped
+from satchel.mcp.pipes import Output, Pieces
+from satchel.system.threads import Threads
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,9 +24,6 @@ LIST, CALL, CANCELLED = "tools/list", "tools/call", "notifications/cancelled"
 
 COMPLETE = "complete"
 """The `resultType` of a final result; others ask the client for input first, or name a task."""
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +97,15 @@ def tool_names(message: object) -> list[str] | None:
 def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str, Any]) -> bytes:
     """Return the line with one more item of content and `_meta.contextUsed`; all other bytes are unchanged."""
     text = _decoded(line)
-    message = _members(text, _skipped(text, 0))
-    result = _members(text, message["result"][0])
+    message = members(text, skipped(text, 0))
+    result = members(text, message["result"][0])
     edits: list[tuple[int, str]] = []
     if item is not None:
         edits.append(_inside(text, *result["content"], json.dumps(item)))
     shown = f'"contextUsed": {json.dumps(used)}'
     if "_meta" not in result:
         edits.append(_inside(text, *message["result"], f'"_meta": {{{shown}}}'))
-    elif text[result["_meta"][0]] == "{" and "contextUsed" not in _members(text, result["_meta"][0]):
+    elif text[result["_meta"][0]] == "{" and "contextUsed" not in members(text, result["_meta"][0]):
         edits.append(_inside(text, *result["_meta"], shown))
     for place, added in sorted(edits, reverse=True):
         text = text[:place] + added + text[place:]
@@ -117,28 +114,8 @@ def with_context(line: bytes, item: Mapping[str, Any] | None, used: Mapping[str,
 
 def _inside(text: str, start: int, end: int, added: str) -> tuple[int, str]:
     """Return the insertion point in the array or object from `start` to `end`, and the text to insert."""
-    is_empty = _skipped(text, start + 1) == end - 1
+    is_empty = skipped(text, start + 1) == end - 1
     return end - 1, added if is_empty else f", {added}"
-
-
-def _members(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """Return the start and end of each value of the object that begins at `start`. The text must be JSON."""
-    values: dict[str, tuple[int, int]] = {}
-    place = _skipped(text, start + 1)
-    while text[place] != "}":
-        name, place = _DECODER.raw_decode(text, place)
-        value = _skipped(text, _skipped(text, place) + 1)
-        _, end = _DECODER.raw_decode(text, value)
-        values[name] = (value, end)
-        place = _skipped(text, end)
-        if text[place] == ",":
-            place = _skipped(text, place + 1)
-    return values
-
-
-def _skipped(text: str, place: int) -> int:
-    blanks = _SPACE.match(text, place)
-    return blanks.end() if blanks is not None else place
 
 
 def _decoded(line: bytes) -> str:
@@ -198,7 +175,7 @@ class Relay:
     ) -> None:
         self._output, self._junk, self._globs = output, junk, tuple(globs)
         self._enrich, self._deadline, self._say = enrich, deadline, say
-        self._threads = Daemons(1)
+        self._threads = Threads(1)
         self._guard = threading.Lock()
         self._requests: dict[str, Request] = {}
         self._slots = threading.BoundedSemaphore(MOST_WAITING)
@@ -208,7 +185,7 @@ class Relay:
 
     def prepare(self, work: Callable[[], None]) -> None:
         """Run `work` in the thread that assembles contexts, before the first one."""
-        self._threads.start(work)
+        self._threads.submit(work)
 
     def sees(self, line: bytes) -> None:
         """Remember the request on a line of the client, before the server receives it."""
@@ -273,7 +250,7 @@ class Relay:
         result.timer = threading.Timer(seconds, self._late, (result, seconds))
         result.timer.daemon = True
         result.timer.start()
-        job = self._threads.start(partial(self._enriched, result, request))
+        job = self._threads.submit(self._enriched, result, request)
         job.add_done_callback(partial(self._done, result))
 
     def _enriched(self, result: _WaitingResult, request: Request) -> bytes:

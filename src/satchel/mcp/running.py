@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import anyio
-from anyio import to_thread
 from mcp.server.context import ServerRequestContext
 
 from satchel.operations.operation import Answered, Caller, Operation
+from satchel.system.threads import Calls
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
@@ -26,7 +25,6 @@ REPORT_SECONDS = 0.1
 """Seconds between two progress messages: clients draw no faster, and a large tree has thousands of steps."""
 
 Context = ServerRequestContext[Any, Any]
-Result = TypeVar("Result")
 
 
 class EngineRunner:
@@ -36,10 +34,7 @@ class EngineRunner:
         self._open = open_engine
         self._engine: Satchel | None = None
         self._guard = threading.Lock()
-        self._idle = threading.Condition()
-        self._working = 0
-        self._ending = threading.Event()
-        self._limiter: anyio.CapacityLimiter | None = None
+        self.calls = Calls(THREADS)
 
     def engine(self) -> Satchel:
         """Return the engine. Raises what opening it raises."""
@@ -58,46 +53,16 @@ class EngineRunner:
                 self._embed(engine)
                 return answered
 
-            return await self.in_thread(work)
+            return await self.calls.run(work)
 
     def _embed(self, engine: Satchel) -> None:
         """Start to make vectors after the first answer, which they must not delay."""
         with self._guard:
             engine.start_embedding()
 
-    async def in_thread(self, work: Callable[[Callable[[], bool]], Result]) -> Result:
-        """Return the result of `work`, which is asked to stop when the request is cancelled or the server ends."""
-        stop = threading.Event()
-        self._limiter = self._limiter or anyio.CapacityLimiter(THREADS)
-
-        def counted() -> Result:
-            with self._idle:
-                self._working += 1
-            try:
-                return work(lambda: stop.is_set() or self._ending.is_set())
-            finally:
-                with self._idle:
-                    self._working -= 1
-                    self._idle.notify_all()
-
-        try:
-            return await to_thread.run_sync(counted, abandon_on_cancel=True, limiter=self._limiter)
-        finally:
-            stop.set()
-
-    def stop(self) -> None:
-        """Ask all running calls to stop."""
-        self._ending.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the running calls; returns whether they ended in time."""
-        with self._idle:
-            return self._idle.wait_for(lambda: not self._working, seconds)
-
     def close(self, seconds: float) -> bool:
         """Stop the running calls and close the engine. Returns False, with the engine open, if they took too long."""
-        self.stop()
-        is_idle = self.wait(seconds)
+        is_idle = self.calls.close(seconds)
         with self._guard:
             if is_idle and self._engine is not None:
                 self._engine.close()

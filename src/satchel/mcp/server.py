@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from mcp import types
 from mcp.server.caching import CacheableMethod, CacheHint
@@ -11,15 +16,286 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from satchel import __version__
-from satchel.errors import SatchelError
-from satchel.mcp import prompts, tools
+from satchel.errors import SatchelError, UsageError
 from satchel.mcp.running import Context, EngineRunner
-from satchel.mcp.tools import structured
-from satchel.operations.ask import SESSION
-from satchel.operations.operation import Answered, fault_text, without_home
+from satchel.operations.ask import (
+    AFTER_FAILURE,
+    CONTEXT_QUERY,
+    DOCUMENT,
+    EXPAND,
+    PREMORTEM,
+    PREMORTEM_OPERATION,
+    SESSION,
+)
+from satchel.operations.operation import Answered, Operation, fault_text, without_home
+from satchel.operations.registry import TOOLS
 from satchel.safety.sanitize import clean_field
 from satchel.system import telemetry
 from satchel.tokens import counter
+from satchel.vocabulary import Domain, Strategy, choices
+
+MIME_TYPE = "text/markdown"
+
+LONGEST_URI = 4_000
+"""Characters of a URI: a path has at most 4,096 bytes, and hardly any comes near that."""
+
+TEMPLATES = types.ListResourceTemplatesResult(
+    resource_templates=[
+        types.ResourceTemplate(
+            name="document",
+            title="A document",
+            uri_template="satchel://document/{+id}",
+            description="All of a file, definition, commit, memory, experience or note, by the id that `search` gives.",
+            mime_type=MIME_TYPE,
+        ),
+        types.ResourceTemplate(
+            name="handle",
+            title="What a handle stands for",
+            uri_template="satchel://handle/{handle}",
+            description="All of what an answer showed in part or left out, by its 8-character handle.",
+            mime_type=MIME_TYPE,
+        ),
+    ]
+)
+
+RESOURCE_TOKENS = 20_000
+"""Largest resource: below the limit of hosts. Longer ones are cut, with a handle for the rest."""
+
+_URI = re.compile(r"satchel://(document|handle)/(.+)", re.DOTALL)
+
+
+def parsed(uri: str) -> tuple[Operation, Mapping[str, Any]] | None:
+    """Return the operation that reads a URI, with its arguments; None for an unknown URI."""
+    match = _URI.fullmatch(uri) if len(uri) <= LONGEST_URI else None
+    if match is None:
+        return None
+    named = unquote(match[2])
+    operation, arguments = (DOCUMENT, {"id": named}) if match[1] == "document" else (EXPAND, {"handles": [named]})
+    return operation, {**arguments, "max_tokens": RESOURCE_TOKENS}
+
+
+def not_found(uri: str) -> str:
+    """Return the message for missing, forbidden and unknown URIs, which must not differ."""
+    shown = uri if len(uri) <= 100 else f"{uri[:100]}..."
+    return f"there is no resource {shown!r}: `search` gives ids for satchel://document/ID, answers give handles"
+
+
+def contents(uri: str, text: str) -> types.ReadResourceResult:
+    """Return the text of a resource."""
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=MIME_TYPE, text=text)], ttl_ms=0, cache_scope="private"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt: its operation, the fixed arguments, and the arguments that a person fills in (name, meaning).
+
+    Only the first argument is required. `lead` precedes the text of the answer.
+    """
+
+    name: str
+    title: str
+    description: str
+    operation: Operation
+    fixed: Mapping[str, Any]
+    arguments: tuple[tuple[str, str], ...]
+    lead: str
+
+
+PROMPTS: Mapping[str, Prompt] = {
+    one.name: one
+    for one in (
+        Prompt(
+            "context",
+            "Context for a task",
+            "Put the code, docs, commits and memories that matter for a task into the conversation.",
+            CONTEXT_QUERY,
+            {},
+            (("question", "The task or question."),),
+            "Work on this with the context below: {question}",
+        ),
+        Prompt(
+            "premortem",
+            "What went wrong before",
+            "Recall what went wrong before in this kind of work, before it begins.",
+            PREMORTEM_OPERATION,
+            {"mode": PREMORTEM},
+            (
+                ("domain", f"One of {', '.join(choices(Domain))}."),
+                ("strategy", f"One of {', '.join(choices(Strategy))}."),
+            ),
+            "Keep in mind what went wrong before in {domain}, and say how you avoid it this time.",
+        ),
+        Prompt(
+            "after_failure",
+            "After a failure",
+            "Recall what failed like this before, and where in the code it happened.",
+            PREMORTEM_OPERATION,
+            {"mode": AFTER_FAILURE},
+            (("failure", "The output of the command that failed."),),
+            "A command failed. Use what is known of failures like this one to find the cause.",
+        ),
+    )
+}
+
+
+def listed_prompts() -> types.ListPromptsResult:
+    """Return all prompts."""
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=one.name,
+                title=one.title,
+                description=one.description,
+                arguments=[
+                    types.PromptArgument(name=name, description=meaning, required=number == 0)
+                    for number, (name, meaning) in enumerate(one.arguments)
+                ],
+            )
+            for one in PROMPTS.values()
+        ]
+    )
+
+
+def arguments_of(prompt: Prompt, values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of the operation. Raises UsageError for one that is unknown or missing."""
+    names = [name for name, _ in prompt.arguments]
+    for name in values:
+        if name not in names:
+            raise UsageError(f"prompt {prompt.name} has no argument {name!r}: choose from {', '.join(names)}")
+    filled = {name: text for name, text in values.items() if text.strip()}
+    if names[0] not in filled:
+        raise UsageError(f"prompt {prompt.name} needs {names[0]}: {prompt.arguments[0][1]}")
+    return {**prompt.fixed, **filled}
+
+
+def message_of(prompt: Prompt, values: Mapping[str, str], answered: Answered) -> types.GetPromptResult:
+    """Return the prompt with the text of the answer, or its notes if the text is empty."""
+    text = "\n\n".join([prompt.lead.format(**values), answered.text or "; ".join(answered.notes)])
+    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+    return types.GetPromptResult(description=prompt.description, messages=[message])
+
+
+MOST_TOKENS = 300
+"""Largest structured content as it is sent, in tokens; it comes on top of the text."""
+
+SPARE_TOKENS = 20
+"""Reserve for the numbers that are written last, so that they never exceed the limit."""
+
+NOTE_TOKENS = 150
+"""Tokens that failures and notes may use: half remains for ids and handles."""
+
+LINE_CHARACTERS = 160
+"""Length of a failure or a note; its beginning names the event."""
+
+MOST_CUTS = 3
+"""Handles of cuts shown per item: one long file must not use the room of the others."""
+
+_USAGE = ("limit", "used", "tokenizer", "exact", "stopped")
+
+
+def structured(answered: Answered) -> dict[str, Any]:
+    """Return ids, handles and usage of an answer. `more` counts the items that did not fit; the text shows them all."""
+    envelope = answered.envelope
+    content: dict[str, Any] = {"items": [], "more": 0}
+    if "usage" in envelope:
+        content["usage"] = {name: envelope["usage"][name] for name in _USAGE}
+    failures = [f"{one['source']}: {one['message']}" for one in envelope.get("failures", ())]
+    for name, lines in (("failures", failures), ("notes", answered.notes)):
+        if lines:
+            content[name] = []
+            _fill(content, content[name], [_short(line) for line in lines], NOTE_TOKENS)
+    overflow = envelope.get("overflow", ())
+    if overflow:
+        content["left_out"] = {"count": len(overflow), "handles": []}
+    rows = _rows(envelope)
+    content["more"] = len(rows) - _fill(content, content["items"], rows, MOST_TOKENS - SPARE_TOKENS)
+    if overflow:
+        handles = [row["handle"] for row in overflow]
+        _fill(content, content["left_out"]["handles"], handles, MOST_TOKENS - SPARE_TOKENS)
+    return content
+
+
+def cost(content: Mapping[str, Any]) -> int:
+    """Return the tokens of a value as it is sent."""
+    return counter().count(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+
+def _fill(content: Mapping[str, Any], into: list[Any], rows: Sequence[Any], most: int) -> int:
+    """Append rows while `content` has at most `most` tokens; returns how many were appended."""
+    for count, row in enumerate(rows):
+        into.append(row)
+        if cost(content) > most:
+            into.pop()
+            return count
+    return len(rows)
+
+
+def _short(line: str) -> str:
+    text = without_home(line)
+    return text if len(text) <= LINE_CHARACTERS else f"{text[: LINE_CHARACTERS - 1]}…"
+
+
+def _rows(envelope: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the ids, handles and cuts of the rows of an envelope."""
+    for name in ("items", "hits", "memories", "experiences"):
+        if name in envelope:
+            return [_row(one) for one in envelope[name]]
+    return [_row(envelope.get("memory", envelope))]
+
+
+def _row(one: Mapping[str, Any]) -> dict[str, Any]:
+    ids = {name: one[name] for name in ("id", "handle", "status") if one.get(name)}
+    cuts = [cut["handle"] for cut in one.get("cuts", ())[:MOST_CUTS]]
+    return ids | ({"cuts": cuts} if cuts else {})
+
+
+TOOLS_BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in TOOLS}
+
+_OBJECT: Mapping[str, Any] = {"type": "object"}
+
+OUTPUT_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"id": {"type": "string"}, "handle": {"type": "string"}}},
+        },
+        "more": {"type": "integer"},
+        "usage": _OBJECT,
+        "left_out": _OBJECT,
+        "failures": {"type": "array"},
+        "notes": {"type": "array"},
+    },
+    "required": ["items", "more"],
+}
+"""Schema of the structured content of every tool: ids and handles of the text, without the text itself."""
+
+
+def tool(operation: Operation) -> types.Tool:
+    """Return an operation as a tool."""
+    hints = operation.hints
+    return types.Tool(
+        name=operation.name,
+        title=operation.title,
+        description=operation.description,
+        input_schema=operation.json_schema(rare=False),
+        output_schema=dict(OUTPUT_SCHEMA),
+        annotations=types.ToolAnnotations(
+            title=operation.title,
+            read_only_hint=hints.is_read_only,
+            destructive_hint=hints.is_destructive,
+            idempotent_hint=hints.is_idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def listed_tools() -> types.ListToolsResult:
+    """Return all tools, in their fixed order, on one page."""
+    return types.ListToolsResult(tools=[tool(operation) for operation in TOOLS])
+
 
 NAME = "satchel"
 
@@ -63,16 +339,13 @@ class Handlers:
 
     async def list_tools(self, _context: Context, _params: Any) -> types.ListToolsResult:
         """Return all tools, on one page."""
-        return tools.listed()
+        return listed_tools()
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         """Return the answer of a tool; errors of the call are part of it, so that a model can correct them."""
-        operation = tools.TOOLS_BY_NAME.get(params.name)
+        operation = TOOLS_BY_NAME.get(params.name)
         if operation is None:
-            names = ", ".join(tools.TOOLS_BY_NAME)
-            raise MCPError(
-                types.INVALID_PARAMS, f"there is no tool {clean_field(params.name, 60)!r}: choose from {names}"
-            )
+            raise _unknown("tool", params.name, TOOLS_BY_NAME)
         arguments = dict(params.arguments or {})
         if self._session and SESSION in operation.parameters:
             arguments.setdefault("session", self._session)
@@ -87,16 +360,16 @@ class Handlers:
 
     async def list_prompts(self, _context: Context, _params: Any) -> types.ListPromptsResult:
         """Return all prompts."""
-        return prompts.listed()
+        return listed_prompts()
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt with its context."""
-        prompt, values = prompts.PROMPTS.get(params.name), dict(params.arguments or {})
+        prompt, values = PROMPTS.get(params.name), dict(params.arguments or {})
         if prompt is None:
-            raise _unknown("prompt", params.name, prompts.PROMPTS)
+            raise _unknown("prompt", params.name, PROMPTS)
         try:
-            arguments = prompts.arguments_of(prompt, values)
-            return prompts.message_of(prompt, values, await self._runner.run(context, prompt.operation, arguments))
+            arguments = arguments_of(prompt, values)
+            return message_of(prompt, values, await self._runner.run(context, prompt.operation, arguments))
         except (SatchelError, OSError) as error:
             raise MCPError(types.INVALID_PARAMS, fault_text(error)) from None
 
@@ -106,21 +379,21 @@ class Handlers:
 
     async def list_templates(self, _context: Context, _params: Any) -> types.ListResourceTemplatesResult:
         """Return the URI templates of resources."""
-        return prompts.TEMPLATES
+        return TEMPLATES
 
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         """Return a document, or the content behind a handle."""
         uri = str(params.uri)
-        target = prompts.parsed(uri)
+        target = parsed(uri)
         try:
             answered = await self._runner.run(context, *target) if target is not None else None
         except (SatchelError, OSError):  # the answer must not tell missing from forbidden
             answered = None
         if answered is None or not answered.text:
-            raise MCPError(types.INVALID_PARAMS, prompts.not_found(clean_field(uri)), {"uri": uri})
-        return prompts.contents(uri, answered.text)
+            raise MCPError(types.INVALID_PARAMS, not_found(clean_field(uri)), {"uri": uri})
+        return contents(uri, answered.text)
 
 
 def build(runner: EngineRunner, session: str = "") -> Server[Any]:
@@ -158,10 +431,8 @@ def bounded(listing: str) -> str:
     if count(listing) <= LISTING_TOKENS:
         return listing
     lines = listing.split("\n")
-    fits, over = 0, len(lines)
-    while over - fits > 1:
-        middle = (fits + over) // 2
-        fits, over = (middle, over) if count("\n".join(lines[:middle])) <= LISTING_TOKENS else (fits, middle)
+    sizes = range(1, len(lines))
+    fits = bisect_right(sizes, LISTING_TOKENS, key=lambda size: count("\n".join(lines[:size])))
     more = f"{len(lines) - fits:,} more lines are left out: give a lower limit or a filter"
     return "\n".join([*lines[:fits], more])
 

@@ -56,28 +56,6 @@ class Shape(StrEnum):
 
 _MOMENT_EXAMPLE = "a date (2024-05-01), a date with time, or epoch seconds"
 
-_SCHEMAS: Mapping[Shape, Mapping[str, Any]] = {
-    Shape.TEXT: {"type": "string"},
-    Shape.NUMBER: {"type": "number"},
-    Shape.COUNT: {"type": "integer"},
-    Shape.SWITCH: {"type": "boolean"},
-    Shape.TEXTS: {"type": "array", "items": {"type": "string"}},
-    Shape.OBJECT: {"type": "object"},
-    Shape.COUNTS: {"type": "object", "additionalProperties": {"type": "integer"}},
-    Shape.MOMENT: {"type": "string"},  # numbers are taken too, but lists of types confuse some clients
-}
-
-_EXAMPLES: Mapping[Shape, str] = {
-    Shape.TEXT: "a text",
-    Shape.NUMBER: "a number",
-    Shape.COUNT: "a whole number",
-    Shape.SWITCH: "true or false",
-    Shape.TEXTS: 'a list of texts, as in ["one", "two"]',
-    Shape.OBJECT: 'an object, as in {"name": "value"}',
-    Shape.COUNTS: 'an object of whole numbers, as in {"memories": 300}',
-    Shape.MOMENT: _MOMENT_EXAMPLE,
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -107,7 +85,7 @@ class Parameter:
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON schema of the value."""
-        schema: dict[str, Any] = {**_SCHEMAS[self.shape]}
+        schema: dict[str, Any] = {**_RULES[self.shape][0]}
         if self.choices:
             limited = {"type": "string", "examples" if self.is_open else "enum": list(self.choices)}
             schema = {**schema, "items": limited} if self.shape is Shape.TEXTS else limited
@@ -116,11 +94,12 @@ class Parameter:
 
     def checked(self, value: Any) -> Any:
         """Return the value in the type of the engine. Raises UsageError for another shape."""
+        _, example, check = _RULES[self.shape]
         try:
-            return _CHECKS[self.shape](value)
+            return check(value)
         except (TypeError, ValueError, OverflowError):
             shown = clean_field(repr(value), SHOWN_CHARACTERS)
-            raise UsageError(f"{self.name} is {shown}: give {_EXAMPLES[self.shape]}", self.name) from None
+            raise UsageError(f"{self.name} is {shown}: give {example}", self.name) from None
 
 
 def text(name: str, meaning: str, choices: Sequence[str] = (), **options: Any) -> Parameter:
@@ -184,8 +163,8 @@ def parse_moment(written: str, name: str = "now") -> float:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
+def _instance(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
         raise TypeError
     return value
 
@@ -202,22 +181,14 @@ def _count(value: Any) -> int:
     return int(value)
 
 
-def _switch(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
-
-
 def _texts(value: Any) -> list[str]:
     if not isinstance(value, list | tuple):
         raise TypeError
-    return [_text(one) for one in value]
+    return [_instance(one, str) for one in value]
 
 
 def _object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TypeError
-    return {_text(name): inner for name, inner in value.items()}
+    return {_instance(name, str): inner for name, inner in _instance(value, Mapping).items()}
 
 
 def _moment(value: Any) -> float:
@@ -229,30 +200,37 @@ def _moment(value: Any) -> float:
         raise ValueError from error
 
 
-_CHECKS: Mapping[Shape, Callable[[Any], Any]] = {
-    Shape.TEXT: _text,
-    Shape.NUMBER: _number,
-    Shape.COUNT: _count,
-    Shape.SWITCH: _switch,
-    Shape.TEXTS: _texts,
-    Shape.OBJECT: _object,
-    Shape.COUNTS: lambda value: {name: _count(inner) for name, inner in _object(value).items()},
-    Shape.MOMENT: _moment,
-}
+_RULES: Mapping[Shape, tuple[Mapping[str, Any], str, Callable[[Any], Any]]] = {
+    Shape.TEXT: ({"type": "string"}, "a text", lambda value: _instance(value, str)),
+    Shape.NUMBER: ({"type": "number"}, "a number", _number),
+    Shape.COUNT: ({"type": "integer"}, "a whole number", _count),
+    Shape.SWITCH: ({"type": "boolean"}, "true or false", lambda value: _instance(value, bool)),
+    Shape.TEXTS: (
+        {"type": "array", "items": {"type": "string"}}, 'a list of texts, as in ["one", "two"]', _texts,
+    ),
+    Shape.OBJECT: ({"type": "object"}, 'an object, as in {"name": "value"}', _object),
+    Shape.COUNTS: (
+        {"type": "object", "additionalProperties": {"type": "integer"}},
+        'an object of whole numbers, as in {"memories": 300}',
+        lambda value: {name: _count(inner) for name, inner in _object(value).items()},
+    ),
+    # Numbers are accepted as moments too, but lists of types confuse some clients.
+    Shape.MOMENT: ({"type": "string"}, _MOMENT_EXAMPLE, _moment),
+}  # fmt: skip
+"""Shape -> its JSON schema, an example for messages, and a check that returns the value in the type of the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
     """The effects of an operation, for hosts that ask before a call.
 
-    `is_idempotent`: a second call with the same arguments changes nothing more. `is_open`: the operation reaches beyond
-    this machine, which none does unless the user configured a model.
+    `is_idempotent`: a second call with the same arguments changes nothing more. No operation reaches beyond this
+    machine unless the user configured a model.
     """
 
     is_read_only: bool = True
     is_destructive: bool = False
     is_idempotent: bool = True
-    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,120 @@
-"""All operations, in the order in which they are offered."""
+"""The history of files, status and doctor, and all operations in the order in which they are offered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from satchel.operations.ask import CONTEXT_QUERY, DOCUMENT, EXPAND, GRAPH_CONTEXT, REPLAY, SEARCH, WHY
-from satchel.operations.inspect import DOCTOR, HISTORY, PROPOSALS, STATUS, VALUES
-from satchel.operations.operation import Operation
-from satchel.operations.remember import EXPERIENCE, EXPERIENCES, MEMORIES, REMEMBER
-from satchel.operations.situations import PREMORTEM_OPERATION, SITUATION_CONTEXT
+from satchel.errors import UsageError
+from satchel.operations import json
+from satchel.operations.ask import (
+    CONTEXT_QUERY,
+    DOCUMENT,
+    EXPAND,
+    GRAPH_CONTEXT,
+    NOW,
+    PREMORTEM_OPERATION,
+    REFRESH,
+    REPLAY,
+    SEARCH,
+    SITUATION_CONTEXT,
+    WHY,
+)
+from satchel.operations.operation import Answered, Operation, OperationCall, Parameter, Shape, StoppedError, text
+from satchel.operations.remember import DEFAULT_ROWS, EXPERIENCE, EXPERIENCES, MEMORIES, PROPOSALS, REMEMBER, VALUES
+from satchel.types import Failure, Kind
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+DEFAULT_DAYS = 90
+
+
+def _history(call: OperationCall) -> Answered:
+    arguments, engine = call.arguments, call.engine
+    days, by_author = arguments.get("churn"), arguments.get("authors", False)
+    path, limit = arguments.get("path", ""), arguments.get("limit", DEFAULT_ROWS)
+    where: dict[str, Any] = {"path": path, "limit": limit, "refresh": False}
+    if days is not None and by_author:
+        raise UsageError("churn and authors are two views: give one of them", "churn", "authors")
+    if "now" in arguments and days is None:
+        raise UsageError("now is the moment that churn counts back from: give churn too", "now", "churn", "churn")
+    notes = call.refreshed()
+    rows: Any
+    if days is not None:
+        rows = engine.churn(days, now=arguments.get("now"), **where)
+        data: dict[str, Any] = {"path": path, "days": days, "files": [asdict(row) for row in rows]}
+    elif by_author:
+        rows = engine.authors(**where)
+        data = {"path": path, "authors": [asdict(row) for row in rows]}
+    else:
+        rows = engine.file_history(**where)
+        data = asdict(rows)
+    failures = json.FAILURES.data([*notes, *unread_commits(engine)])
+    return Answered("", data | {"failures": failures}, subject=rows)
+
+
+def unread_commits(engine: Satchel) -> Sequence[Failure]:
+    """Return a note that older commits may exist that are not indexed."""
+    most = engine.settings.index_commits
+    if engine.store.kinds().get(Kind.COMMIT, 0) < most:
+        return ()
+    return (Failure("commits", f"only the newest {most:,} commits are indexed", "raise index.commits to look further"),)
+
+
+def _status(call: OperationCall) -> Answered:
+    engine, should_stop = call.engine, call.caller.should_stop
+    status = engine.status(should_stop=should_stop)
+    if should_stop():
+        raise StoppedError("the call was cancelled")
+    vectors, embedder = engine.vectors.state(), engine.embedder
+    state = json.vector_state(vectors, embedder.id if embedder is not None else None)
+    envelope = json.STATUS.data(status) | {"vectors": state, "trusted": engine.trusted}
+    return Answered("", envelope, subject=(status, vectors))
+
+
+def _doctor(call: OperationCall) -> Answered:
+    from satchel.doctor import examine
+
+    root = call.engine.places.root
+    return Answered("", {"checks": [json.CHECK.data(check) for check in examine(root, root)]})
+
+
+HISTORY = Operation(
+    "history",
+    "History of files",
+    "Show the commits that touched a file or folder, which files change most, or who changed them.",
+    (
+        text("path", "A file or folder relative to the root, one that is gone too; all by default."),
+        Parameter("churn", Shape.COUNT, "The files that changed most often in so many days.", least=1,
+                  bare=DEFAULT_DAYS),
+        Parameter("authors", Shape.SWITCH, "Who made the changes, most commits first.", default=False),
+        Parameter("limit", Shape.COUNT, "At most so many rows.", least=1, flags=("-n", "--limit")),
+        NOW,
+        REFRESH,
+    ),
+    _history,
+    json.record(failures=json.FAILURES).schema,
+)  # fmt: skip
+
+STATUS = Operation(
+    "status",
+    "State of the index",
+    "Show what is indexed, how fresh it is and what was left out.",
+    (),
+    _status,
+    json.STATUS.schema,
+)
+
+DOCTOR = Operation(
+    "doctor",
+    "Check the installation",
+    "Check that everything satchel needs works, and say how to mend it.",
+    (),
+    _doctor,
+    json.CHECKS.schema,
+)
 
 TOOLS = (
     CONTEXT_QUERY,

@@ -1,4 +1,4 @@
-"""Operations on memories (store, forget, list, search) and experiences (start to resolve, list, show)."""
+"""Operations on memories (store, forget, list, search), experiences (start to resolve, list, show) and values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from satchel.operations.operation import Answered, Hints, Operation, OperationCa
 from satchel.operations.prose import experience_line, experience_text, memory_line, remark_line
 from satchel.vocabulary import (
     ACTIVE,
+    Axis,
     ConfidenceTier,
     Domain,
     MemoryCategory,
@@ -195,6 +196,16 @@ def _orphans(orphans: Sequence[Experience], spelling: Spelling) -> tuple[str, ..
     )
 
 
+def _values(call: OperationCall) -> Answered:
+    values = call.engine.values.listed(call.arguments.get("axis"))
+    return Answered("", {"values": [json.VALUE.data(one) for one in values]}, subject=values)
+
+
+def _proposals(call: OperationCall) -> Answered:
+    proposals = call.engine.values.propose(call.arguments.get("cluster"), call.arguments.get("axis"))
+    return Answered("", {"proposals": [json.PROPOSAL.data(one) for one in proposals]}, subject=proposals)
+
+
 _QUESTION = text("question", "Only what answers it, best first.", aliases=("query",))
 _CATEGORY = text("category", "What it is about.", choices(MemoryCategory))
 _TAGS = Parameter("tags", Shape.TEXTS, "Words to find it by.", flags=("--tag",))
@@ -288,4 +299,24 @@ EXPERIENCES = Operation(
     (_DOMAIN, _STRATEGY, *_EXPERIENCE_LISTING, _SESSION),
     _experiences,
     json.EXPERIENCES.schema,
+)
+
+_AXIS = text("axis", "Only one axis of experiences.", choices(Axis))
+
+VALUES = Operation(
+    "values",
+    "List values",
+    "List what experiences teach together, newest first.",
+    (_AXIS,),
+    _values,
+    json.VALUES.schema,
+)
+
+PROPOSALS = Operation(
+    "proposals",
+    "List groups of experiences",
+    "List the groups that experiences form, each with the lesson that could become a value.",
+    (text("cluster", "Only one group, by its id."), _AXIS),
+    _proposals,
+    json.PROPOSALS.schema,
 )

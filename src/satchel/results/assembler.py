@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,15 +33,14 @@ from satchel.assemble.source_lines import FileLines, without_blank_ends
 from satchel.assemble.thresholds import FillPolicy
 from satchel.engine import Satchel
 from satchel.errors import SatchelError, UsageError
-from satchel.results.candidates import EntityCandidates, supply
+from satchel.results.candidates import EntityCandidates, searched_context, supply
 from satchel.results.entities import SOURCE, read_results
-from satchel.results.searcher import SEARCHES, Searcher
-from satchel.results.sections import searched_context
-from satchel.results.shapes import AssemblyOptions
+from satchel.results.searcher import SEARCHES, AssemblyOptions, Searcher
 from satchel.safety.keys import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
 from satchel.system import telemetry
+from satchel.system.threads import in_thread
 from satchel.types import CONTEXT_TYPES, Context, ContextItem, Failure, Kind, Omission, View
 
 if TYPE_CHECKING:
@@ -146,9 +146,7 @@ class ContextAssembler:
 
     async def assemble(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
         """Return a context of these results: `assemble_now` without blocking the event loop."""
-        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
-
-        return await asyncio.to_thread(self.assemble_now, list(results), options)
+        return await in_thread(self.assemble_now, list(results), options)
 
     def assemble_now(self, results: Iterable[object], options: AssemblyOptions | None = None) -> Context:
         """Return a context of these results, best score first, inside the budget.
@@ -271,7 +269,7 @@ class ContextAssembler:
         ]
         root = Path(self.options.project_root)
         files = self._files_of(root.resolve())
-        return await asyncio.to_thread(searched_context, request, plan, rows, self, root, files, failures)
+        return await in_thread(searched_context, request, plan, rows, self, root, files, failures)
 
     async def _ask(self, section: PlannedSection, query: str) -> list[object] | Failure:
         """Return the results of one search of a foreign searcher, or its failure."""
@@ -306,10 +304,8 @@ async def _called(
     search: Callable[..., Iterable[object] | Awaitable[Iterable[object]]], query: str, arguments: Mapping[str, Any]
 ) -> list[object]:
     """Return the results of a sync or async search; a sync one runs in a thread of its own."""
-    import asyncio
-
     is_async = inspect.iscoroutinefunction(search)
-    results = search(query, **arguments) if is_async else await asyncio.to_thread(search, query, **arguments)
+    results = search(query, **arguments) if is_async else await in_thread(partial(search, **arguments), query)
     return list(await results if inspect.isawaitable(results) else results)
 
 

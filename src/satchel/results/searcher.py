@@ -1,22 +1,109 @@
-"""`Searcher`: one question to one kind, as in the first specification of the assembler."""
+"""`Searcher`: one question to one kind, as in the first specification; and the options of an assembly of results."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from satchel.assemble.items import record_metadata
+from satchel.assemble.request import AssembleRequest, check_budget, check_strategy, parse_format, parse_view
+from satchel.assemble.truncation import LADDER
 from satchel.errors import UsageError
-from satchel.results.shapes import Finding
 from satchel.safety import sanitize
 from satchel.sources.experiences import shown_record
 from satchel.system import telemetry
-from satchel.types import CONTEXT_TYPES, Hit, Role
+from satchel.system.threads import in_thread
+from satchel.tokens import DEFAULT_TOKENIZER, counter
+from satchel.types import CONTEXT_TYPES, Format, Hit, Role, Signal, View
 from satchel.vocabulary import Axis, parse_choice
 
 if TYPE_CHECKING:
     from satchel.engine import Satchel
+
+LARGEST_CONTEXT_LINES = 1_000
+"""Most lines around every entity; for more, files can be shown in full."""
+
+_REQUEST_NAMES: Mapping[str, str] = {
+    "format": "format", "view": "view", "strategy": "strategy", "tokenizer": "tokenizer",
+    "include_sources": "show_sources", "include_code_content": "show_code", "include_meta": "show_meta",
+    "include_imports": "imports", "group_by_type": "group_by_type", "context_lines": "context_lines",
+}  # fmt: skip
+"""Option of results -> the same option of a question."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssemblyOptions:
+    """Options of an assembly. Raises UsageError for impossible values; the message lists the possible ones.
+
+    `max_tokens` is never exceeded. `format` is markdown, xml, plain or json; `view` is sections, entities or blocks;
+    `strategy` is ladder, signature-first or bookend. `include_sources` lists the sources at the end, `include_meta`
+    adds there how the tokens were counted and what is missing; without `include_code_content` files are shown as places
+    and names only. `context_lines` are shown before and after each entity, `include_imports` adds the imports that bind
+    names in what is shown. Paths are relative to `project_root` (default: the current folder), and nothing outside it
+    is read.
+    """
+
+    max_tokens: int = 4000
+    format: str = Format.MARKDOWN
+    view: str = View.SECTIONS
+    strategy: str = LADDER
+    tokenizer: str = DEFAULT_TOKENIZER
+    include_sources: bool = True
+    include_code_content: bool = True
+    include_meta: bool = False
+    include_imports: bool = True
+    group_by_type: bool = False
+    context_lines: int = 3
+    project_root: str | os.PathLike[str] = "."
+
+    def __post_init__(self) -> None:
+        check_budget(self.max_tokens)
+        parse_format(self.format)
+        parse_view(self.view)
+        check_strategy(self.strategy)
+        counter(self.tokenizer)
+        lines = self.context_lines
+        if isinstance(lines, bool) or not isinstance(lines, int) or not 0 <= lines <= LARGEST_CONTEXT_LINES:
+            raise UsageError(f"context_lines is {lines!r}: give 0 to {LARGEST_CONTEXT_LINES:,}")
+        if not Path(self.project_root).is_dir():
+            raise UsageError(f"project_root is {os.fspath(self.project_root)!r}: give a folder")
+
+    def request(self) -> AssembleRequest:
+        """Return the options as a request without a question."""
+        values = {name: getattr(self, option) for option, name in _REQUEST_NAMES.items()}
+        values |= {"format": parse_format(self.format), "view": parse_view(self.view)}
+        return AssembleRequest("", max_tokens=self.max_tokens, **values)
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that differ from the defaults, named as in a question."""
+        defaults = {field.name: field.default for field in fields(self)}
+        values = {option: getattr(self, option) for option in _REQUEST_NAMES}
+        return {_REQUEST_NAMES[option]: value for option, value in values.items() if value != defaults[option]}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One result of a search. `score` is absolute, 0 to 1: the share of the question that it matches.
+
+    `type` is the kind, or the role of a part of a file (`function`). `file_path`, `start_line` and `end_line` are empty
+    and 0 for a record. `metadata` has the fields of the kind, named as in the items of a context.
+    """
+
+    id: str
+    source: str
+    type: str
+    name: str
+    content: str
+    score: float
+    file_path: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
 
 
 SEARCHES: Mapping[str, str] = {type_: f"search_{type_}" for type_ in CONTEXT_TYPES}
@@ -173,15 +260,13 @@ class Searcher:
         return await self._search("contexts", query, limit, search_mode)
 
     async def _search(self, type_: str, query: str, limit: int, search_mode: str, **filters: Any) -> list[Finding]:
-        import asyncio  # here, because it takes 0.05 s that no synchronous use needs
-
         mode = parse_choice(SearchMode, search_mode, "search mode")
         if limit < 1:
             raise UsageError(f"limit is {limit}: give at least 1", "limit")
         if not query.strip():
             return []
         options = {name: value for name, value in filters.items() if value is not None}
-        return await asyncio.to_thread(self._search_now, type_, query, limit, mode, options)
+        return await in_thread(self._search_now, type_, query, limit, mode, options)
 
     def _search_now(
         self, type_: str, query: str, limit: int, mode: SearchMode, filters: Mapping[str, Any]
@@ -201,31 +286,15 @@ def _finding(hit: Hit, satchel: Satchel) -> Finding:
     chunk, location = hit.chunk, hit.chunk.location
     kind, allow = chunk.kind.value, satchel.settings.redact_allow
     text = satchel.store_of(chunk.kind).text(int(chunk.fields["bundle"]))
+    type_, place = kind, {}
     if location is None:
-        content = sanitize.text(shown_record(chunk.kind, chunk.fields, text), allow)
-        metadata = record_metadata(chunk.id, chunk.fields, chunk.created)
-        return Finding(
-            chunk.id, kind, kind, chunk.title, content, hit.relevance, metadata=metadata, signals=hit.signals
-        )
-    place: dict[str, Any] = {
-        "file_path": location.path,
-        "start_line": location.start_line,
-        "end_line": location.end_line,
-    }
-    metadata = {
-        **place,
-        "language": chunk.fields.get("language", ""),
-        "qualified_name": chunk.title,
-        "signature": chunk.signature,
-    }
-    return Finding(
-        chunk.id,
-        kind,
-        kind if chunk.role in _VAGUE else chunk.role.value,
-        chunk.title,
-        sanitize.text("\n".join(text.split("\n")[location.start_line - 1 : location.end_line]), allow),
-        hit.relevance,
-        metadata=metadata,
-        signals=hit.signals,
-        **place,
-    )
+        content = shown_record(chunk.kind, chunk.fields, text)
+        metadata = dict(record_metadata(chunk.id, chunk.fields, chunk.created))
+    else:
+        type_ = kind if chunk.role in _VAGUE else chunk.role.value
+        place = {"file_path": location.path, "start_line": location.start_line, "end_line": location.end_line}
+        content = "\n".join(text.split("\n")[location.start_line - 1 : location.end_line])
+        language = chunk.fields.get("language", "")
+        metadata = {**place, "language": language, "qualified_name": chunk.title, "signature": chunk.signature}
+    shown: dict[str, Any] = {"metadata": metadata, "signals": hit.signals, **place}
+    return Finding(chunk.id, kind, type_, chunk.title, sanitize.text(content, allow), hit.relevance, **shown)

@@ -8,23 +8,19 @@ from __future__ import annotations
 import copy
 import inspect
 import os
-import threading
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from satchel.errors import SatchelError, UsageError
 from satchel.safety import sanitize
 from satchel.settings import SETTINGS
 from satchel.system import telemetry
+from satchel.system.threads import Threads
 from satchel.types import Context, ContextItem, Failure, Format, Usage
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 META, USED = "_meta", "contextUsed"
 
@@ -169,12 +165,12 @@ class CallContexts:
         self._method = _method_of(assembler)
         self._options = {} if max_tokens is None else {"max_tokens": _checked_budget(max_tokens)}
         self._deadline = _checked_deadline(deadline_seconds)
-        self._threads = Daemons(MOST_AT_ONCE)
+        self._threads = Threads(MOST_AT_ONCE)
 
     def of(self, tool: str, params: Mapping[str, Any]) -> Any:
         """Return the context of a call; waits no longer than the deadline."""
         context = copy_context()
-        job = self._threads.start(lambda: context.run(self._assembled, tool, params))
+        job = self._threads.submit(context.run, self._assembled, tool, params)
         seconds = self.deadline_seconds
         try:
             return job.result(seconds)
@@ -194,7 +190,7 @@ class CallContexts:
             task: asyncio.Future[Any] = asyncio.ensure_future(self._awaited(tool, params))
         else:
             context = copy_context()
-            task = asyncio.wrap_future(self._threads.start(lambda: context.run(self._assembled, tool, params)))
+            task = asyncio.wrap_future(self._threads.submit(context.run, self._assembled, tool, params))
         seconds = self.deadline_seconds
         try:
             done, _ = await asyncio.wait({task}, timeout=seconds)
@@ -290,43 +286,3 @@ def _give_up(task: Any) -> None:
 
 async def _await(answer: Awaitable[Any]) -> Any:
     return await answer
-
-
-class Daemons:
-    """At most `most` daemon threads, started on demand and ended when no job is left.
-
-    The threads of `concurrent.futures` are joined when a process ends, so that one hanging job would keep it alive;
-    these are not. A hanging job blocks only its own thread.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        self._threads = 0
-
-    def start(self, work: Callable[[], Answer]) -> Future[Answer]:
-        """Run a job in the order of the calls, when a thread is free. A cancelled job is not started."""
-        from concurrent.futures import Future  # imported here, because it imports logging
-
-        future: Future[Answer] = Future()
-        with self._guard:
-            self._jobs.append((future, work))
-            if self._threads < self._most:
-                self._threads += 1
-                threading.Thread(target=self._work, name="satchel-tool", daemon=True).start()
-        return future
-
-    def _work(self) -> None:
-        while True:
-            with self._guard:
-                if not self._jobs:
-                    self._threads -= 1
-                    return
-                future, work = self._jobs.popleft()
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - raised again for the caller of the job
-                    future.set_exception(error)
-            del future, work  # so that their values are freed before the next job

@@ -1,4 +1,4 @@
-"""The HTTP application and its server."""
+"""The HTTP application with MCP at `/mcp`, and its server."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import contextlib
 import errno
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import PurePath
+from typing import TYPE_CHECKING
 
+import anyio
 import uvicorn
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,14 +29,70 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from satchel.engine import Satchel
 from satchel.errors import UsageError
-from satchel.mcp.http import mcp_app
+from satchel.mcp.pipes import END_SECONDS
+from satchel.mcp.running import EngineRunner
+from satchel.mcp.server import build
+from satchel.system.threads import in_thread
 from satchel.web import routes as api
 from satchel.web.access import Access, Origins, bracketed, own_origins
-from satchel.web.error_responses import INTERNAL, UNKNOWN_PAGE, wrong_method
-from satchel.web.middleware import Middleware, answer
-from satchel.web.openapi import openapi
-from satchel.web.request_queue import RefusedError
-from satchel.web.state import ServerState, server_state
+from satchel.web.middleware import INTERNAL, UNKNOWN_PAGE, Middleware, answer, wrong_method
+from satchel.web.routes import openapi
+from satchel.web.state import RefusedError, ServerState, server_state
+
+if TYPE_CHECKING:
+    from satchel.engine import Satchel
+
+LOOPBACK_HOSTS = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+"""Allowed values of Host by default, on any port."""
+
+MOST_SESSIONS = 200
+"""Sessions of clients of the older protocol; each uses a stream and some tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mounted:
+    """The application and its lifespan. It can be run once; the engine stays open."""
+
+    app: ASGIApp
+    _manager: StreamableHTTPSessionManager
+    _runner: EngineRunner
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve while the block runs; at its end all running calls are asked to stop."""
+        async with self._manager.run():
+            try:
+                yield
+            finally:
+                self._runner.calls.stop()
+        with anyio.CancelScope(shield=True):
+            await in_thread(self._runner.calls.wait, END_SECONDS)
+
+
+def mcp_app(
+    engine: Satchel,
+    hosts: Iterable[str] = LOOPBACK_HOSTS,
+    origins: Iterable[str] | None = None,
+    *,
+    body_bytes: int | None = None,
+) -> Mounted:
+    """Return the server around an engine that the caller closes.
+
+    `hosts` are the allowed values of Host, `:*` for any port; `origins` those of Origin, by default the hosts with
+    `http://` before them. `body_bytes` is the largest body of a request.
+    """
+    runner, host_names = EngineRunner(lambda: engine), sorted(hosts)
+    allowed = [f"http://{host}" for host in host_names] if origins is None else sorted(origins)
+    manager = StreamableHTTPSessionManager(
+        app=build(runner),
+        security_settings=TransportSecuritySettings(
+            enable_dns_rebinding_protection=True, allowed_hosts=host_names, allowed_origins=allowed
+        ),
+        max_request_body_size=body_bytes or engine.settings.serve_body_bytes,
+        max_sessions=MOST_SESSIONS,
+    )
+    return Mounted(StreamableHTTPASGIApp(manager), manager, runner)
+
 
 GRACE_SECONDS = 1
 """Seconds for connections to end. Work was asked to stop before; a stream that stays open is cut."""
@@ -180,7 +242,7 @@ def application(shared: ServerState, origins: Origins, access: Access) -> ASGIAp
 def routes(mcp: ASGIApp) -> list[BaseRoute]:
     """Return every route, the exact ones first."""
     return [
-        Route("/", index),
+        Route("/", page_file),
         Route("/page/{name}", page_file),
         Route("/healthz", api.health),
         Route("/openapi.json", _openapi),
@@ -226,7 +288,11 @@ def _files() -> Mapping[str, Traversable]:
     folder = files("satchel.web") / "page"
     if not folder.is_dir():
         return {}
-    return {entry.name: entry for entry in folder.iterdir() if entry.is_file() and _suffix(entry.name) in CONTENT_TYPES}
+    return {
+        entry.name: entry
+        for entry in folder.iterdir()
+        if entry.is_file() and PurePath(entry.name).suffix in CONTENT_TYPES
+    }
 
 
 def page_response(name: str) -> Response:
@@ -234,18 +300,9 @@ def page_response(name: str) -> Response:
     file = _files().get(name)
     if file is None:
         return answer(UNKNOWN_PAGE)
-    return Response(file.read_bytes(), media_type=CONTENT_TYPES[_suffix(name)])
-
-
-async def index(_request: Request) -> Response:
-    """`/`."""
-    return page_response(INDEX)
+    return Response(file.read_bytes(), media_type=CONTENT_TYPES[PurePath(name).suffix])
 
 
 async def page_file(request: Request) -> Response:
-    """`/page/NAME`."""
-    return page_response(request.path_params["name"])
-
-
-def _suffix(name: str) -> str:
-    return name[name.rfind(".") :] if "." in name else ""
+    """`/` and `/page/NAME`."""
+    return page_response(request.path_params.get("name", INDEX))

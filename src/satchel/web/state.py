@@ -1,6 +1,7 @@
-"""State that all routes share: the engine, the queues of requests, and the index that is updated when a server starts.
+"""The shared state of a server: threads for blocking work with a bounded queue, and the first run of the index.
 
-The first index of a large folder takes seconds. The page is there at once, shows the progress, and questions wait.
+The engine is synchronous: its work runs in threads, never on the event loop, which continues to answer other requests.
+When a client disconnects, its waiting request is dropped, and its running one is asked to stop.
 """
 
 from __future__ import annotations
@@ -8,14 +9,86 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from starlette.types import Receive
 
 from satchel.engine import Satchel
 from satchel.errors import SatchelError
 from satchel.system import telemetry
-from satchel.web.request_queue import RequestQueue
+from satchel.system.threads import Calls, ShouldStop
+from satchel.web.middleware import BUSY, STOPPING, Refusal
+
+Answer = TypeVar("Answer")
+
+
+class RefusedError(Exception):
+    """The queue does not accept the request."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class ClientGoneError(Exception):
+    """The client disconnected."""
+
+
+class RequestQueue(Calls):
+    """Runs up to `threads` requests at once, with `waiting` more in the queue, until it is closed."""
+
+    def __init__(self, threads: int, waiting: int) -> None:
+        super().__init__(threads)
+        self._most = threads + waiting
+        self._admitted = 0
+
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """Reserve a place while the block runs. Raises RefusedError if there is none."""
+        if self.should_stop():
+            raise RefusedError(STOPPING)
+        if self._admitted >= self._most:
+            raise RefusedError(BUSY)
+        self._admitted += 1
+        try:
+            yield
+        finally:
+            self._admitted -= 1
+
+    async def answer(
+        self, work: Callable[[ShouldStop], Answer], receive: Receive, first: asyncio.Future[None] | None = None
+    ) -> Answer:
+        """Return the result of `work`, run after `first` is done. Raises ClientGoneError if the client disconnects."""
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            if first is not None and not first.done():
+                await asyncio.wait({first, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if gone.done():
+                raise ClientGoneError
+            if self.should_stop():
+                raise RefusedError(STOPPING)
+            result = asyncio.ensure_future(self.run(work))
+            try:
+                either: set[asyncio.Future[Any]] = {result, gone}
+                await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+                if result.done():
+                    return result.result()
+                raise ClientGoneError
+            finally:
+                if not result.done():
+                    result.cancel()
+                    await asyncio.wait({result})
+        finally:
+            gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client goes away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class Indexing:
@@ -131,6 +204,4 @@ class ServerState:
 def server_state(engine: Satchel) -> ServerState:
     """Return the state of a server for this engine, with the limits of its settings."""
     threads, waiting = engine.settings.serve_threads, engine.settings.serve_waiting
-    return ServerState(
-        engine, RequestQueue(threads, waiting, "asking"), RequestQueue(LOOKING_THREADS, waiting, "looking")
-    )
+    return ServerState(engine, RequestQueue(threads, waiting), RequestQueue(LOOKING_THREADS, waiting))

@@ -1,4 +1,4 @@
-"""State: `satchel history`, `status` and `doctor`."""
+"""State: `satchel history`, `status`, `doctor` and `eval`."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from satchel.cli import streams
-from satchel.cli.operation_command import operation_command
-from satchel.cli.options import Invocation, command
-from satchel.cli.session import ask, asking, say_failures
-from satchel.cli.streams import age_text, size_text
+from satchel.cli.options import Invocation, command, operation_command
+from satchel.cli.progress import watch
+from satchel.cli.session import NOTHING_FOUND, Interrupt, ask, asking, opened, report
+from satchel.cli.streams import age_text, counts_text, day, size_text
 from satchel.cli.tables import Column, plain_lines
-from satchel.operations.inspect import HISTORY, STATUS
+from satchel.errors import UsageError
 from satchel.operations.json import CHECK
+from satchel.operations.operation import parse_moment
+from satchel.operations.registry import HISTORY, STATUS
 from satchel.safety.sanitize import clean_field
+from satchel.types import Failure
 
 if TYPE_CHECKING:
     from satchel.doctor import Check
+    from satchel.evaluation.run import EvaluationResult, Proposal
     from satchel.index.options import VectorReport
     from satchel.index.status import IndexFreshness, Status
     from satchel.search.changes import Author, FileChurn, FileHistory
@@ -43,16 +46,10 @@ def history_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     with asking(invocation) as (satchel, terminal):
         checked["path"] = below_root(checked.get("path", ""), satchel.places.root)
         answered = HISTORY.run(satchel, checked, terminal)
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-        return
     write = churn_lines if "churn" in checked else author_lines if checked.get("authors") else history_lines
-    lines = write(answered.subject)
-    for line in lines:
-        streams.write_line(line)
-    if not lines:
-        streams.note("no commit of that time and place is indexed", color=invocation.color)
-    say_failures(invocation, answered.envelope)
+    failures = [Failure(**row) for row in answered.envelope["failures"]]
+    nothing = "no commit of that time and place is indexed"
+    report(invocation, answered.envelope, write(answered.subject), nothing=nothing, failures=failures)
 
 
 def below_root(path: str, root: Path) -> str:
@@ -90,11 +87,6 @@ def author_lines(rows: list[Author]) -> list[str]:
     return plain_lines(columns, cells) if cells else []
 
 
-def day(moment: float) -> str:
-    """Return the day (UTC) of a time."""
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
-
-
 MOST_BROKEN = 3
 """Most broken links named in the text; `--json` has more."""
 
@@ -110,12 +102,9 @@ def status_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
     """
     answered = ask(invocation, STATUS, arguments)
     status, vectors = answered.subject
-    if invocation.as_json:
-        streams.write_json(answered.envelope)
-    else:
-        meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
-        trust = trust_line(trusted=answered.envelope["trusted"])
-        streams.write_line("\n".join((*status_lines(status, time.time()), meaning, trust)))
+    meaning = vector_line(vectors, answered.envelope["vectors"]["embedder"])
+    trust = trust_line(trusted=answered.envelope["trusted"])
+    report(invocation, answered.envelope, (*status_lines(status, time.time()), meaning, trust))
     for failure in (*status.failures, *((vectors.failure,) if vectors.failure is not None else ())):
         streams.failure(failure, color=invocation.color)
 
@@ -177,16 +166,13 @@ def freshness_text(fresh: IndexFreshness, now: float) -> str:
     if fresh.checked is None:
         return "never indexed: the first question does it, or `satchel index`"
     ago = f"checked {age_text(now - fresh.checked)} ago"
-    changes = [
-        f"{count:,} {what}"
-        for count, what in ((fresh.new, "new"), (fresh.changed, "changed"), (fresh.gone, "gone"))
-        if count
-    ]
+    moved = ""
     if fresh.head != fresh.indexed_head:
         was, now_at = (head[:HEAD_CHARACTERS] or "none" for head in (fresh.indexed_head, fresh.head))
-        changes.append(f"HEAD moved from {was} to {now_at}")
-    if changes:
-        return f"{ago}; since then: {', '.join(changes)}"
+        moved = f"HEAD moved from {was} to {now_at}"
+    changes = [counts_text((("new", fresh.new), ("changed", fresh.changed), ("gone", fresh.gone))), moved]
+    if any(changes):
+        return f"{ago}; since then: {', '.join(filter(None, changes))}"
     at = f", HEAD is {fresh.head[:HEAD_CHARACTERS]}" if fresh.head else ""
     return f"up to date, {ago}{at}"
 
@@ -226,3 +212,103 @@ def check_text(check: Check, *, colored: bool = False) -> str:
         label = click.style(label, fg=COLORS[check.outcome.value], bold=check.outcome.value == "fail")
     line = f"{label} {check.name}: {check.message}"
     return f"{line}\n      fix: {check.fix}" if check.fix else line
+
+
+@command("eval", shows="the measures, the fixes and the proposed weights")
+@click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many fixes.")
+@click.option("--max-tokens", type=int, metavar="N", help="The budget of each answer; by default the usual one.")
+@click.option("--since", metavar="TIME", help="Only fixes since then: a date, a date with time, or epoch seconds.")
+@click.option("--tune", is_flag=True, help="Also look for better weights, and say what they gain on unseen fixes.")
+@click.option("--fresh", is_flag=True, help="Ask again what an earlier run was told.")
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML report."
+)
+def eval_command(
+    invocation: Invocation,
+    /,
+    *,
+    limit: int,
+    max_tokens: int | None,
+    since: str | None,
+    tune: bool,
+    fresh: bool,
+    page: Path | None,
+) -> int:
+    """Measure satchel on the fixes of this repository's own history.
+
+    The message of each small fix is asked at the state before it, and the lines that it changed are the right answer.
+    Work tree, index and memories are not touched, and nothing leaves this machine. Answers are kept, so a second run
+    asks only about what is new; Ctrl-C keeps what is done. --tune prints settings to copy and never changes any. Ends
+    with 1 when the history has no usable fix.
+    """
+    from satchel.evaluation.report import report_data
+    from satchel.evaluation.run import evaluate, propose
+
+    if page is not None and not page.absolute().parent.is_dir():
+        raise UsageError(f"--html {page}: there is no folder {page.parent}")
+    moment = parse_moment(since, "since") if since is not None else 0.0
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        with watch(color=invocation.color) as progress:
+            outcome = evaluate(
+                satchel, limit=limit, max_tokens=max_tokens, since=moment, fresh=fresh, progress=progress,
+                should_stop=interrupt.requested,
+            )  # fmt: skip
+        proposal = propose(outcome.answers, dict(satchel.settings.search_weights)) if tune else None
+        name = satchel.places.root.name
+    if invocation.as_json:
+        streams.write_json(report_data(outcome, proposal, is_tuned=tune))
+    elif outcome.answers:
+        streams.write_line("\n".join(report_lines(outcome, proposal, is_tuned=tune)))
+    if page is not None and outcome.answers:
+        from satchel.evaluation.report import report_page
+
+        page.write_text(report_page(name, outcome, proposal, is_tuned=tune), encoding="utf-8")
+        streams.say(f"wrote {page}", color=invocation.color)
+    if not outcome.answers:
+        streams.note(why_empty(outcome), color=invocation.color)
+    return interrupt.exit_code or (0 if outcome.answers else NOTHING_FOUND)
+
+
+def report_lines(outcome: EvaluationResult, proposal: Proposal | None, *, is_tuned: bool) -> list[str]:
+    """Return the report as text: what was asked, the table, and what tuning found."""
+    from satchel.evaluation.report import day, left_out_text, measures, named_share
+
+    answers, fixes = outcome.answers, outcome.fixes
+    rows = [
+        (row.name, f"{row.value.mean:.3f}", f"{row.value.low:.3f} to {row.value.high:.3f}", row.meaning)
+        for row in measures(answers, outcome.max_tokens)
+    ]
+    kind = "fix" if len(answers) == 1 else "fixes"
+    columns = [Column("measure"), Column("mean", is_number=True), Column("95 % interval"), Column("share of")]
+    lines = [
+        f"{len(answers):,} small {kind} of {outcome.mined.commits:,} commits, {day(fixes[0].time)} to "
+        f"{day(fixes[-1].time)}, asked at the state before each" + (" (stopped)" if outcome.is_stopped else ""),
+        f"left out: {left_out_text(outcome.mined.left_out)}" if outcome.mined.left_out else "left out: none",
+        f"{named_share(fixes):.0%} of the messages name a changed file: people's questions are harder",
+        "",
+        *plain_lines(columns, rows),
+    ]
+    return [*lines, "", *tuning_lines(proposal)] if is_tuned else lines
+
+
+def tuning_lines(proposal: Proposal | None) -> list[str]:
+    """Return what fitted weights gain, and the settings to copy."""
+    from satchel.evaluation.report import settings_lines, verdict
+    from satchel.evaluation.run import FEWEST_FIXES
+
+    if proposal is None:
+        return [f"weights: fewer than {FEWEST_FIXES} fixes, too few to fit any; try a larger --limit"]
+    lines = [f"weights: {verdict(proposal)}"]
+    if proposal.is_offered:
+        lines += ["for your satchel.toml, or .satchel.toml of this repository:", "", *settings_lines(proposal)]
+    return lines
+
+
+def why_empty(outcome: EvaluationResult) -> str:
+    """Return why nothing could be measured."""
+    from satchel.evaluation.report import left_out_text
+
+    if outcome.is_stopped:
+        return "stopped before the first fix was asked about"
+    reasons = left_out_text(outcome.mined.left_out)
+    return f"none of {outcome.mined.commits:,} commits is a usable fix" + (f" ({reasons})" if reasons else "")

@@ -1,11 +1,11 @@
-"""Stored data: `satchel index`, `clean`, `export`, `import` and `workspace`."""
+"""Stored data and settings: `satchel index`, `clean`, `export`, `import`, `workspace`, `config` and `completion`."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,15 @@ import click
 from satchel.cli import streams
 from satchel.cli.options import Invocation, command, group
 from satchel.cli.progress import watch
-from satchel.cli.session import PARTLY_DONE, Interrupt, opened
-from satchel.cli.streams import STANDARD_INPUT, size_text
+from satchel.cli.session import PARTLY_DONE, Interrupt, opened, report
+from satchel.cli.streams import STANDARD_INPUT, counts_text, size_text
 from satchel.errors import UsageError
-from satchel.operations.json import FAILURES
+from satchel.operations.json import COUNT, COUNTS, FAILURES, NUMBER, SWITCH, TEXT, many, record
 from satchel.system import state_files
 from satchel.vocabulary import ImportFormat, choices
 
 if TYPE_CHECKING:
+    from satchel.config import Folders, LoadedSettings
     from satchel.engine import Satchel
     from satchel.index.options import IndexReport, VectorReport
     from satchel.memory.model import ImportReport
@@ -41,38 +42,25 @@ def index_command(invocation: Invocation, path: str, *, vectors: bool, quiet: bo
     """
     with Interrupt() as interrupt, opened(invocation, path, quiet=quiet) as satchel:
         with watch(quiet=quiet, color=invocation.color) as progress:
-            report = satchel.index(progress=progress, should_stop=interrupt.requested)
+            done = satchel.index(progress=progress, should_stop=interrupt.requested)
             wants_vectors = vectors and not interrupt.requested()
             filled = satchel.embed(progress=progress, should_stop=interrupt.requested) if wants_vectors else None
         if invocation.as_json:
-            streams.write_json({**report_data(report), "vectors": vector_data(filled)})
+            streams.write_json({**REPORT.data(done), "vectors": vector_data(filled)})
         elif not quiet:
-            streams.say(summary(report) + vector_summary(filled))
+            streams.say(summary(done) + vector_summary(filled))
         if not quiet:
             failures = (filled.failure,) if filled is not None and filled.failure is not None else ()
-            for failure in (*report.notes, *failures):
+            for failure in (*done.notes, *failures):
                 streams.failure(failure, color=invocation.color)
-    return interrupt.exit_code or (PARTLY_DONE if report.errors else 0)
+    return interrupt.exit_code or (PARTLY_DONE if done.errors else 0)
 
 
-def report_data(report: IndexReport) -> Mapping[str, Any]:
-    """Return the report as JSON."""
-    return {
-        "files": report.files,
-        "added": report.added,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "commits_added": report.commits_added,
-        "commits_hidden": report.commits_hidden,
-        "skipped": dict(report.skipped),
-        "errors": report.errors,
-        "redacted": report.redacted,
-        "cleaned": report.cleaned,
-        "interrupted": report.interrupted,
-        "notes": FAILURES.data(report.notes),
-        "seconds": round(report.seconds, 3),
-    }
+REPORT = record(
+    files=COUNT, added=COUNT, changed=COUNT, removed=COUNT, unchanged=COUNT, commits_added=COUNT, commits_hidden=COUNT,
+    skipped=COUNTS, errors=COUNT, redacted=COUNT, cleaned=COUNT, interrupted=SWITCH, notes=FAILURES,
+    seconds=NUMBER.of(lambda report: round(report.seconds, 3)),
+)  # fmt: skip
 
 
 def vector_data(filled: VectorReport | None) -> Mapping[str, Any] | None:
@@ -96,20 +84,12 @@ def vector_summary(filled: VectorReport | None) -> str:
 
 def summary(report: IndexReport) -> str:
     """Return one line: `indexed 281 files in 2.31 s: 281 new, 5,950 commits; left out 12 (binary 8, huge 4)`."""
-    changes = [
-        f"{count:,} {what}"
-        for count, what in (
-            (report.added, "new"),
-            (report.changed, "changed"),
-            (report.removed, "removed"),
-            (report.commits_added, "commits"),
-        )
-        if count
-    ]
+    new, commits = ("new", report.added), ("commits", report.commits_added)
+    changes = counts_text((new, ("changed", report.changed), ("removed", report.removed), commits))
     if report.interrupted:
-        return f"stopped after {report.seconds:.2f} s; kept: {', '.join(changes) or 'what was there'}"
+        return f"stopped after {report.seconds:.2f} s; kept: {changes or 'what was there'}"
     did = "indexed" if changes else "up to date:"
-    line = f"{did} {report.files:,} files in {report.seconds:.2f} s" + (f": {', '.join(changes)}" if changes else "")
+    line = f"{did} {report.files:,} files in {report.seconds:.2f} s" + (f": {changes}" if changes else "")
     if report.skipped:
         reasons = sorted(report.skipped.items(), key=lambda row: (-row[1], row[0]))
         listed = ", ".join(f"{reason} {count:,}" for reason, count in reasons)
@@ -121,7 +101,7 @@ def summary(report: IndexReport) -> str:
 
 @command("clean", shows="what was removed")
 @click.option("--all", "everything", is_flag=True, help="Remove the indexes of all folders, and what they share.")
-def clean_command(invocation: Invocation, *, everything: bool) -> int:
+def clean_command(invocation: Invocation, *, everything: bool) -> None:
     """Remove the index of a folder; it is built again when needed.
 
     Memories, settings and keys are never removed.
@@ -129,13 +109,8 @@ def clean_command(invocation: Invocation, *, everything: bool) -> int:
     from satchel.engine import clean
 
     removed = clean(root=invocation.root, everything=everything)
-    if invocation.as_json:
-        streams.write_json({"removed": str(removed.folder), "bytes": removed.size})
-    elif removed.size:
-        streams.say(f"removed {size_text(removed.size)} from {removed.folder}", color=invocation.color)
-    else:
-        streams.say(f"there is nothing in {removed.folder}", color=invocation.color)
-    return 0
+    size = f"removed {size_text(removed.size)} from" if removed.size else "there is nothing in"
+    report(invocation, {"removed": str(removed.folder), "bytes": removed.size}, said=f"{size} {removed.folder}")
 
 
 STANDARD_OUTPUT = "-"
@@ -232,25 +207,16 @@ def _imported(satchel: Satchel, source: str, options: Mapping[str, Any]) -> Impo
 
 def _import_data(reports: Mapping[str, ImportReport]) -> dict[str, Any]:
     """Return the reports by source as plain JSON values; a problem names its source if there are several."""
-    rows = reports.items()
-    return {
-        "added": sum(report.added for report in reports.values()),
-        "updated": sum(report.updated for report in reports.values()),
-        "unchanged": sum(report.unchanged for report in reports.values()),
-        "problems": [
-            {"source": source if len(reports) > 1 else "", "line": problem.line, "message": problem.message}
-            for source, report in rows
-            for problem in report.problems
-        ],
-        "passed_over": _passed_over(reports.values()),
-    }
-
-
-def _passed_over(reports: Iterable[ImportReport]) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for report in reports:
-        counts.update(report.passed_over)
-    return dict(sorted(counts.items()))
+    for one in reports.values():
+        counts.update(one.passed_over)
+    problems = [
+        {"source": source if len(reports) > 1 else "", "line": problem.line, "message": problem.message}
+        for source, one in reports.items()
+        for problem in one.problems
+    ]
+    sums = {name: sum(getattr(one, name) for one in reports.values()) for name in ("added", "updated", "unchanged")}
+    return {**sums, "problems": problems, "passed_over": dict(sorted(counts.items()))}
 
 
 def _say(data: Mapping[str, Any], color: str) -> None:
@@ -290,7 +256,7 @@ def _registry() -> Registry:
 @click.argument("name")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--type", "kind", type=click.Choice(TYPES), help="What it is; guessed if not given.")
-def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> int:
+def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> None:
     """Give the root at PATH a name.
 
     A folder with `.obsidian` is a vault, a .json file a Tana export, any other folder a repository, unless --type says
@@ -299,54 +265,136 @@ def add(invocation: Invocation, *, name: str, path: Path, kind: str | None) -> i
     from satchel.system.locations import WorkspaceType
 
     added = _registry().add(name, path, WorkspaceType(kind) if kind is not None else None)
-    if invocation.as_json:
-        streams.write_json({"workspace": workspace_data(added)})
-    else:
-        streams.say(f"{added.name} is the {added.type} {_place(added)}", color=invocation.color)
-    return 0
+    report(invocation, {"workspace": _WORKSPACE.data(added)}, said=f"{added.name} is the {added.type} {_place(added)}")
 
 
 @command("list", workspace_command, shows="the workspaces")
-def listed(invocation: Invocation) -> int:
+def listed(invocation: Invocation) -> None:
     """List the workspaces by name."""
     workspaces = _registry().all()
-    if invocation.as_json:
-        streams.write_json({"workspaces": [workspace_data(one) for one in workspaces]})
-    elif workspaces:
-        width = max(len(one.name) for one in workspaces)
-        streams.write_line("\n".join(f"{one.name:<{width}}  {one.type:<10}  {_line(one)}" for one in workspaces))
-    else:
-        streams.say("there is no workspace: `satchel workspace add NAME PATH` adds one", color=invocation.color)
-    return 0
+    width = max((len(one.name) for one in workspaces), default=0)
+    gone = {one: "" if one.path.exists() else "  (gone)" for one in workspaces}
+    lines = [f"{one.name:<{width}}  {one.type:<10}  {_place(one)}{gone[one]}" for one in workspaces]
+    said = "" if lines else "there is no workspace: `satchel workspace add NAME PATH` adds one"
+    report(invocation, {"workspaces": many(_WORKSPACE).data(workspaces)}, lines, said=said)
 
 
 @command("remove", workspace_command, shows="the workspace")
 @click.argument("name")
-def remove(invocation: Invocation, *, name: str) -> int:
+def remove(invocation: Invocation, *, name: str) -> None:
     """Forget a name. Its files and its index stay; `satchel clean --root PATH` removes the index."""
     gone = _registry().remove(name)
-    if invocation.as_json:
-        streams.write_json({"removed": workspace_data(gone)})
-    else:
-        streams.say(f"{gone.name} was the {gone.type} {_place(gone)}", color=invocation.color)
-    return 0
-
-
-def workspace_data(workspace: Workspace) -> dict[str, Any]:
-    """Return a workspace as plain JSON values; `exists` says whether its root is there."""
-    return {
-        "name": workspace.name,
-        "path": _place(workspace),
-        "type": workspace.type.value,
-        "exists": workspace.path.exists(),
-    }
-
-
-def _line(workspace: Workspace) -> str:
-    return _place(workspace) + ("" if workspace.path.exists() else "  (gone)")
+    report(invocation, {"removed": _WORKSPACE.data(gone)}, said=f"{gone.name} was the {gone.type} {_place(gone)}")
 
 
 def _place(workspace: Workspace) -> str:
     from satchel.system.files import escape_name
 
     return escape_name(str(workspace.path))
+
+
+_WORKSPACE = record(name=TEXT, path=TEXT.of(_place), type=TEXT, exists=SWITCH.of(lambda one: one.path.exists()))
+
+
+@group("config")
+def config_command() -> None:
+    """Show the settings in force and where they come from.
+
+    Later wins: defaults, your satchel.toml, the .satchel.toml of a repository (harmless settings only), SATCHEL_...
+    variables, options.
+    """
+
+
+@command("show", config_command, shows="the settings")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+def show(invocation: Invocation, *, origin: bool) -> None:
+    """Show the value of every setting."""
+    from satchel.settings import SETTINGS
+
+    loaded, _ = _load(invocation)
+    values = {key: plain(loaded.settings.value(key)) for key in SETTINGS}
+    data = {
+        key: {"value": values[key], "origin": loaded.origins[key], "meaning": row.meaning, "allowed": row.allowed}
+        for key, row in SETTINGS.items()
+    }
+    report(invocation, {"settings": data}, setting_lines(loaded, origin=origin))
+    for note in loaded.notes:
+        streams.failure(note, color=invocation.color)
+
+
+@command("path", config_command, shows="the folders")
+def path(invocation: Invocation) -> None:
+    """Show where your settings, memories, marks and indexes lie."""
+    _, folders = _load(invocation)
+    from satchel.config import user_file
+
+    named = {"settings": str(user_file(folders))}
+    named |= {name: str(getattr(folders, name)) for name in ("config", "data", "state", "cache")}
+    report(invocation, named, (f"{name:<9} {place}" for name, place in named.items()))
+
+
+def _load(invocation: Invocation) -> tuple[LoadedSettings, Folders]:
+    """Return the settings for the root, or without a repository's where there is no root."""
+    import os
+    from pathlib import Path
+
+    from satchel.config import Folders, load_settings
+    from satchel.errors import NoIndexError
+    from satchel.system.locations import find_root
+
+    folders = Folders.from_environment()
+    try:
+        root = find_root(Path(), invocation.root)
+    except NoIndexError:
+        if invocation.root is not None:
+            raise
+        root = None
+    loaded = load_settings(root, os.environ, {}, folders)
+    invocation.color = invocation.color or loaded.settings.ui_color
+    return loaded, folders
+
+
+def setting_lines(loaded: LoadedSettings, *, origin: bool) -> list[str]:
+    """`budget.max_tokens = 4000`, and behind it the origin where that is asked for, in one column."""
+    from satchel.settings import SETTINGS
+
+    lines = [f"{key} = {written(loaded.settings.value(key))}" for key in SETTINGS]
+    if not origin:
+        return lines
+    width = max(map(len, lines))
+    return [f"{line:<{width}}  # {loaded.origins[key]}" for line, key in zip(lines, SETTINGS, strict=True)]
+
+
+def written(value: Any) -> str:
+    """Return a value as the settings file has it: TOML, `auto` for none."""
+    if value is None:
+        return '"auto"'
+    return streams.json_text(plain(value))
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
+
+
+INSTALL_HINTS = {
+    "bash": 'add to ~/.bashrc:  eval "$(satchel completion bash)"',
+    "zsh": 'add to ~/.zshrc:  eval "$(satchel completion zsh)"',
+    "fish": "run once:  satchel completion fish > ~/.config/fish/completions/satchel.fish",
+}
+
+
+@command("completion")
+@click.argument("shell", type=click.Choice([*INSTALL_HINTS]))
+def completion_command(invocation: Invocation, shell: str) -> int:
+    """Print the script that completes commands in a shell."""
+    from click.shell_completion import get_completion_class
+
+    from satchel.cli.application import COMPLETE_VARIABLE, PROGRAM, application
+
+    completion = get_completion_class(shell)
+    assert completion is not None
+    streams.write(completion(application, {}, PROGRAM, COMPLETE_VARIABLE).source())
+    if streams.is_terminal(sys.stdout):
+        streams.note(INSTALL_HINTS[shell], color=invocation.color)
+    return 0

@@ -1,4 +1,8 @@
-"""Answers a prompt with relevant context, without files that the host loads itself, or with nothing."""
+"""Answers to a prompt and to the events of a session.
+
+A prompt gets relevant context, without files that the host loads itself, or nothing. A session gets its brief at the
+start and its checkpoint after a compaction; its transcript may be stored at the end.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,12 @@ from functools import partial
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
-from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, nothing
+from satchel.hooks import background, hosts
+from satchel.hooks.event_context import INDEX_NAME, Answer, EventContext, counted, injected, nothing
+from satchel.hooks.hosts import Start
 from satchel.system import hook_log
 from satchel.text import STOP_WORDS, WORD
+from satchel.tokens import counter
 from satchel.types import Context
 
 HOST_FILES = (
@@ -35,6 +42,7 @@ KEPT_CHARACTERS = 200
 """Length of the first line of a prompt that is kept for after a compaction."""
 
 DUPLICATE_SECONDS = 10.0
+"""Time in which a second equal event is a duplicate: hooks can be configured in two places."""
 
 STALE_SECONDS = 30.0
 """Age from which an index is updated; shown text is compared with its file anyway."""
@@ -68,7 +76,7 @@ _COMMAND = re.compile(r"^(?:/[a-z][\w:-]*(?=\s|$)|[!#<])")
 """A prompt that is meant for the host: `/compact`, `!ls`, `#remember this`, or a message that it wrote itself."""
 
 
-def answer(hook: EventContext) -> Answer:
+def at_prompt(hook: EventContext) -> Answer:
     """Return context for the prompt if some is relevant enough."""
     prompt = hook.event.prompt.strip()
     if not prompt:
@@ -89,7 +97,7 @@ def answer(hook: EventContext) -> Answer:
         return _without_index(hook)
     if is_stale(hook):
         hook.refresh()
-    return hook.packed(lambda tokens: _packed(hook, prompt, tokens), hook.settings.hooks_prompt_tokens)
+    return hook.packed(lambda tokens: _prompt_context(hook, prompt, tokens), hook.settings.hooks_prompt_tokens)
 
 
 def asks_something(prompt: str) -> bool:
@@ -127,7 +135,7 @@ def _without_index(hook: EventContext) -> Answer:
     return nothing(f"the index is being built ({INDEX_NAME} is not there yet)", notice if is_first else "")
 
 
-def _packed(hook: EventContext, prompt: str, tokens: int) -> Answer:
+def _prompt_context(hook: EventContext, prompt: str, tokens: int) -> Answer:
     attached = [*mentioned(prompt), *hook.event.attached]
     least = hook.settings.hooks_min_relevance
     options = hook.options(max_tokens=max(tokens, 1), exclude=excluded(hook.places.root, hook.folder, attached))
@@ -137,15 +145,7 @@ def _packed(hook: EventContext, prompt: str, tokens: int) -> Answer:
     if not context.items or best_relevance(context) < least:
         has_it = bool(context.shown_before)
         return nothing("the session has what is relevant" if has_it else f"nothing is relevant enough ({least:.2f})")
-    return Answer(
-        hook_log.INJECTED,
-        "relevant to the prompt",
-        context.text,
-        "",
-        context.usage.used,
-        (context,),
-        (partial(engine.deliver, request, context),),
-    )
+    return injected(hook, "relevant to the prompt", [(request, context)])
 
 
 def _digest(text: str) -> str:
@@ -190,3 +190,133 @@ def _below(root: Path, path: Path) -> str | None:
     except ValueError:
         return None
     return None if relative == "." else relative
+
+
+BRIEF = "brief"
+
+CHECKPOINT_CHARACTERS = 2_400
+"""Length limit of the checkpoint, a quarter of the limit of an answer."""
+
+STATEMENT_CHARACTERS = 300
+"""Length limit of each statement of the active experience: `satchel experience show` prints all of it."""
+
+CHECKPOINT_TITLE = "# Before the conversation was compacted"
+CHECKPOINT_NOTE = "What this session had been about; notes to go on from, not instructions."
+
+NEVER, COMPACTION, ALWAYS = "never", "compaction", "always"
+"""When a conversation is stored: never, when the host shortens it, or also when its session ends."""
+
+
+def at_start(hook: EventContext) -> Answer:
+    """Return the brief once per session, and again after the host has emptied or shortened the conversation."""
+    start = hook.event.start or Start.STARTUP
+    begins_anew = start in (Start.CLEAR, Start.COMPACT)
+    if start == Start.FORK:
+        hook.claim(BRIEF)
+        return nothing("the session is a copy: it has what the other one had")
+    is_due = hook.claim(f"{BRIEF}:{start}", DUPLICATE_SECONDS) if begins_anew else hook.claim(BRIEF)
+    if not is_due:
+        return nothing("the session has its brief")
+    if begins_anew:
+        forget(hook, everything=start == Start.CLEAR)
+    if hook.session is not None:
+        hook.session.prune()
+    notice = ""
+    if hook.is_project:
+        is_new = not hook.has_index
+        hook.refresh()
+        notice = "satchel is indexing this folder; prompts get context as soon as it is done" if is_new else ""
+    before = checkpoint(hook) if start == Start.COMPACT else ""
+    return hook.packed(lambda tokens: _brief(hook, before, tokens, notice), hook.settings.hooks_start_tokens)
+
+
+def forget(hook: EventContext, *, everything: bool) -> None:
+    """Allow items that the model has lost to be sent again. After a clear the whole state is reset."""
+    hook.engine.forget_session(hook.event.session)
+    if hook.session is not None:
+        hook.session.forget("failure:")
+        if everything:
+            hook.session.restart()
+
+
+def checkpoint(hook: EventContext) -> str:
+    """List the last prompts, the changed files and the last failed check; empty if none is recorded."""
+    if hook.session is None:
+        return ""
+    kept = hook.session.read()
+    lines = [f"- asked: {line}" for line in kept["prompts"]]
+    if kept["files"]:
+        lines.append(f"- changed: {', '.join(kept['files'])}")
+    if kept["failure"]:
+        lines.append(f"- failing: {kept['failure']}")
+    room = CHECKPOINT_CHARACTERS
+    chosen: list[str] = []
+    for line in reversed(lines):  # the last lines matter most
+        shown = line.replace("`", "'")[:room]
+        room -= len(shown) + 1
+        if room < 0:
+            break
+        chosen.append(shown)
+    return "\n".join([CHECKPOINT_TITLE, "", CHECKPOINT_NOTE, "", *reversed(chosen)]) if chosen else ""
+
+
+def active_experience(hook: EventContext) -> str:
+    """List the statements of the active experience; empty if there is none."""
+    active = hook.active
+    if active is None:
+        return ""
+    statements = {"goal": active.goal, "hypothesis": active.hypothesis, "action": active.action,
+            "prediction": active.prediction}  # fmt: skip
+    lines = [f"- {name}: {hook.safe_line(text, STATEMENT_CHARACTERS)}" for name, text in statements.items()]
+    head = f"## Active experience {active.id} ({active.domain}, {active.strategy})"
+    return "\n".join([head, *lines, "- resolve it when its outcome is known (satchel experience resolve)"])
+
+
+def _brief(hook: EventContext, before: str, tokens: int, notice: str) -> Answer:
+    if tokens <= 0:
+        return nothing("hooks.start_tokens is 0", notice)
+    active = active_experience(hook)
+    count = counter(hook.settings.budget_tokenizer).count
+    rest = max(tokens - count(before) - count(active), 1)
+    request = hook.engine.brief_request(**hook.options(max_tokens=rest))
+    context = hook.engine.unrecorded(request)
+    brief = context.text if context.items else ""
+    text = "\n\n".join(filter(None, (before, active, brief)))
+    if not text:
+        return nothing("nothing is remembered here yet", notice)
+    contexts = (context,) if brief else ()
+    parts = ("what was before" if before else "", "the active experience" if active else "",
+             counted(len(context.items)) if brief else "")  # fmt: skip
+    shown = ", ".join(filter(None, parts))
+    notice = notice or f"satchel: {shown} (satchel hook log shows them)"
+    return Answer(
+        hook_log.INJECTED, shown, text, notice, count(text), contexts, (partial(hook.engine.deliver, request, context),)
+    )
+
+
+def before_compaction(hook: EventContext) -> Answer:
+    """Store the conversation. Prompts and changes are stored at every event, and shown after the compaction."""
+    if not hook.claim("save", DUPLICATE_SECONDS):
+        return nothing("the conversation was saved a moment ago")
+    return _captured(hook, is_wanted=hook.settings.hooks_capture != NEVER)
+
+
+def at_end(hook: EventContext) -> Answer:
+    """Store the conversation if the settings demand it at the end of every session."""
+    if not hook.claim("end", DUPLICATE_SECONDS):
+        return nothing("the end of the session was told a moment ago")
+    return _captured(hook, is_wanted=hook.settings.hooks_capture == ALWAYS)
+
+
+def _captured(hook: EventContext, *, is_wanted: bool) -> Answer:
+    """Import the transcript in the background: it may have megabytes, and each line is redacted."""
+    if not is_wanted:
+        return nothing(f"hooks.capture is {hook.settings.hooks_capture}")
+    event = hook.event
+    if event.host != hosts.CLAUDE_CODE.name or not event.transcript:
+        return Answer(hook_log.SAVED, "what was asked and changed; the host names no transcript that can be read")
+    path = Path(event.transcript).expanduser()
+    if not path.is_file():
+        return nothing("the transcript is not there")
+    background.capture(hook.places.root, str(path.absolute()), hook.folders.state)
+    return Answer(hook_log.SAVED, "the conversation")

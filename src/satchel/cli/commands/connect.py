@@ -1,8 +1,9 @@
-"""Servers and hooks: `satchel mcp`, `proxy`, `serve` and `hook`."""
+"""Clients: `satchel setup` and `remove`, the servers `mcp`, `proxy` and `serve`, and `hook`."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from satchel.cli import streams
-from satchel.cli.options import HELP_OPTIONS, Invocation, command, group
-from satchel.cli.session import Interrupt, opened
-from satchel.errors import MissingExtraError, UsageError
+from satchel.cli.options import HELP_OPTIONS, Function, Invocation, command, group
+from satchel.cli.session import NOTHING_FOUND, Interrupt, opened
+from satchel.errors import MissingExtraError, NoIndexError, UsageError
 
 if TYPE_CHECKING:
+    from satchel.clients.setup import FileChange
+    from satchel.clients.targets import ClientPlaces
     from satchel.engine import Satchel
 
 PROJECT_VARIABLE = "CLAUDE_PROJECT_DIR"
@@ -58,14 +61,14 @@ def mcp_command(invocation: Invocation) -> int:
         raise MissingExtraError(MISSING) from error
 
     around = os.environ.get(PROJECT_VARIABLE) or "."
-    is_closed = run(lambda: _opened(Path(around), root), pipes)
+    is_closed = run(lambda: _opened(around, root), pipes)
     if not is_closed:  # a running thread would keep the process alive; the store survives this
         streams.note("ended while a call was at work", color=invocation.color)
         os._exit(0)
     return 0
 
 
-def _opened(around: Path, root: Path | None) -> Satchel:
+def _opened(around: str, root: Path | None) -> Satchel:
     """Return the engine, imported for the first question, so that the list of tools does not wait for it."""
     from satchel.engine import Satchel
 
@@ -113,13 +116,9 @@ def proxy_command(
     if not has_standard_streams():
         raise UsageError("standard input or output is closed: an MCP client starts this command with both")
 
-    def opened() -> Satchel:
-        from satchel.engine import Satchel
-
-        return Satchel.open(root=root)
-
     is_ending = threading.Event()
-    return run_proxy(server, chosen, ProxyContexts(opened, max_tokens, is_ending, session or ""), is_ending)
+    contexts = ProxyContexts(lambda: _opened(".", root), max_tokens, is_ending, session or "")
+    return run_proxy(server, chosen, contexts, is_ending)
 
 
 HIGHEST_PORT = 65_535
@@ -291,26 +290,22 @@ def lines_of(entry: Mapping[str, Any]) -> list[str]:
     who = " ".join(filter(None, (str(entry.get("host", "")), str(entry.get("session", "")))))
     head = (f"{entry.get('at', '')}  {entry.get('event', ''):<17}  {entry.get('outcome', ''):<8}  {cost:>22}  "
             f"{entry.get('reason', '')}" + (f"  [{who}]" if who else ""))  # fmt: skip
-    return [head, *_item_lines(entry.get("items", ()))]
-
-
-def _item_lines(items: Sequence[Mapping[str, Any]]) -> list[str]:
-    return [f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in items]
+    return [head, *(f"    {item.get('tokens', 0):>5}  {item.get('id', '')}" for item in entry.get("items", ()))]
 
 
 @command("on", hook_command)
-def on(invocation: Invocation) -> int:
+def on(invocation: Invocation) -> None:
     """Let hooks answer again."""
-    return _switched(invocation, is_on=True)
+    _switch(invocation, is_on=True)
 
 
 @command("off", hook_command)
-def off(invocation: Invocation) -> int:
+def off(invocation: Invocation) -> None:
     """Let hooks answer nothing until `satchel hook on`; what hosts are set up to do stays."""
-    return _switched(invocation, is_on=False)
+    _switch(invocation, is_on=False)
 
 
-def _switched(invocation: Invocation, *, is_on: bool) -> int:
+def _switch(invocation: Invocation, *, is_on: bool) -> None:
     from satchel import config
     from satchel.config import toggle
 
@@ -322,4 +317,166 @@ def _switched(invocation: Invocation, *, is_on: bool) -> int:
         streams.note(f"{loaded.origins[ENABLED]} says otherwise, and wins", color=invocation.color)
     if is_on and os.environ.get(config.HOOKS_VARIABLE, "").strip() == "0":
         streams.note(f"{config.HOOKS_VARIABLE}=0 in this environment keeps them off", color=invocation.color)
+
+
+CLIENTS = ("claude-code", "cursor", "vscode", "codex")
+
+
+def client_options(function: Function) -> Function:
+    """CLIENT, --scope, --force and --dry-run."""
+    for option in reversed(
+        (
+            click.argument("client", type=click.Choice(CLIENTS)),
+            click.option("--scope", type=click.Choice(["local", "project", "user"]),
+                         help="Whose settings: yours here (local), everybody's here (project), yours everywhere."),
+            click.option("--force", is_flag=True, help="Also where an entry of this name is not satchel's."),
+            click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing."),
+        )
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def places_of(invocation: Invocation, *, needs_root: bool) -> ClientPlaces:
+    """Return where the files lie. The folder is looked for only where one of them is in it: `user` works everywhere."""
+    from satchel.clients.targets import ClientPlaces
+    from satchel.config import Folders
+    from satchel.system.locations import find_root
+
+    Folders.from_environment(os.environ)  # says so where there is no home folder
+    home = os.environ.get("HOME")
+    if home is not None and not Path(home).is_absolute():  # an empty one would stand for `/`
+        raise UsageError(f"HOME is {home!r}: set it to the whole path of your home folder, or unset it")
+    root = find_root(Path(), invocation.root) if needs_root else Path()
+    return ClientPlaces(Path(home) if home is not None else Path.home(), root, os.environ)
+
+
+def change_data(changes: Sequence[FileChange], *, is_dry: bool) -> dict[str, Any]:
+    """Return the changes of files as plain JSON values."""
+    from satchel.clients.edits import diff
+
+    names = [(str(change.target.file), change) for change in changes]
+    rows = [{"file": name, "action": one.action, "diff": diff(name, one.before, one.after)} for name, one in names]
+    return {"written": not is_dry and any(change.is_change for change in changes), "changes": rows}
+
+
+def show_changes(changes: Sequence[FileChange], *, is_dry: bool, color: str) -> None:
+    """The diff of each file on standard output, what was done with it on standard error."""
+    from satchel.clients.edits import diff, display
+
+    for change in changes:
+        name = display(change.target.file)
+        if shown := diff(name, change.before, change.after):
+            streams.write_line(_colored(shown, color))
+    for change in changes:
+        streams.say(f"{_WORDS[change.action][is_dry]} {display(change.target.file)}", color=color)
+
+
+_WORDS = {
+    "added": ("added to", "would add to"),
+    "updated": ("updated", "would update"),
+    "removed": ("removed from", "would remove from"),
+    "unchanged": ("already set up in",) * 2,
+    "absent": ("not set up in",) * 2,
+}
+"""Action -> what was done with the file, and what would be."""
+
+_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def _colored(text: str, choice: str) -> str:
+    if not streams.wants_color(sys.stdout, choice):
+        return text
+    return "\n".join(click.style(line, fg=_COLORS.get(line[:1])) for line in text.split("\n"))
+
+
+@command("setup", shows="the files, their diffs and the next steps")
+@client_options
+@click.option("--with-hooks", is_flag=True, help="Also let the client call satchel when something happens.")
+@click.option("--command", "command_text", metavar="TEXT", help="How satchel is started; by default as it was now.")
+def setup_command(
+    invocation: Invocation,
+    /,
+    *,
+    client: str,
+    scope: str | None,
+    with_hooks: bool,
+    command_text: str | None,
+    force: bool,
+    dry_run: bool,
+) -> int:
+    """Set satchel up in a client: its MCP server, and its hooks if wanted.
+
+    Shows the difference and writes it; everything else in the file stays as it was, comments and order included.
+    Without --scope it is you in this folder (claude-code), everybody in this folder (cursor, vscode), or you
+    everywhere (codex). Hooks send what you type to satchel on this machine: --with-hooks is a choice of its own.
+    `satchel remove CLIENT` takes it all back.
+    """
+    from satchel.clients import setup, targets
+    from satchel.config import Folders
+
+    chosen = targets.check_scope(client, scope)
+    places = places_of(invocation, needs_root=chosen != "user")
+    started = (
+        targets.parse_command(command_text)
+        if command_text is not None
+        else targets.find_launch(is_shared=targets.is_shared(chosen))
+    )
+    state = Folders.from_environment(os.environ).state
+    wanted_targets = targets.targets(client, chosen, places, started, with_hooks=with_hooks)
+    changes = [setup.planned(target, state, force=force) for target in wanted_targets]
+    if not dry_run:
+        setup.apply(changes, state)
+    steps = targets.next_steps(client, chosen, with_hooks=with_hooks)
+    if invocation.as_json:
+        data = {"client": client, "scope": chosen, "command": list(started.words)}
+        data |= {**change_data(changes, is_dry=dry_run), "notes": list(started.notes), "next": list(steps)}
+        streams.write_json(data)
+        return 0
+    show_changes(changes, is_dry=dry_run, color=invocation.color)
+    for note in started.notes:
+        streams.note(note, color=invocation.color)
+    if not dry_run:
+        streams.say("\n".join(["to see that it works:", *(f"  {step}" for step in steps)]), color=invocation.color)
     return 0
+
+
+@command("remove", shows="the files and their diffs")
+@client_options
+def remove_command(invocation: Invocation, /, *, client: str, scope: str | None, force: bool, dry_run: bool) -> int:
+    """Take satchel out of a client again.
+
+    Server and hooks go, of every scope unless --scope names one, and the mappings and lists around them that are then
+    empty; everything else in the file keeps its bytes. What satchel remembers stays where it is. Ends with 1 when
+    there was nothing to remove.
+    """
+    from satchel.clients import setup, targets
+    from satchel.clients.edits import display
+    from satchel.config import Folders
+
+    scopes = targets.SCOPES[client] if scope is None else (targets.check_scope(client, scope),)
+    try:
+        places = places_of(invocation, needs_root=scopes != ("user",))
+    except NoIndexError:
+        if scope is not None:
+            raise
+        scopes, places = ("user",), places_of(invocation, needs_root=False)
+        streams.note("there is no project here: only your settings for every folder are looked at")
+    state = Folders.from_environment(os.environ).state
+    wanted_targets = [target for chosen in scopes for target in targets.all_targets(client, chosen, places)]
+    changes = setup.removals(wanted_targets, state, force=force)
+    if scope is None:
+        changes = [change for change in changes if change.is_change]
+    if not dry_run:
+        setup.apply(changes, state)
+    if invocation.as_json:
+        data = {"client": client, "scopes": list(scopes), **change_data(changes, is_dry=dry_run)}
+        streams.write_json(data | {"elsewhere": [str(file) for file in setup.files_set_up(state)]})
+    else:
+        show_changes(changes, is_dry=dry_run, color=invocation.color)
+        if not changes:
+            streams.say(f"satchel is not set up in {client}", color=invocation.color)
+        if not dry_run and (others := setup.files_set_up(state)):
+            listed = ", ".join(display(file) for file in others)
+            streams.note(f"still set up in {listed}: run `satchel remove` for that client, in that folder")
+    return 0 if any(change.is_change for change in changes) else NOTHING_FOUND

@@ -1,0 +1,444 @@
+"""Questions: `satchel context`, `search`, `graph`, `expand`, `why`, `replay`, `premortem`, `brief` and `situation`.
+
+Also what guides agents: `rules` and `trust`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from satchel.cli import streams
+from satchel.cli.options import Invocation, command, group, operation_command, refresh_option, strict_option
+from satchel.cli.session import NOTHING_FOUND, ask, asking, opened, report, show
+from satchel.cli.streams import day
+from satchel.cli.tables import REASONS, explain
+from satchel.errors import UsageError
+from satchel.operations.ask import (
+    AFTER_FAILURE,
+    BRIEF,
+    CONTEXT_QUERY,
+    EXPAND,
+    GRAPH_CONTEXT,
+    HEAD,
+    PREMORTEM,
+    PREMORTEM_OPERATION,
+    REPLAY,
+    SEARCH,
+    SITUATION_CONTEXT,
+    WHY,
+)
+from satchel.operations.json import COUNT, FAILURES, SWITCH, TEXT, TEXTS, Field, many, record
+from satchel.safety.sanitize import clean_field
+from satchel.system.files import escape_name
+from satchel.types import Context
+
+if TYPE_CHECKING:
+    from satchel.guidance.check import Report, RuleFinding
+    from satchel.guidance.instructions import Applied
+    from satchel.safety.trust import TrustMark
+
+DIFFERS = 1
+
+MOST_BYTES = 200_000_000
+"""Bytes read of a saved answer: the largest budget gives less."""
+
+
+@operation_command(
+    CONTEXT_QUERY,
+    "context",
+    shows="the context with its items, signals, overflow and usage",
+    positional={"question": "[QUESTION|-]"},
+)
+@click.option("--explain", "explained", is_flag=True, help="Say on standard error why each item is in or out.")
+@strict_option
+def context_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
+    """Pack what matters for a question into a token budget.
+
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. With --diff
+    [REV] the answer is what your changes since REV (HEAD by default) concern: callers, tests, commits.
+    """
+    revision = arguments.get("diff", "")
+    if " " in revision.strip():  # revisions contain no blanks: this is the question, and the option has no value
+        arguments |= {"diff": HEAD, "question": " ".join(filter(None, (revision, arguments.get("question"))))}
+    if not {"question", "diff", "staged"} & arguments.keys():
+        raise click.UsageError("Missing argument 'QUESTION|-'.")
+    answered = ask(invocation, CONTEXT_QUERY, arguments)
+    code = show(invocation, answered, strict=strict)
+    if explained:
+        explain(answered.subject, color=invocation.color)
+    return code
+
+
+@operation_command(SEARCH, "search", shows="the matches with their signals", positional={"question": "QUESTION|-"})
+def search_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """List the best matches for a question.
+
+    QUESTION may be an issue text, an error message or a stack trace; `-` reads it from standard input. What a filter
+    says nothing of (the category of a commit) it lets through.
+    """
+    show(invocation, ask(invocation, SEARCH, arguments))
+
+
+@operation_command(
+    GRAPH_CONTEXT,
+    "graph",
+    shows="the context with its nodes, signals, overflow and usage",
+    positional={"query": "QUERY|ID|-"},
+    without=("workspace",),
+)
+@strict_option
+def graph_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+    """Walk from a topic or a node to what it is related to.
+
+    QUERY is a topic, or the id of a node: a note, a file, a definition. What is near, relevant and new comes first.
+    """
+    if invocation.workspace:
+        arguments["workspace"] = invocation.workspace
+    return show(invocation, ask(invocation, GRAPH_CONTEXT, arguments), strict=strict)
+
+
+@operation_command(
+    EXPAND,
+    "expand",
+    shows="what was found, with the handles of what did not fit,",
+    positional={"handles": "HANDLE..."},
+)
+def expand_command(invocation: Invocation, arguments: dict[str, Any]) -> int:
+    """Show all of what a handle stands for.
+
+    HANDLE is one of the 8-character names that `satchel context --json`, `--handles` or `--explain` gave. The text is
+    that of the same revision: from the file if it still matches, else from git; otherwise a note says where it is now.
+    Ends with 1 if nothing can be shown.
+    """
+    answered = ask(invocation, EXPAND, arguments)
+    show(invocation, answered)
+    return 0 if answered.envelope["items"] else NOTHING_FOUND
+
+
+@operation_command(
+    WHY,
+    "why",
+    shows="rank, signals and reason",
+    positional={"target": "PATH|SYMBOL", "question": "QUESTION|-"},
+)
+def why_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Say how a file or a definition stands for a question, and why it is in or out.
+
+    PATH|SYMBOL may also be the end of a path, a qualified name such as `Client.send`, or the hash of a commit.
+    """
+    answered = ask(invocation, WHY, arguments)
+    rows = [row for standing in answered.envelope["standings"] for row in ("", *described(standing))]
+    report(invocation, answered.envelope, rows[1:], failures=answered.subject)
+
+
+def described(row: Mapping[str, Any]) -> list[str]:
+    """Return lines about one result of `why`: its id, whether it is shown, its rank, and one line per signal."""
+    noun = "files" if row["path"] else "records"
+    lines = [clean_field(row["id"])]
+    if row["is_shown"]:
+        spans = ", ".join(f"{start}-{end}" for start, end in row["shown"])
+        lines.append(f"  shown: lines {spans}" if spans else "  shown")
+    else:
+        lines.append(f"  not shown, {row['reason']}: {row['detail']}")
+    if row["rank"]:
+        place = f", {row['place']} of {row['documents']} places" if row["place"] and row["path"] else ""
+        lines.append(f"  rank {row['rank']} of {row['of']} {noun} that match{place}; relevance {row['relevance']:.2f}")
+    for signal in row["signals"]:
+        meaning = f"  {REASONS[signal['name']]}" if signal["name"] in REASONS else ""
+        lines.append(f"  {signal['name']:<16} {signal['value']:>8g} x {signal['weight']:g}{meaning}".rstrip())
+    return lines
+
+
+@operation_command(REPLAY, "replay", shows="the whole answer as it was saved", without=("saved",))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|-")
+def replay_command(invocation: Invocation, arguments: dict[str, Any], *, file: Path) -> int:
+    """Ask a saved question again and name what differs.
+
+    FILE is what `satchel context QUESTION --json` printed; a situation, a brief and a premortem are replayed as well.
+    Prints the text of the answer, which is the same byte for byte unless something differs: the version, the index, a
+    setting, a file. Ends with 1 if so.
+    """
+    saved, indent = read_saved(file)
+    answered = ask(invocation, REPLAY, {**arguments, "saved": saved})
+    if invocation.as_json:
+        streams.write_line(streams.json_text(answered.envelope, indent))
+    else:
+        streams.write_text(answered.text)
+    for note in answered.notes:
+        streams.note(note, color=invocation.color)
+    return DIFFERS if answered.notes else 0
+
+
+def read_saved(file: Path) -> tuple[dict[str, Any], int | None]:
+    """Return the object in a file and its indentation. Raises UsageError if there is none."""
+    try:
+        with click.open_file(str(file), "rb") as stream:
+            raw = stream.read(MOST_BYTES)
+        saved = json.loads(raw)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(
+            f"{file} is no JSON ({error}): save an answer with `satchel context QUESTION --json`"
+        ) from None
+    if not isinstance(saved, dict):
+        raise UsageError(f"{file} holds no saved context: save one with `satchel context QUESTION --json`")
+    return saved, 2 if raw.startswith(b"{\n") else None
+
+
+@operation_command(
+    PREMORTEM_OPERATION,
+    "premortem",
+    shows="the premortem with its items, signals, overflow and usage",
+    without=("mode", "failure", "refresh"),
+    needed=("domain",),
+)
+@strict_option
+def premortem_command(invocation: Invocation, arguments: dict[str, Any], *, strict: bool) -> int:
+    """Show what went wrong before in this kind of work.
+
+    Past failures, how the strategy went, surprises, root causes and principles, from the experiences that are
+    remembered here; each is shown once. The budget is 1,500 tokens.
+    """
+    return show(invocation, ask(invocation, PREMORTEM_OPERATION, {**arguments, "mode": PREMORTEM}), strict=strict)
+
+
+@operation_command(
+    PREMORTEM_OPERATION,
+    "brief",
+    shows="the brief with its items, signals, overflow and usage",
+    without=("mode", "domain", "strategy", "failure"),
+)
+@click.option("--after-failure", "failed", metavar="FILE|-", help="The output of the command that failed.")
+@strict_option
+def brief_command(invocation: Invocation, arguments: dict[str, Any], *, failed: str | None, strict: bool) -> int:
+    """Show what to know when a session starts, or after a failure.
+
+    At a start: the values that experience taught, recent events and the memories that matter most, in 1,000 tokens.
+    With --after-failure: what failed like this before, and where in the code it happened, in 2,000 tokens. The
+    failure's error, names and files are taken from its output.
+    """
+    mode = {"mode": BRIEF}
+    if failed is not None:
+        read = (
+            streams.read_question([failed], color=invocation.color)
+            if failed == "-"
+            else streams.read_file(failed, color=invocation.color)
+        )
+        mode = {"mode": AFTER_FAILURE, "failure": read}
+    return show(invocation, ask(invocation, PREMORTEM_OPERATION, {**arguments, **mode}), strict=strict)
+
+
+@operation_command(
+    SITUATION_CONTEXT, "situation", shows="the context with its items, the rules with their verdicts, and usage"
+)
+@click.option("--explain", "explained", is_flag=True, help="Say on standard error what applies and why.")
+@strict_option
+def situation_command(invocation: Invocation, arguments: dict[str, Any], *, explained: bool, strict: bool) -> int:
+    """Pack what guides a situation, and what history knows of it.
+
+    The current context.yaml with what it inherits and injects, the instruction files that apply (AGENTS.md, CLAUDE.md
+    and their relatives), then memories, experiences and commits. After `satchel trust` files of the folder are shown
+    as guidance, before as data.
+    """
+    answered = ask(invocation, SITUATION_CONTEXT, arguments)
+    code = show(invocation, answered, strict=strict)
+    for line in why_lines(answered.subject) if explained else ():
+        streams.say(line, color=invocation.color)
+    return code
+
+
+def why_lines(context: Context) -> list[str]:
+    """Return what applies and what does not, each with its reason."""
+    lines = [
+        f"context {row['path'] or '.'}: {row['wanted_by']}, priority {row['priority']:g}"
+        for row in context.meta["contexts"]
+    ]
+    lines += [
+        f"rule {row['rule']} ({row['place']}): {row['verdict']}, {row['reason']}" for row in context.meta["rules"]
+    ]
+    lines += [
+        f"{row['path']}: {'applies' if row['applies'] else 'does not apply'}, {row['reason']}"
+        for row in context.meta["instructions"]
+    ]
+    return lines
+
+
+FOUND_SOMETHING = 1
+
+TEXT_SHOWN = 100
+"""Characters of a line that is quoted."""
+
+
+@group("rules")
+def rules_command() -> None:
+    """Say which instruction files apply, and what is wrong with them.
+
+    Known are AGENTS.md, CLAUDE.md, CLAUDE.local.md, .claude/rules/*.md, .cursor/rules/*.mdc and context.yaml.
+    """
+
+
+@command("check", rules_command, shows="what applies and why, and every finding")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "--task", default="", metavar="TEXT", help="What is to be done, for files that say in words when to apply."
+)
+@refresh_option
+@click.option("--strict", is_flag=True, help="End with 1 if there is something to mend.")
+def check(invocation: Invocation, *, files: Sequence[str], task: str, refresh: bool, strict: bool) -> int:
+    """Say which instruction files apply to FILEs and why, and what is wrong with any of them.
+
+    Told are files that never apply, lines that contradict or repeat each other, and paths and symbols that are named
+    and do not exist any more.
+    """
+    with asking(invocation) as (satchel, terminal):
+        notes = terminal.refresh(satchel) if refresh else []
+        checked = satchel.check_rules(files, task=task, refresh=False, notes=notes)
+        trusted = satchel.trusted
+    about = {"files": list(checked.situation.files), "task": checked.situation.task, "trusted": trusted}
+    lines = map(escape_name, report_lines(checked, trusted=trusted))
+    report(invocation, about | _REPORT.data(checked), lines, failures=checked.notes)
+    return FOUND_SOMETHING if strict and (checked.findings or checked.notes) else 0
+
+
+@command("list", rules_command, shows="every instruction file and every context")
+def listed(invocation: Invocation) -> None:
+    """List every instruction file and every context, and when each applies."""
+    with opened(invocation) as satchel:
+        rows, contexts, notes = satchel.list_rules()
+        trusted = satchel.trusted
+    data = {
+        "trusted": trusted,
+        "instructions": many(_INSTRUCTION).data(rows),
+        "contexts": many(_CONTEXT).data(contexts),
+        "failures": FAILURES.data(notes),
+    }
+    lines = [f"{row.instruction.path}: {row.reason}{_twin(row)}" for row in rows]
+    lines += [
+        f"{one.context.path or '.'}/context.yaml: {one.context.name}, {len(one.context.behavior)} behavior rules, "
+        f"{len(one.context.injection)} injection rules"
+        for one in contexts
+    ]
+    nothing = "there is no instruction file and no context.yaml here"
+    report(invocation, data, map(escape_name, lines), nothing=nothing, failures=notes)
+
+
+def _twin(row: Applied) -> str:
+    return f" (stands for {row.instruction.stands_for})" if row.instruction.stands_for else ""
+
+
+def report_lines(report: Report, *, trusted: bool) -> list[str]:
+    """Return the report for people: what applies in its order, then what to look at."""
+    applying = [row for row in report.instructions if row.applies]
+    lines = (
+        [f"applies ({'as guidance' if trusted else 'as data: `satchel trust` makes it guidance'}):"] if applying else []
+    )
+    lines += [f"  {row.rank}. {row.instruction.path}: {row.reason}{_twin(row)}" for row in applying]
+    others = [row for row in report.instructions if not row.applies]
+    lines += ["does not apply:"] if others else []
+    lines += [f"  {row.instruction.path}: {row.reason}" for row in others]
+    lines += ["rules of the root's context:"] if report.evaluated else []
+    lines += [f"  {row.rule.label} ({row.rule.place}): {row.verdict}, {row.reason}" for row in report.evaluated]
+    lines += ["to look at:"] if report.findings else []
+    lines += [f"  {finding_line(finding)}" for finding in report.findings]
+    return lines or ["there is no instruction file here"]
+
+
+def finding_line(finding: RuleFinding) -> str:
+    """`CLAUDE.md:3: contradicts AGENTS.md:2: "Use spaces" / "Use tabs"`."""
+    other = f" {finding.other_path}:{finding.other_line}" if finding.other_path else ""
+    texts = [text for text in (finding.text, finding.other_text) if text and finding.other_path]
+    quotes = " / ".join(f'"{text[:TEXT_SHOWN]}"' for text in texts)
+    return f"{finding.path}:{finding.line}: {finding.message}{other}{f': {quotes}' if quotes else ''}"
+
+
+_INSTRUCTION = record(
+    **{name: TEXT.of(f"instruction.{name}") for name in ("path", "form", "folder")},
+    globs=Field(TEXTS.schema, list).of("instruction.globs"), description=TEXT.of("instruction.description"),
+    stands_for=TEXT.of("instruction.stands_for"), imports=Field(TEXTS.schema, list).of("instruction.imports"),
+    applies=SWITCH, rank=COUNT, reason=TEXT,
+)  # fmt: skip
+_CONTEXT = record(
+    path=TEXT.of("context.path"), name=TEXT.of("context.name"), type=TEXT.of("context.type"),
+    extends=TEXTS.of(lambda one: one.context.chain[:-1]),
+    behavior_rules=COUNT.of(lambda one: len(one.context.behavior)),
+    injection_rules=COUNT.of(lambda one: len(one.context.injection)),
+)  # fmt: skip
+_EVALUATED = record(rule=TEXT.of("rule.label"), place=TEXT.of("rule.place"), verdict=TEXT, reason=TEXT)
+
+
+def _other_place(one: RuleFinding) -> dict[str, Any] | None:
+    place = {"path": one.other_path, "line": one.other_line, "text": one.other_text}
+    return place if one.other_path else None
+
+
+_FINDINGS = many(record(path=TEXT, line=COUNT, text=TEXT, message=TEXT, other=TEXT.of(_other_place)))
+_REPORT = record(
+    instructions=many(_INSTRUCTION), rules=many(_EVALUATED).of("evaluated"), never=_FINDINGS,
+    contradictions=_FINDINGS, repeats=_FINDINGS, missing=_FINDINGS, failures=FAILURES.of("notes"),
+)  # fmt: skip
+
+
+@command("trust", shows="the folders that are trusted, or what was changed")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--list", "listed", is_flag=True, help="Show the folders that are trusted, and change nothing.")
+@click.option("--remove", is_flag=True, help="Trust the folder no more; a PATH may be one that is gone.")
+def trust_command(invocation: Invocation, *, path: Path | None, listed: bool, remove: bool) -> None:
+    """Trust the instruction files of a folder.
+
+    Without PATH it is the root that questions are about. Its instruction files (AGENTS.md, CLAUDE.md and the like) are
+    then shown to agents as guidance to follow; all other text stays data. The decision is kept in your state folder:
+    no file of the folder itself can make it.
+    """
+    from satchel import config
+    from satchel.safety import trust
+
+    if listed and (remove or path is not None):
+        raise UsageError("--list shows all folders: give it neither PATH nor --remove")
+    state = config.Folders.from_environment(os.environ).state
+    if listed:
+        marks = trust.trusted_roots(state)
+        lines = [f"{escape_name(mark.root)}  since {day(mark.since)}" for mark in marks]
+        said = "" if marks else "no folder is trusted: `satchel trust PATH` trusts one"
+        report(invocation, {"trusted": [mark_data(mark) for mark in marks]}, lines, said=said)
+        return
+    root = _root(path, invocation.root, must_exist=not remove)
+    if remove:
+        gone = trust.distrust(root, state)
+        name = escape_name(gone[0].root if gone else str(root.resolve()))
+        lines = [f"{name}: trusted no more"] if gone else []
+        said = "" if gone else f"{name} was not trusted; `satchel trust --list` shows what is"
+        report(invocation, {"removed": [mark_data(mark) for mark in gone]}, lines, said=said)
+        return
+    is_new = not trust.is_trusted(root, state)
+    if is_new:
+        streams.say(trust.MEANING, color=invocation.color)
+    mark = trust.trust(root, state)
+    ending = "trusted now; `satchel trust --remove` takes it back" if is_new else f"trusted since {day(mark.since)}"
+    report(invocation, {"trusted": mark_data(mark), "is_new": is_new}, [f"{escape_name(mark.root)}: {ending}"])
+
+
+def _root(path: Path | None, explicit: Path | None, *, must_exist: bool) -> Path:
+    """Return the root around PATH or the current folder, or PATH itself if it no longer exists."""
+    from satchel.system.locations import find_root
+
+    if path is not None and explicit is not None:
+        raise UsageError("PATH and --root both name the folder: give one of them")
+    if path is not None and not must_exist and not path.exists():
+        return path
+    if path is not None and path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file: name the folder that you want to trust")
+    return find_root(path or Path(), explicit)
+
+
+def mark_data(mark: TrustMark) -> dict[str, Any]:
+    """Return a mark as plain JSON values; `repository` is None without git."""
+    since = f"{datetime.fromtimestamp(mark.since, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return {"root": mark.root, "repository": mark.repository or None, "since": since}

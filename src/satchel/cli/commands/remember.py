@@ -1,0 +1,416 @@
+"""`satchel memory`, `remember`, `experience` and `values`: what is kept from one session to the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TextIO
+
+import click
+
+from satchel.cli import streams
+from satchel.cli.options import HELP_OPTIONS, Command, Invocation, command, group, operation_command
+from satchel.cli.progress import watch
+from satchel.cli.session import Interrupt, ask, opened, report, show
+from satchel.operations.json import GROUPING, MEMBER, VALIDATION, VALUE, many, memory_json, minute, safe
+from satchel.operations.operation import Answered, Parameter
+from satchel.operations.prose import line, memory_text
+from satchel.operations.remember import (
+    EXPERIENCE,
+    EXPERIENCE_ACTIONS,
+    FORGET,
+    LIST,
+    MEMORY_ACTIONS,
+    NEEDED,
+    NOTE,
+    PROPOSALS,
+    REMEMBER,
+    RESOLVE,
+    SHOW,
+    START,
+    STORE,
+    UPDATE,
+    VALUES,
+)
+from satchel.safety.sanitize import clean_field
+from satchel.vocabulary import Axis, OutcomeStatus, Provenance
+
+if TYPE_CHECKING:
+    from satchel.memory.model import Grouping, Validation, Value
+
+
+@group("memory")
+def memory_command() -> None:
+    """Remember, find, replace and forget what is true for long.
+
+    Memories belong to the repository they are made in, and are found in all of its work trees; with --everywhere they
+    are found from any folder. They are kept in one file (`satchel config path`) that no other command removes.
+    """
+
+
+def _adding(name: str, parent: click.Group | None = None) -> Callable[[Any], Command]:
+    return operation_command(
+        REMEMBER, name, parent, shows="the memory and what it resembles", only=MEMORY_ACTIONS[STORE],
+        without=("supersedes",), positional={"text": "TEXT|-"},
+    )  # fmt: skip
+
+
+@_adding("remember")
+def remember_command(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Remember something, as `satchel memory add` does.
+
+    TEXT is one thing in a sentence or a few; `-` reads it from standard input.
+    """
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+
+
+@_adding("add", memory_command)
+def add(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Remember something.
+
+    TEXT is one thing in a sentence or a few; `-` reads it from standard input. What already says nearly the same is
+    named, and both are kept.
+    """
+    _store(invocation, {"provenance": str(Provenance.USER), **arguments})
+
+
+@operation_command(
+    REMEMBER,
+    "supersede",
+    memory_command,
+    shows="the new memory",
+    only=("supersedes", "text", "importance"),
+    positional={"supersedes": "ID", "text": "TEXT|-"},
+)
+def supersede(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Replace a memory by what is true now.
+
+    The old one is kept and linked, and is shown only where it is asked for by its id. It matters as much as before
+    unless --importance says otherwise.
+    """
+    _store(invocation, arguments)
+
+
+def _store(invocation: Invocation, arguments: Mapping[str, Any]) -> None:
+    answered = ask(invocation, REMEMBER, {**arguments, "action": STORE})
+    report(invocation, answered.envelope, [answered.text])
+    similar = () if invocation.as_json else answered.subject.similar
+    for match in similar:
+        streams.note(f"{match.memory.id} says nearly the same ({match.score:.2f}): "
+                     f"{clean_field(match.memory.content, 100)}", color=invocation.color)  # fmt: skip
+    if similar:
+        forget_it = f"satchel memory forget {similar[0].memory.id}"
+        streams.say(f"to keep only the new one: {forget_it}", color=invocation.color, dim=True)
+
+
+@operation_command(
+    REMEMBER,
+    "search",
+    memory_command,
+    shows="the memories with their relevance",
+    only=("question", "category", "min_importance", "tags", "since", "until", "limit"),
+    positional={"question": "QUESTION|-"},
+)
+def search(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """List the memories that answer a question, best first."""
+    show(invocation, ask(invocation, REMEMBER, {**arguments, "action": LIST}))
+
+
+@operation_command(
+    REMEMBER, "list", memory_command, shows="the memories", only=MEMORY_ACTIONS[LIST], without=("question",)
+)
+def list_(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """List what is remembered, newest first."""
+    answered = ask(invocation, REMEMBER, {**arguments, "action": LIST})
+    report(invocation, answered.envelope, filter(None, [answered.text]), nothing="nothing is remembered here")
+
+
+@command("show", memory_command, shows="the memory")
+@click.argument("identity", metavar="ID")
+def show_one(invocation: Invocation, *, identity: str) -> None:
+    """Show one memory with everything about it, a replaced one too."""
+    with opened(invocation) as satchel:
+        memory = satchel.memories.get(identity)
+    report(invocation, memory_json(memory), [memory_text(memory).removesuffix("\n")])
+
+
+@operation_command(
+    REMEMBER,
+    "forget",
+    memory_command,
+    shows="what was forgotten, or would be",
+    only=MEMORY_ACTIONS[FORGET],
+    positional={"ids": "[ID]..."},
+    flags={"question": ("--query",)},
+)
+def forget(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Remove memories for good, by id, by origin or by a question.
+
+    The older ones that they replaced go with them, and with an origin the conversations that came from it. What an
+    origin or a question chooses is listed first, and is removed after a yes, or with --yes.
+    """
+    selection = {**arguments, "action": FORGET}
+    answered = ask(invocation, REMEMBER, selection)
+    if not invocation.as_json and not answered.envelope["forgotten"] and _asked(answered, invocation.color):
+        answered = ask(invocation, REMEMBER, {**selection, "confirm": True})
+    ids, is_done = answered.subject, answered.envelope["forgotten"]
+    nothing = f"nothing was forgotten: add --yes to forget these {len(ids)}"
+    report(
+        invocation,
+        answered.envelope,
+        map(clean_field, ids if is_done else ()),
+        nothing=nothing if ids else "nothing was chosen, nothing is forgotten",
+        said=f"forgot {len(ids)}" if ids and is_done else "",
+    )
+
+
+def _asked(preview: Answered, color: str) -> bool:
+    """Show what would go and ask a person; where none looks, nothing goes."""
+    streams.say(preview.text, color=color)
+    if not streams.is_terminal(sys.stdin):
+        return False
+    return click.confirm(f"forget these {len(preview.subject)}?", err=True)
+
+
+_POSITIONAL = {NOTE: {"note": "TEXT|-"}, SHOW: {"id": "[ID]"}}
+_SHOWS = {LIST: "the experiences"}
+
+
+@group("experience")
+def experience_command() -> None:
+    """Keep what was tried, what was expected, and what came of it.
+
+    Start with a hypothesis, update it as it changes, and resolve it: a session has one active experience at a time.
+    Resolved ones are found by questions, in contexts and before similar work.
+    """
+
+
+def _add(action: str, help_text: str) -> None:
+    """Add the command of an action."""
+
+    def run(invocation: Invocation, arguments: dict[str, Any]) -> None:
+        show(invocation, ask(invocation, EXPERIENCE, {**arguments, "action": action}))
+
+    run.__doc__ = help_text
+    operation_command(
+        EXPERIENCE, action, experience_command, shows=_SHOWS.get(action, "the experience"),
+        only=EXPERIENCE_ACTIONS[action], needed=NEEDED.get(action, ()), positional=_POSITIONAL.get(action),
+    )(run)  # fmt: skip
+
+
+_add(START, "Begin an experience.")
+_add(UPDATE, "Change what is believed, done or expected; the earlier attempt stays in the history.")
+_add(NOTE, "Add a note to the active experience.")
+_add(
+    RESOLVE,
+    """End the active experience by hand.
+
+    A falsified one needs its surprise and its root cause, with a description: that is what is learned from it.
+    """,
+)
+
+
+def _lesson_options(function: Any) -> Any:
+    """Options for what was learned, as `resolve` has them."""
+    names = ("takeaway", "lesson", "root_cause_description", "root_cause", "surprise")
+    rows: dict[str, Parameter] = {one.name: one for one in EXPERIENCE.parameters}
+    for name in names:
+        choices = f" One of {', '.join(rows[name].choices)}." if rows[name].choices else ""
+        meaning = rows[name].meaning.partition(": ")[2].capitalize()
+        function = click.option(f"--{name.replace('_', '-')}", metavar="TEXT", help=meaning + choices)(function)
+    return function
+
+
+@command("capture", experience_command, context_settings={**HELP_OPTIONS, "ignore_unknown_options": True})
+@click.option(
+    "--expect",
+    type=click.Choice(["success", "failure"]),
+    default="success",
+    show_default=True,
+    help="What the hypothesis predicts of the command.",
+)
+@_lesson_options
+@click.option("--session", default="default", metavar="TEXT", help="Whose experience it is, one active each.")
+@click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def capture(
+    invocation: Invocation, *, arguments: Sequence[str], expect: str, session: str, **lesson: str | None
+) -> int:
+    """Run a command, and end the active experience by what it says.
+
+    The command runs as by itself: its output passes through and its exit code is kept. When it ends as expected, the
+    hypothesis is confirmed, else it is falsified. Test counts of pytest, unittest, cargo, go, jest and make are noted.
+    A run that was interrupted ends nothing.
+    """
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        satchel.experiences.require_active(session)
+        captured = satchel.run_captured(arguments, _bytes_of(sys.stdout), _bytes_of(sys.stderr))
+        if interrupt.requested() or captured.is_interrupted:
+            streams.note("the run was interrupted, the experience is still active", color=invocation.color)
+            return interrupt.exit_code or captured.exit_code
+        is_expected = captured.is_success == (expect == "success")
+        status = OutcomeStatus.CONFIRMED if is_expected else OutcomeStatus.FALSIFIED
+        done = satchel.experiences.resolve(
+            status=status, result=captured.result, session=session, auto_captured=True, **lesson
+        )
+    streams.say(f"{done.id} {done.status} ({done.confidence_tier}): {captured.result}", color=invocation.color)
+    return captured.exit_code
+
+
+_add(
+    LIST,
+    """List experiences, newest first, active ones too.
+
+    Active ones of other sessions than --session are pointed out: they were begun and never resolved.
+    """,
+)
+_add(SHOW, "Show one experience with its history and notes; without ID the active one.")
+
+
+def _bytes_of(stream: TextIO | None) -> IO[bytes]:
+    """Return the bytes of a standard stream, or nowhere if it is closed."""
+    return stream.buffer if stream is not None else Path(os.devnull).open("wb")
+
+
+SHOWN_MEMBERS = 10
+"""Members of a group shown in the text; `--json` has all."""
+
+
+@group("values")
+def values_command() -> None:
+    """Find what experiences teach together, and keep it.
+
+    `cluster` groups the experiences of an axis, `propose` names a lesson for each group, `accept` keeps one as a value.
+    A value is refused where it lies further from the centre of its group than the lessons of the members do.
+    """
+
+
+@command("cluster", values_command, shows="the groups")
+@click.option("--axis", metavar="A", help=f"Only one axis: {', '.join(Axis)}.")
+def cluster(invocation: Invocation, *, axis: str | None) -> int:
+    """Group the experiences anew; groups that go on keep their ids.
+
+    Experiences are grouped by meaning where vectors are made, else by the words that they share, and the answer says
+    which. "Not enough structure" is an answer too.
+    """
+    with Interrupt() as interrupt, opened(invocation) as satchel:
+        with watch(color=invocation.color) as progress:
+            filled = satchel.embed(progress=progress, should_stop=interrupt.requested)
+        if interrupt.requested():
+            return interrupt.exit_code
+        groupings = satchel.values.cluster(axis)
+    if filled.failure is not None:
+        streams.failure(filled.failure, color=invocation.color)
+    lines = (line for grouping in groupings for line in grouping_lines(grouping))
+    report(invocation, {"axes": many(GROUPING).data(groupings)}, lines)
+    return 0
+
+
+@command("show", values_command, shows="the group with its members, or the value")
+@click.argument("identity", metavar="ID")
+def show_value(invocation: Invocation, identity: str) -> None:
+    """Show a group with its members, the most central first, or a value with its evidence."""
+    with opened(invocation) as satchel:
+        values = satchel.values
+        if values.is_value(identity):
+            value = values.get(identity)
+            report(invocation, {"value": VALUE.data(value)}, value_lines(value))
+            return
+        group, members = values.find(identity), values.members(identity)
+    rows = many(MEMBER).data(members)
+    lines = [f"  {member.id}  {member.similarity:.2f}  {line(member.text)}" for member in members[:SHOWN_MEMBERS]]
+    data = {"cluster": {"id": group.id, "axis": group.axis, "size": len(rows), "members": rows}}
+    report(invocation, data, [f"{group.id}  {len(members)} experiences", *lines])
+    if len(members) > SHOWN_MEMBERS and not invocation.as_json:
+        streams.note(f"{len(members) - SHOWN_MEMBERS} more members: --json shows all", color=invocation.color)
+
+
+@operation_command(PROPOSALS, "propose", values_command, shows="the proposals")
+def propose(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """Propose a value for each group: the lesson of its most central member that fits."""
+    answered = ask(invocation, PROPOSALS, arguments)
+    lines = (
+        f"{one.cluster.id}  {len(one.cluster.members)}  {line(one.text or '(no member says what it teaches)')}"
+        for one in answered.subject
+    )
+    nothing = "there are no groups yet: `satchel values cluster` finds them"
+    report(invocation, answered.envelope, lines, nothing=nothing)
+
+
+@command("validate", values_command, shows="the distances")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
+@click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that it is measured against.")
+def validate(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> int:
+    """Measure a text against a group. Ends with 1 where it would be refused."""
+    content = streams.read_question(text, color=invocation.color)
+    with opened(invocation) as satchel:
+        validation = satchel.values.validate(content, cluster_id)
+    report(invocation, VALIDATION.data(validation), [validation_line(validation)])
+    return 0 if validation.is_inside else 1
+
+
+@command("accept", values_command, shows="the value")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT|-")
+@click.option("--cluster", "cluster_id", required=True, metavar="ID", help="The group that the value rests on.")
+def accept(invocation: Invocation, text: Sequence[str], *, cluster_id: str) -> None:
+    """Keep a text as a value of a group, with the members of the group as its evidence."""
+    content = streams.read_question(text, color=invocation.color)
+    with opened(invocation) as satchel:
+        value = satchel.values.accept(content, cluster_id)
+        satchel.vectors.fill_quickly()
+    report(invocation, {"value": VALUE.data(value)}, [value.id])
+
+
+@operation_command(VALUES, "list", values_command, shows="the values")
+def list_values(invocation: Invocation, arguments: dict[str, Any]) -> None:
+    """List the values, newest first."""
+    answered = ask(invocation, VALUES, arguments)
+    lines = (f"{one.id}  {one.cluster_id}  {one.cluster_size}  {line(one.text)}" for one in answered.subject)
+    nothing = "there are no values yet: `satchel values propose` names candidates"
+    report(invocation, answered.envelope, lines, nothing=nothing)
+
+
+@command("forget", values_command)
+@click.argument("identity", metavar="ID")
+def forget_value(invocation: Invocation, identity: str) -> int:
+    """Delete a value. Its group and its evidence stay."""
+    with opened(invocation) as satchel:
+        value = satchel.values.forget(identity)
+    streams.say(f"forgotten: {line(value.text)}", color=invocation.color)
+    return 0
+
+
+def grouping_lines(grouping: Grouping) -> list[str]:
+    """Return an axis and its groups, one per line."""
+    if grouping.reason:
+        return [f"{grouping.axis}: {grouping.reason}"]
+    head = f"{grouping.axis}: {len(grouping.clusters)} groups of {grouping.entries} experiences, by {grouping.label}"
+    return [head, *(f"  {cluster.id}  {len(cluster.members)}" for cluster in grouping.clusters)]
+
+
+def validation_line(validation: Validation) -> str:
+    """`inside: distance 0.236, at most 0.452 (mean 0.380 + half of 0.144)`."""
+    verdict = "inside" if validation.is_inside else "outside"
+    return (
+        f"{verdict}: distance {validation.distance:.3f}, at most {validation.threshold:.3f} "
+        f"(mean {validation.mean:.3f} + half of {validation.deviation:.3f})"
+    )
+
+
+def value_lines(value: Value) -> list[str]:
+    """Return all fields of a value, one per line, then its text."""
+    rows = [
+        ("id", value.id),
+        ("group", f"{value.cluster_id} ({value.cluster_size} experiences, by {value.label})"),
+        ("similarity", f"{value.similarity_to_centroid:.2f} to the centre"),
+        ("domains", _counts(value.domains)),
+        ("strategies", _counts(value.strategies)),
+        ("evidence", ", ".join(value.member_ids)),
+        ("accepted", minute(value.created)),
+    ]
+    return [*(f"{label:<11} {text}" for label, text in rows if text), "", safe(value.text)]
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if name)
