@@ -25,7 +25,7 @@ from satchel import __version__
 from satchel.index.walk import WalkOptions, walk
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_text
-from satchel.sources.file_contents import unwanted
+from satchel.sources.outline import unwanted
 from satchel.system import files
 
 SEEDS = 20

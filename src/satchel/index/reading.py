@@ -16,9 +16,8 @@ from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_text
-from satchel.sources.file_contents import unwanted
 from satchel.sources.notes.note import is_note
-from satchel.sources.outline import outline_file
+from satchel.sources.outline import outline_file, unwanted
 from satchel.store.extract import dump, extract, load
 from satchel.store.records import Extraction
 from satchel.store.sqlite.connection import open_cache, remove_files
