@@ -15,7 +15,7 @@ UNASKED = frozenset({
     "satchel.assemble.situation", "satchel.guidance.situation", "satchel.search.rank_without_query",
     # conversations, notes, vectors
     "satchel.index.embedding", "satchel.search.conversation_neighbours", "satchel.sources.conversations",
-    "satchel.sources.notes.note", "satchel.store.vectors",
+    "satchel.sources.notes", "satchel.store.vectors",
     # reading and writing what is indexed
-    "satchel.sources.outline", "satchel.store.extract", "satchel.store.sqlite.writer",
+    "satchel.store.extract", "satchel.store.sqlite.writer",
 })  # fmt: skip

@@ -228,7 +228,7 @@ def outline_of(lines: Lines, *, is_note: bool = False) -> Outline:
 
     try:
         if is_note:
-            from satchel.sources.notes.vault import read_note
+            from satchel.sources.vault import read_note
 
             return read_note(lines.path, "\n".join(lines.lines))[0]
         return outline_file(lines.path, "\n".join(lines.lines))[1]

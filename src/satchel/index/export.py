@@ -18,7 +18,7 @@ from satchel import text as words
 from satchel.errors import NoIndexError, UsageError
 from satchel.index.options import EXPORT_STATE, BuildOptions, IndexReport, Progress
 from satchel.safety import sanitize
-from satchel.sources.notes.note import Note, value_text
+from satchel.sources.notes import Note, value_text
 from satchel.sources.versions import NOTES_VERSION
 from satchel.store.extract import extract_records
 from satchel.store.protocol import Store
@@ -86,7 +86,7 @@ class _Run:
         self._added = self._changed = self._redacted = self._cleaned = 0
 
     def update(self, raw: bytes, path: Path, progress: Progress) -> IndexReport:
-        from satchel.sources.notes.tana import TanaWorkspace, read_nodes
+        from satchel.sources.tana import TanaWorkspace, read_nodes
 
         started = time.monotonic()
         try:

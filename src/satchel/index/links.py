@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from satchel import text as words
 from satchel.sources.docs import PATH_SEPARATOR
-from satchel.sources.notes.note import LinkTarget, NoteNames, folded
-from satchel.sources.notes.vault import stored_links
+from satchel.sources.notes import LinkTarget, NoteNames, folded
+from satchel.sources.vault import stored_links
 from satchel.store.extract import extract_record
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import Document, NewDocument, StoredChunk, natural_key

@@ -16,7 +16,7 @@ from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_text
-from satchel.sources.notes.note import is_note
+from satchel.sources.notes import is_note
 from satchel.sources.outline import outline_file, unwanted
 from satchel.store.extract import dump, extract, load
 from satchel.store.records import Extraction
@@ -228,7 +228,7 @@ class Reader:
     def _outlined(self, reading: Reading, text: str) -> tuple[Kind, Outline]:
         if not self._options.vault or not is_note(reading.path):
             return outline_file(reading.path, text)
-        from satchel.sources.notes.vault import read_note
+        from satchel.sources.vault import read_note
 
         outline, facts = read_note(reading.path, text)
         reading.facts = facts.dump()

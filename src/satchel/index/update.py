@@ -22,8 +22,8 @@ from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexRe
 from satchel.index.reading import Reader, Reading
 from satchel.index.walk import FileEntry
 from satchel.index.workers import Lanes
-from satchel.sources.notes.vault import stored_fields
 from satchel.sources.roles import is_secondary
+from satchel.sources.vault import stored_fields
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
