@@ -188,7 +188,7 @@ def check_grammars() -> Check:
 
     A grammar that loads and finds nothing is worse than one that is missing: the index would look complete.
     """
-    from satchel.sources.code.grammar import GRAMMARS
+    from satchel.sources.code.languages import GRAMMARS
 
     broken = [f"{language} {problem}" for language in sorted(GRAMMARS) if (problem := grammar_problem(language))]
     if broken:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from satchel.safety.sanitize import DATA_NOTICE
-from satchel.sources.chunks import chunks, comment_lines
-from satchel.sources.code.languages import GRAMMARS, kind_of, language_of
+from satchel.sources.code.languages import GRAMMARS, comment_lines, kind_of, language_of
+from satchel.sources.docs import chunks
 from satchel.system.files import SkipReason
 from satchel.types import Kind, Outline, Role
 

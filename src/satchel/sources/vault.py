@@ -16,8 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from satchel.sources.chunks import line_count
-from satchel.sources.docs import PATH_SEPARATOR
+from satchel.sources.docs import PATH_SEPARATOR, line_count
 from satchel.types import EdgeType, Outline, Part, Role
 
 if TYPE_CHECKING:
