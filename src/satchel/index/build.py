@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.index.difference import Difference, compare, tick
-from satchel.index.history import HistoryOptions, HistoryPlan, plan_history
+from satchel.index.difference import Difference, HistoryOptions, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk
 from satchel.store.protocol import SET_ASIDE, Store

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from satchel.errors import GitError
-from satchel.index.history import HistoryPlan, git_failure, unknown_files
+from satchel.index.difference import HistoryPlan, git_failure, unknown_files
 from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records

@@ -16,8 +16,7 @@ from typing import Any
 
 from satchel import text as words
 from satchel.index.commits import HistoryChange, update_history
-from satchel.index.difference import FILE_KINDS, Difference
-from satchel.index.history import HistoryPlan
+from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.reading import Reader, Reading
 from satchel.index.walk import FileEntry
