@@ -27,7 +27,7 @@ def build(
 ) -> IndexReport:
     """Update the store from the files and the history of `root`. The caller holds the index lock."""
     if root.is_file():
-        from satchel.index.export import build_export
+        from satchel.index.notes import build_export
 
         return build_export(store, root, options, progress, should_stop)
     started = time.monotonic()

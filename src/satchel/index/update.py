@@ -144,7 +144,7 @@ def _publish_all(
 def _relink(store: Store, writer: Writer, task: Task) -> None:
     """Resolve the links of a vault again, or clear those of a folder that is not a vault any more."""
     if task.options.reading.vault:
-        from satchel.index.links import relink
+        from satchel.index.notes import relink
 
         relink(store, writer, BROKEN_LINKS)
     else:
