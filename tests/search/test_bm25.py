@@ -16,7 +16,7 @@ from satchel.search import bm25
 from satchel.search.query import QueryTerm
 from satchel.store.extract import extract
 from satchel.store.lexicon import Lexicon
-from satchel.store.records import NewDocument
+from satchel.store.protocol import NewDocument
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind, Outline, Part, Role
 

@@ -22,7 +22,7 @@ from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_field, clean_text
 from satchel.sources.change import blob, earlier_blobs
 from satchel.sources.outline import outline_file
-from satchel.store.records import Document
+from satchel.store.protocol import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter

@@ -16,8 +16,7 @@ from pathlib import Path, PurePath
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.redact import redact
 from satchel.safety.sanitize import clean_field
-from satchel.store.protocol import Store
-from satchel.store.records import Document
+from satchel.store.protocol import Document, Store
 from satchel.system import git
 from satchel.types import Kind
 from satchel.vocabulary import DAY_SECONDS
