@@ -17,8 +17,8 @@ from satchel.search import bm25
 from satchel.search.bm25 import FloatArray
 from satchel.search.dense import Likeness, Meaning, scores, similar_chunks
 from satchel.search.query import Query
-from satchel.store.lexicon import Lexicon
 from satchel.store.protocol import Store
+from satchel.store.segments import Lexicon
 from satchel.types import Kind
 
 TOGETHER_SHARE = 0.8

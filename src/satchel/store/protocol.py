@@ -15,7 +15,7 @@ from satchel import text as words
 from satchel.types import EdgeType, Import, Kind, Part, Reference
 
 if TYPE_CHECKING:
-    from satchel.store.lexicon import Lexicon
+    from satchel.store.segments import Lexicon
     from satchel.store.vectors import VectorTable
 
 
