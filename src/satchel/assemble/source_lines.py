@@ -16,8 +16,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from satchel.safety import sanitize
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
+from satchel.safety.sanitize import clean_text, redact
 from satchel.system import files
 from satchel.tokens import TokenCounter
 from satchel.types import Freshness, Outline, Range

@@ -8,8 +8,7 @@ from hashlib import blake2b
 from typing import Protocol
 
 from satchel.index.walk import WalkOptions
-from satchel.safety.redact import REDACTION_VERSION
-from satchel.safety.sanitize import CLEANING_VERSION
+from satchel.safety.sanitize import CLEANING_VERSION, REDACTION_VERSION
 from satchel.settings import Settings
 from satchel.sources.versions import NOTES_VERSION, OUTLINE_VERSION
 from satchel.store.protocol import EXTRACTION_VERSION

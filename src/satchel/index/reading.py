@@ -14,8 +14,7 @@ import apsw
 from satchel.errors import LockedError, StoreError
 from satchel.index.difference import tick
 from satchel.index.options import ReadingOptions
-from satchel.safety.redact import redact
-from satchel.safety.sanitize import clean_text
+from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.notes import is_note
 from satchel.sources.outline import outline_file, unwanted
 from satchel.store.extract import dump, extract, load
