@@ -30,7 +30,7 @@ from typing import Any
 import apsw
 
 from satchel import Satchel
-from satchel.index.lock import holder
+from satchel.system.state_files import holder
 from satchel.testing import TinyRepository
 from tests.soundness import contents, faults
 

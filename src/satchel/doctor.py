@@ -402,7 +402,7 @@ def check_memory(places: Places) -> Check:
 
 def check_lock(places: Places) -> Check:
     """Report a process that builds the index right now."""
-    from satchel.index.lock import holder
+    from satchel.system.state_files import holder
 
     busy = holder(places.index / "index.lock")
     if busy:

@@ -212,7 +212,7 @@ class OpenRoot:
         wait_seconds: float | None = None,
     ) -> IndexReport:
         """Bring the index up to date. Raises LockedError when another process keeps building for too long."""
-        from satchel.index.lock import index_lock
+        from satchel.system.state_files import index_lock
 
         wait = self.settings.index_lock_wait_s if wait_seconds is None else wait_seconds
         self.lines.take_mismatches()
@@ -242,7 +242,7 @@ class OpenRoot:
         When another process is building right now, an index that was published before still answers, with a note.
         Threads of this process wait for each other instead, so simultaneous questions get the same answer.
         """
-        from satchel.index.lock import thread_lock
+        from satchel.system.state_files import thread_lock
 
         with thread_lock(self._refreshing, should_stop) as is_ours:
             return self._refresh(progress, should_stop) if is_ours else list(self._notes)
