@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from satchel import config
 from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.store.protocol import Store
 from satchel.store.sqlite.store import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate

@@ -22,8 +22,8 @@ from satchel.assemble.source_lines import FileLines, Lines, Unreadable
 from satchel.graph.request import Direction, GraphRequest, Lens
 from satchel.graph.walk import GraphWalk, Reached
 from satchel.safety import sanitize
-from satchel.safety.keys import handle
 from satchel.safety.sanitize import clean_field
+from satchel.safety.trust import handle
 from satchel.search.chunks import chunk_of, identity_of
 from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code

@@ -18,7 +18,7 @@ from satchel.assemble.render.labels import record_title
 from satchel.assemble.section import JOIN_LINES, Group, by_priority, subtract
 from satchel.assemble.source_lines import Lines, joined
 from satchel.receipts.session_file import Ledger, Row, SentLines
-from satchel.safety.keys import handle
+from satchel.safety.trust import handle
 from satchel.types import ContextItem, Detail, Failure, Freshness, Kind, Piece, Range, ShownBefore
 
 MUCH_MORE = 2

@@ -37,7 +37,7 @@ from satchel.results.entities import SOURCE, read_results
 from satchel.results.searcher import SEARCHES, Searcher
 from satchel.results.sections import searched_context
 from satchel.results.shapes import AssemblyOptions
-from satchel.safety.keys import load_key
+from satchel.safety.trust import load_key
 from satchel.search.filters import make_filters
 from satchel.settings import Settings
 from satchel.system import telemetry
