@@ -25,7 +25,7 @@ from typing import Any
 from satchel import Satchel, __version__
 from satchel import text as words
 from satchel.store.extract import extract_records
-from satchel.store.protocol import NewDocument
+from satchel.store.records import NewDocument
 from satchel.types import EdgeType, Kind, Reference
 
 NODES, EDGES, HUB_CHILDREN = 300_000, 1_000_000, 5_000

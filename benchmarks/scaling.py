@@ -40,7 +40,7 @@ from satchel.search.query import analyse
 from satchel.search.searcher import search_kind
 from satchel.sources.outline import outline_file
 from satchel.store.extract import extract
-from satchel.store.protocol import NewDocument
+from satchel.store.records import NewDocument
 from satchel.system import files
 from satchel.types import Kind, Outline
 

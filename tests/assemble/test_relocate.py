@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from satchel.assemble.freshness import PartNow, relocate
 from satchel.sources.outline import outline_file
-from satchel.store.protocol import StoredChunk
+from satchel.store.records import StoredChunk
 from satchel.types import Part
 
 SHOP = '''"""The shop."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from satchel import text as words
 from satchel.store.extract import extract
-from satchel.store.protocol import NewDocument
+from satchel.store.records import NewDocument
 from satchel.types import Definition, EdgeType, Import, Kind, Outline, Part, Reference, Role
 
 SOURCE = """import os

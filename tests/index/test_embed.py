@@ -15,7 +15,7 @@ from satchel.errors import EmbeddingError
 from satchel.index import embedding as module
 from satchel.index.embedding import BATCH_CHUNKS, COMPLETE, VectorCache, counts, fill
 from satchel.store.extract import chunk_texts
-from satchel.store.protocol import NewDocument
+from satchel.store.records import NewDocument
 from satchel.store.sqlite.store import SqliteStore
 from satchel.testing import HashEmbedder
 from satchel.types import Kind, Part, Role

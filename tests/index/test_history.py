@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from satchel.index import commits
 from satchel.index.commits import COMMIT_LANGUAGE
 from satchel.store.extract import extract, extract_record, extract_records
-from satchel.store.protocol import Extraction
+from satchel.store.records import Extraction
 from satchel.system import git as safe_git
 from satchel.testing import TinyRepository
 from satchel.types import Kind, Outline, Part, Role

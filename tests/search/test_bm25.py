@@ -15,7 +15,7 @@ from satchel import text as words
 from satchel.search import bm25
 from satchel.search.query import QueryTerm
 from satchel.store.extract import extract
-from satchel.store.protocol import NewDocument
+from satchel.store.records import NewDocument
 from satchel.store.segments import Lexicon
 from satchel.store.sqlite.store import SqliteStore
 from satchel.types import Kind, Outline, Part, Role

@@ -17,7 +17,8 @@ from typing import Any
 from satchel.assemble.candidates import ITEM_KEY, Candidate, Step, declaration_steps, file_candidates, lines_size
 from satchel.assemble.source_lines import FileLines, Lines, Unreadable, without_blank_ends
 from satchel.assemble.truncation import TruncationStrategy
-from satchel.store.protocol import Document, Store, StoredChunk
+from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Detail, Failure, Freshness, Hit, Kind, Location, Part, ScoredSpan
 from satchel.vocabulary import STALE_CHOICES
 

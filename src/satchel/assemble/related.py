@@ -11,7 +11,8 @@ from satchel.search.chunks import identity_of
 from satchel.search.relations import CallSite, Relations
 from satchel.search.resolve.code import CodeDefinition
 from satchel.sources.roles import is_secondary
-from satchel.store.protocol import Document, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Document
 from satchel.types import Chunk, ContextItem
 
 MOST_RELATED = 5

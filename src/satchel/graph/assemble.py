@@ -26,7 +26,8 @@ from satchel.search.query import Query, analyse
 from satchel.search.relations import clear, definitions_named, files_named
 from satchel.search.resolve.code import Code
 from satchel.search.searcher import SearchResult, search_kind
-from satchel.store.protocol import Document, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Document
 from satchel.tokens import counter
 from satchel.types import Context, Failure, Hit, Kind, ShownBefore, Signal, Usage
 

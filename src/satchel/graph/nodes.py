@@ -29,7 +29,8 @@ from satchel.search.rank_records import HALF_LIFE_SECONDS
 from satchel.search.resolve.code import Code
 from satchel.sources.notes import value_text
 from satchel.sources.roles import is_inline_test
-from satchel.store.protocol import Document, Store, StoredChunk
+from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Detail, Failure, Freshness, Hit, Kind, Role, Signal
 
 MOST_FIELDS = 12

@@ -23,7 +23,8 @@ from satchel.graph.relevance import Relevance
 from satchel.graph.request import NOTE_EDGES, Direction, Lens, Move
 from satchel.search.relations import MOST_FILES, Relations
 from satchel.search.resolve.modules import import_targets, importers
-from satchel.store.protocol import Place, Store, StoredChunk
+from satchel.store.protocol import Store
+from satchel.store.records import Place, StoredChunk
 from satchel.types import EdgeType, Kind
 
 FEW_PLACES = 5

@@ -15,7 +15,8 @@ from satchel.index.difference import HistoryPlan, git_failure, unknown_files
 from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
-from satchel.store.protocol import NewDocument, Store, Writer
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from satchel.errors import GitError
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
-from satchel.store.protocol import Stamp, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Stamp
 from satchel.system import git
 from satchel.types import Failure, Kind
 

@@ -28,7 +28,8 @@ from satchel.sources.notes import LinkTarget, Note, NoteNames, folded, value_tex
 from satchel.sources.vault import stored_links
 from satchel.sources.versions import NOTES_VERSION
 from satchel.store.extract import extract_record, extract_records
-from satchel.store.protocol import Document, NewDocument, Store, StoredChunk, Writer, natural_key
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Document, NewDocument, StoredChunk, natural_key
 from satchel.system import files
 from satchel.types import EdgeType, Failure, Kind, Reference
 

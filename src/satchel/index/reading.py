@@ -18,7 +18,7 @@ from satchel.safety.sanitize import clean_text, redact
 from satchel.sources.notes import is_note
 from satchel.sources.outline import outline_file, unwanted
 from satchel.store.extract import dump, extract, load
-from satchel.store.protocol import Extraction
+from satchel.store.records import Extraction
 from satchel.store.sqlite.connection import open_cache, remove_files
 from satchel.system import files
 from satchel.types import Kind, Outline

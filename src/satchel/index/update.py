@@ -23,7 +23,8 @@ from satchel.index.walk import FileEntry
 from satchel.index.workers import Lanes
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
-from satchel.store.protocol import NewDocument, SkippedFile, Stamp, Store, Writer
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
 
 PUBLISH_BYTES = 16_000_000

@@ -16,7 +16,8 @@ from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
-from satchel.store.protocol import Document, Store, Writer
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.types import Kind
 from satchel.vocabulary import (

@@ -33,7 +33,8 @@ from satchel.memory.records import (
     value_of,
 )
 from satchel.memory.scope import Notebook, never_stop
-from satchel.store.protocol import Document, NewDocument, Store, Writer
+from satchel.store.protocol import Store, Writer
+from satchel.store.records import Document, NewDocument
 from satchel.types import Kind
 
 FORMAT = "satchel-memory"

@@ -22,7 +22,7 @@ from satchel.memory.scope import Notebook
 from satchel.sources.conversations import Exchange, searched_terms, shown_text, title_of
 from satchel.sources.experiences import axis_texts
 from satchel.store.extract import extract, extract_record
-from satchel.store.protocol import Document, NewDocument
+from satchel.store.records import Document, NewDocument
 from satchel.types import EdgeType, Kind, Outline, Part, Reference, Role
 from satchel.vocabulary import MemoryCategory, Provenance
 

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from satchel.codec import MILLISECONDS
 from satchel.errors import UsageError
 from satchel.safety import sanitize
-from satchel.store.protocol import Document, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Document
 from satchel.system.locations import Places
 
 EVERYWHERE = ""

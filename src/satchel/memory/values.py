@@ -34,7 +34,7 @@ from satchel.memory.cluster import (
 from satchel.memory.model import Cluster, Grouping, Member, Validation, Value, ValueProposal
 from satchel.memory.records import value_document, value_of
 from satchel.memory.scope import Notebook, near_ids
-from satchel.store.protocol import Document
+from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import Axis, parse_choice
 

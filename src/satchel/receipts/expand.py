@@ -21,7 +21,7 @@ from satchel.safety.trust import handle as make_handle
 from satchel.safety.trust import nonce
 from satchel.sources.change import blob, earlier_blobs
 from satchel.sources.outline import outline_file
-from satchel.store.protocol import Document
+from satchel.store.records import Document
 from satchel.system import files
 from satchel.system.git import find_repository
 from satchel.tokens import TokenCounter

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from satchel.search.chunks import chunks_of
-from satchel.store.protocol import StoredChunk
+from satchel.store.records import StoredChunk
 from satchel.types import Hit, Role, ScoredSpan, Signal
 
 if TYPE_CHECKING:

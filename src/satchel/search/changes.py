@@ -15,7 +15,8 @@ from pathlib import Path, PurePath
 
 from satchel.errors import UnsafePathError, UsageError
 from satchel.safety.sanitize import clean_field, redact
-from satchel.store.protocol import Document, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Document
 from satchel.system import git
 from satchel.types import Kind
 from satchel.vocabulary import DAY_SECONDS

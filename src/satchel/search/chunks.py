@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from satchel.store.protocol import Document, Store, StoredChunk
+from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Chunk, Kind, Location, Role
 
 RECORD_KINDS = frozenset({Kind.COMMIT, Kind.MEMORY, Kind.EXPERIENCE, Kind.VALUE, Kind.CONVERSATION, Kind.NOTE})

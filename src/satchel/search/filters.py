@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from satchel.errors import UsageError
-from satchel.store.protocol import Document
+from satchel.store.records import Document
 from satchel.types import Kind
 from satchel.vocabulary import (
     ACTIVE,

@@ -19,7 +19,8 @@ from satchel.search.resolve.modules import folder_of, group_of, importers
 from satchel.search.resolve.names import Names, is_telling
 from satchel.search.resolve.syntax import binding_of, calls_base, owner_of, statement_of
 from satchel.sources.roles import is_inline_test, is_secondary
-from satchel.store.protocol import Document, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Document
 from satchel.text import terms_of
 from satchel.types import EdgeType, Kind
 

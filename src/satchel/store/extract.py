@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from satchel import text as words
-from satchel.store.protocol import SPAN_COLUMNS, Extraction, Postings, Store
+from satchel.store.protocol import Store
+from satchel.store.records import SPAN_COLUMNS, Extraction, Postings
 from satchel.types import Definition, EdgeType, Import, Outline, Part, Reference, Role
 
 SPAN_LINES = 24

@@ -24,7 +24,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from satchel.store.protocol import SPAN_COLUMNS, Extraction, NewDocument, Postings
+from satchel.store.records import SPAN_COLUMNS, Extraction, NewDocument, Postings
 
 IntArray = npt.NDArray[np.int64]
 ByteArray = npt.NDArray[np.uint8]

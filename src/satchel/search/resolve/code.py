@@ -15,7 +15,8 @@ from satchel.sources.code.imports import read_imports
 from satchel.sources.code.languages import GRAMMARS, Mark, grammar
 from satchel.sources.code.parse import syntax_tree
 from satchel.sources.code.syntax import SyntaxFindings
-from satchel.store.protocol import Document, Store, StoredChunk
+from satchel.store.protocol import Store
+from satchel.store.records import Document, StoredChunk
 from satchel.types import Import, Kind
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from satchel.search.resolve.code import Code, Module
-from satchel.store.protocol import Place, Store
+from satchel.store.protocol import Store
+from satchel.store.records import Place
 from satchel.types import EdgeType, Kind
 
 _ES_ENDINGS = (

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from satchel.store.protocol import DefinitionRow, Document, Place, Stamp, StoredChunk, StoreStatistics
+from satchel.store.protocol import StoreStatistics
+from satchel.store.records import DefinitionRow, Document, Place, Stamp, StoredChunk
 from satchel.store.segments import Field, Lexicon, Segment, decode_columns, decode_postings
 from satchel.store.sqlite.connection import IN_LIST, DamagedStoreError
 from satchel.types import EdgeType, Kind

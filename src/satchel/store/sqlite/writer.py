@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from satchel.store.protocol import NewDocument, SkippedFile, Stamp
+from satchel.store.records import NewDocument, SkippedFile, Stamp
 from satchel.store.segments import (
     HEADER_BYTES,
     NO_POSTINGS,

@@ -1,0 +1,189 @@
+"""The rows of a store: documents of chunks, with their search terms.
+
+A *document* is written and deleted as one: a file with its parts, or a record (commit, memory) with its single part.
+Every part is a chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from satchel.types import Import, Kind, Part, Reference
+
+
+@dataclass(slots=True)
+class Postings:
+    """Parallel columns: term (index into the vocabulary, 32 bits), unit (span or part, 32 bits), count (8 bits)."""
+
+    terms: bytes
+    units: bytes
+    counts: bytes
+
+
+@dataclass(slots=True)
+class Extraction:
+    """One text with its spans and term counts. Columns are native arrays as bytes: `I` is 32 bits, `B` is 8 bits.
+
+    `span_columns` are, per span: part index, first line, last line, characters, terms, words, comment words
+    (`SPAN_COLUMNS` columns of 32 bits, one after the other). Texts that were counted together share one vocabulary
+    with the terms of all of them.
+    """
+
+    language: str
+    line_count: int
+    parsed: bool
+    parts: tuple[Part, ...]
+    imports: tuple[Import, ...]
+    span_count: int
+    span_columns: bytes
+    vocabulary: list[str]
+    body: Postings
+    names: Postings
+    signatures: Postings
+
+
+SPAN_COLUMNS = 7
+
+
+@dataclass(slots=True)
+class NewDocument:
+    """A document to be written. `key` is unique within its kind: a path, a commit id, a memory id.
+
+    `text` is redacted and cleaned; it is empty if `packed` has it compressed by zlib. `content_hash` is the keyed
+    hash of the raw bytes; `size` (bytes), `mtime_ns` and `changed_ns` are the file's stamp, 0 for a record.
+    `path_terms` are the terms of the key, inherited by every part. `secondary` marks tests, docs and examples inside
+    code. `references` are relations of the whole document. `workspace` identifies the repository of a memory, empty
+    for a memory of all repositories.
+    """
+
+    kind: Kind
+    key: str
+    text: str
+    extraction: Extraction
+    path_terms: Mapping[str, int]
+    content_hash: str = ""
+    size: int = 0
+    mtime_ns: int = 0
+    changed_ns: int = 0
+    secondary: bool = False
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    references: tuple[Reference, ...] = ()
+    created: float = 0.0
+    updated: float = 0.0
+    importance: float | None = None
+    origin: str = ""
+    packed: bytes = b""
+    workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A stored document without its text. `first_chunk`..`last_chunk` are the row numbers of its chunks."""
+
+    id: int
+    kind: Kind
+    key: str
+    language: str
+    content_hash: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+    line_count: int
+    secondary: bool
+    title: str
+    tags: tuple[str, ...]
+    fields: Mapping[str, Any]
+    created: float
+    updated: float
+    importance: float | None
+    origin: str
+    first_chunk: int
+    last_chunk: int
+    workspace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The state of a file when it was read; another size, time or hash means that it changed."""
+
+    document: int
+    content_hash: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+    @property
+    def times(self) -> tuple[int, int, int]:
+        """Size in bytes, `mtime_ns` and `changed_ns`."""
+        return self.size, self.mtime_ns, self.changed_ns
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file that was opened and not indexed."""
+
+    path: str
+    reason: str
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A stored chunk: its row number, its document and its lines. `twin` counts equal names from 1."""
+
+    row: int
+    document: int
+    role: str
+    name: str
+    twin: int
+    start: int
+    end: int
+    signature: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRow:
+    """The definition of a name: the row of its chunk and the line in its file."""
+
+    name: str
+    owner: str
+    row: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A visible chunk for a walk over relations: its names, tags and age.
+
+    `is_first` marks the first chunk of its document, which represents the whole document.
+    """
+
+    row: int
+    document: int
+    kind: Kind
+    key: str
+    name: str
+    twin: int
+    tags: tuple[str, ...]
+    updated: float
+    secondary: bool
+    is_first: bool
+
+    @property
+    def natural_key(self) -> str:
+        """The target of relations between notes that lead here."""
+        return natural_key(self.key, self.name, self.twin)
+
+
+def natural_key(key: str, name: str, twin: int) -> str:
+    """Return the key of a document, with the name of a chunk if it has one (`~2`: its second twin)."""
+    if not name:
+        return key
+    return f"{key}::{name}" + (f"~{twin}" if twin > 1 else "")
