@@ -285,8 +285,6 @@ class OpenRoot:
 
         places = self.places
         stores = {"index": places.index / INDEX_NAME, "memory": places.memory}
-        if places.cache is not None:
-            stores["extraction"] = places.cache
         return look(self.store, places.root, places.index, self._build_options().walk, stores, should_stop)
 
     def _open_executor(self) -> ThreadPoolExecutor:

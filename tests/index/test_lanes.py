@@ -16,7 +16,7 @@ import pytest
 
 from satchel.index import workers as lanes
 from satchel.index.options import ReadingOptions
-from satchel.index.reading import FAILED, Reader, Reading
+from satchel.index.reading import FAILED, Reading
 from satchel.index.workers import Lanes, receive, send
 from tests.index.indexing import KEY, never
 
@@ -48,7 +48,7 @@ def paths_of(options: ReadingOptions) -> list[tuple[str, int]]:
 
 
 def read_all(options: ReadingOptions, workers: int) -> list[Reading]:
-    with Lanes(Reader(options), paths_of(options), options, workers, never) as running:
+    with Lanes(paths_of(options), options, workers, never) as running:
         return [reading for batch in running for reading in batch]
 
 
@@ -62,13 +62,13 @@ def worker_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) ->
 
 DIES_OVER = """
 import os
-from satchel.index.reading import Reader
-read = Reader.read
-def dying(self, path):
+from satchel.index import workers
+read = workers.read_file
+def dying(path, options):
     if path in {dying}:
         os.kill(os.getpid(), 9)
-    return read(self, path)
-Reader.read = dying
+    return read(path, options)
+workers.read_file = dying
 """
 
 
@@ -121,7 +121,7 @@ def children() -> list[int]:
 
 def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> None:
     before = children()
-    running = Lanes(Reader(options), paths_of(options), options, 3, never)
+    running = Lanes(paths_of(options), options, 3, never)
     with running:
         next(iter(running))
     assert children() == before
@@ -130,7 +130,7 @@ def test_nobody_is_left_when_the_block_ends_early(options: ReadingOptions) -> No
 def test_a_stop_keeps_what_was_read_and_leaves_nobody(options: ReadingOptions) -> None:
     before = children()
     seen: list[Reading] = []
-    with Lanes(Reader(options), paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
+    with Lanes(paths_of(options), options, 3, lambda: len(seen) >= 10) as running:
         for batch in running:
             seen += batch
     assert 10 <= len(seen) < FILES
@@ -181,8 +181,8 @@ def test_a_worker_ignores_ctrl_c_because_its_parent_decides(worker: subprocess.P
 
 NEVER_READS = """
 import signal
-from satchel.index.reading import Reader
-Reader.read = lambda *_: signal.pause()
+from satchel.index import workers
+workers.read_file = lambda *_: signal.pause()
 """
 
 PARENT = """

@@ -21,12 +21,11 @@ from typing import Any
 
 from satchel import text as words
 from satchel.errors import NoIndexError, UsageError
-from satchel.index.options import EXPORT_STATE, BuildOptions, IndexReport, Progress
+from satchel.index.options import EXPORT_STATE, NOTES_VERSION, BuildOptions, IndexReport, Progress
 from satchel.safety import sanitize
 from satchel.sources.docs import PATH_SEPARATOR
 from satchel.sources.notes import LinkTarget, Note, NoteNames, folded, value_text
 from satchel.sources.vault import stored_links
-from satchel.sources.versions import NOTES_VERSION
 from satchel.store.extract import extract_record, extract_records
 from satchel.store.protocol import Store, Writer
 from satchel.store.records import Document, NewDocument, StoredChunk, natural_key

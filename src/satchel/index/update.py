@@ -18,7 +18,7 @@ from satchel import text as words
 from satchel.index.commits import HistoryChange, update_history
 from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
-from satchel.index.reading import Reader, Reading
+from satchel.index.reading import Reading
 from satchel.index.walk import FileEntry
 from satchel.index.workers import Lanes
 from satchel.sources.roles import is_secondary
@@ -50,7 +50,6 @@ class UpdateOutcome:
     removed: int = 0
     redacted: int = 0
     cleaned: int = 0
-    cached: int = 0
     failed: Counter[str] = field(default_factory=Counter)
     completed: bool = True
     history: HistoryChange = field(default_factory=HistoryChange)
@@ -64,7 +63,6 @@ class UpdateOutcome:
             added=self.added,
             changed=self.changed,
             removed=self.removed,
-            cached=self.cached,
             commits_added=self.history.added,
             commits_hidden=self.history.hidden,
             skipped=dict(sorted((self.failed + Counter(report.skipped)).items())),
@@ -92,16 +90,9 @@ class Task:
 def update(store: Store, task: Task) -> UpdateOutcome:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
     outcome = UpdateOutcome()
-    reader = Reader(task.options.reading)
     paths = [(entry.path, entry.size) for entry in task.difference.read]
-    try:
-        with (
-            _collector_off(),
-            Lanes(reader, paths, task.options.reading, task.options.workers, task.should_stop) as lanes,
-        ):
-            _publish_all(store, task, iter(lanes), reader, outcome)
-    finally:
-        reader.close()
+    with _collector_off(), Lanes(paths, task.options.reading, task.options.workers, task.should_stop) as lanes:
+        _publish_all(store, task, iter(lanes), outcome)
     with store.write() as writer:
         writer.merge(task.should_stop)
     return outcome
@@ -122,9 +113,7 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _publish_all(
-    store: Store, task: Task, readings: Iterator[list[Reading]], reader: Reader, outcome: UpdateOutcome
-) -> None:
+def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome) -> None:
     """Publish in transactions until all is read. The history comes first: the workers read meanwhile."""
     is_begun = is_done = False
     while not is_done:
@@ -132,13 +121,12 @@ def _publish_all(
             if not is_begun:
                 _begin(store, writer, task, outcome)
                 is_begun = True
-            fresh, is_done = _publish_some(writer, task, readings, outcome)
+            is_done = _publish_some(writer, task, readings, outcome)
             if is_done:
                 outcome.completed = not task.should_stop()
                 if outcome.completed and store.meta(LINKS_DUE):
                     _relink(store, writer, task)
             _mark(writer, task.difference, is_all=is_done and outcome.completed)
-        reader.remember(fresh)
 
 
 def _relink(store: Store, writer: Writer, task: Task) -> None:
@@ -173,22 +161,19 @@ def _begin(store: Store, writer: Writer, task: Task, outcome: UpdateOutcome) -> 
     task.progress.phase("files", len(difference.read))
 
 
-def _publish_some(
-    writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome
-) -> tuple[list[Reading], bool]:
-    """Write readings up to the size of one transaction. Returns the new ones, and whether these were all."""
+def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome) -> bool:
+    """Write readings up to the size of one transaction. Returns whether these were all."""
     deadline = time.monotonic() + PUBLISH_SECONDS
-    fresh: list[Reading] = []
-    size = 0
+    count = size = 0
     for batch in readings:
         new = [reading for reading in batch if not reading.skipped and not _is_unchanged(reading, task.difference)]
         _write(writer, task, batch, new, outcome)
-        fresh += new
+        count += len(new)
         size += sum(reading.size for reading in new)
         task.progress.advance(len(batch))
-        if size >= PUBLISH_BYTES or len(fresh) >= PUBLISH_FILES or time.monotonic() > deadline:
-            return fresh, False
-    return fresh, True
+        if size >= PUBLISH_BYTES or count >= PUBLISH_FILES or time.monotonic() > deadline:
+            return False
+    return True
 
 
 def _is_unchanged(reading: Reading, difference: Difference) -> bool:
@@ -219,7 +204,6 @@ def _write(
     outcome.changed += sum(path in stored for path in fresh)
     outcome.redacted += sum(reading.redacted for reading in new)
     outcome.cleaned += sum(reading.cleaned for reading in new)
-    outcome.cached += sum(reading.cached for reading in new)
     failed = [reading for reading in skipped if reading.failed]
     outcome.failed.update(reading.skipped for reading in failed)
     outcome.notes += [unreadable(r.path, r.skipped) for r in failed][: max(MOST_NOTES - len(outcome.notes), 0)]

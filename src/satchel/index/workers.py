@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from satchel.index.options import ReadingOptions
-from satchel.index.reading import FAILED, Reader, Reading
+from satchel.index.reading import FAILED, Reading, read_file
 
 BATCH_BYTES = 150_000
 """Source bytes of a batch: large enough to hide the cost of the pipe, small enough to stop and end soon."""
@@ -52,7 +52,6 @@ class Lanes:
 
     def __init__(
         self,
-        reader: Reader,
         paths: Sequence[tuple[str, int]],
         options: ReadingOptions,
         workers: int,
@@ -60,7 +59,7 @@ class Lanes:
     ) -> None:
         lanes = workers or min(_processors(), MOST_LANES)
         extra = min(lanes - 1, sum(size for _, size in paths) // WORKER_WORTH_BYTES)
-        self._reader, self._should_stop = reader, should_stop
+        self._options, self._should_stop = options, should_stop
         self._batches: deque[Batch] = deque(enumerate(_batches(paths, extra + 1)))
         self._results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
         self._threads = [_Lane(self._batches, self._results, options, should_stop) for _ in range(extra)]
@@ -113,7 +112,7 @@ class Lanes:
         for path in paths:
             if self._should_stop():
                 break
-            readings.append(self._reader.read(path))
+            readings.append(read_file(path, self._options))
         return readings
 
     def _next_result(self, pause: float | None) -> Result | object | None:
@@ -302,10 +301,10 @@ def main() -> int:
 
 
 def _serve(options: Any, requests: IO[bytes], answers: IO[bytes]) -> None:
-    reader = Reader(ReadingOptions(*options))
+    reading = ReadingOptions(*options)
     send(answers, READY)
     while (paths := receive(requests)) is not None:
-        send(answers, [reader.read(path).row() for path in paths])
+        send(answers, [read_file(path, reading).row() for path in paths])
 
 
 def _die_with_parent() -> None:

@@ -318,7 +318,7 @@ def _comments(
 
 
 def dump(extraction: Extraction) -> bytes:
-    """Return the extraction as bytes for another process or the cache of the same Python version."""
+    """Return the extraction as bytes for another process."""
     row: list[Any] = [getattr(extraction, item.name) for item in fields(extraction)]
     row[3] = [_plain_part(part) for part in extraction.parts]
     row[4] = [(item.target, item.names, item.start, item.end) for item in extraction.imports]

@@ -11,12 +11,12 @@ from satchel import text as words
 from satchel.types import EdgeType, Kind
 
 if TYPE_CHECKING:
-    from satchel.store.segments import Lexicon
     from satchel.store.records import DefinitionRow, Document, NewDocument, Place, SkippedFile, Stamp, StoredChunk
+    from satchel.store.segments import Lexicon
     from satchel.store.vectors import VectorTable
 
 EXTRACTION_VERSION = f"2.{words.ANALYSIS_VERSION}"
-"""Part of every cache key: change it when the same text gives another extraction."""
+"""Part of the version of an index: change it when the same text gives another extraction."""
 
 SET_ASIDE = "set_aside"
 """`meta` key for the file name of the damaged store that this one replaces."""

@@ -1,5 +1,4 @@
-"""Files in the user's folders that several processes share: locked, read with a limit, appended to, replaced, pruned;
-and the lock of an index.
+"""Files in the user's folders that several processes share: locks, limited reads, atomic replacement, pruning.
 
 Every function raises OSError for an error of the disk. Locks are advisory; the kernel releases them when the process
 ends.

@@ -1,6 +1,7 @@
 """The language of a file, by its name and, if necessary, by its first lines; its grammar, and its comment marks.
 
-A grammar is a wheel and its queries, loaded when first used and kept per process. A query file marks what it finds with these captures, one of the first group to a pattern:
+A grammar is a wheel and its queries, loaded when first used and kept per process. A query file marks what it finds with
+these captures, one of the first group to a pattern:
 
     @function       has a body; the outermost ones become parts
     @class          class, struct, trait, impl, interface, enum, type alias, object with functions
