@@ -162,7 +162,7 @@ def test_a_source_knows_nothing_of_search_store_or_budget() -> None:
         ("satchel.sources.vault", "def f():\n    from satchel.tokens import counter"),
         ("satchel.store.other", "if TYPE_CHECKING:\n    import satchel.engine"),
         ("satchel.errors", "from satchel.system import files"),
-        ("satchel.index.workers", "from ..search import query"),
+        ("satchel.index.reading", "from ..search import query"),
         ("satchel.cli.main", 'LAZY = {"x": "satchel.store.protocol:Store"}'),
     ],
     ids=["sideways", "inside a function", "for type checkers", "among leaf files", "relative", "as text"],

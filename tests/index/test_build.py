@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from satchel.index import reading, update, workers
+from satchel.index import reading, update
 from satchel.index.options import BuildOptions, ReadingOptions
 from satchel.system import files
 from satchel.testing import TinyRepository
@@ -175,7 +175,7 @@ class TestChangesThatHardlyShow:
             seen.append(path)
             return read(path, options)
 
-        monkeypatch.setattr(workers, "read_file", watched)
+        monkeypatch.setattr(reading, "read_file", watched)
         assert index.run().is_fresh
         assert seen == ["README.md", "src/a.py"]
         assert index.run().is_fresh

@@ -18,13 +18,12 @@ from satchel import text as words
 from satchel.index.commits import HistoryChange, update_history
 from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
-from satchel.index.reading import Reading
+from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
-from satchel.index.workers import Lanes
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
 from satchel.store.protocol import Store, Writer
-from satchel.store.records import NewDocument, SkippedFile, Stamp
+from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
 
 PUBLISH_BYTES = 16_000_000
@@ -227,14 +226,15 @@ def _stamp(reading: Reading, before: Stamp) -> Stamp:
 
 def new_document(reading: Reading) -> NewDocument:
     """Return the document of a file that was read."""
-    kind = Kind(reading.kind)
+    kind, extraction = Kind(reading.kind), reading.extraction
+    assert extraction is not None  # the file was not skipped
     title, tags, facts = (reading.path, (), {}) if not reading.facts else stored_fields(reading.facts)
     return NewDocument(
         kind=kind,
         key=reading.path,
         text="",
         packed=reading.text,
-        extraction=reading.extraction,
+        extraction=extraction,
         path_terms=words.count_terms(words.words(reading.path)),
         content_hash=reading.content_hash,
         size=reading.size,
@@ -243,22 +243,22 @@ def new_document(reading: Reading) -> NewDocument:
         secondary=kind is Kind.CODE and is_secondary(reading.path),
         title=title,
         tags=tags,
-        fields=_fields(reading) | facts,
+        fields=_fields(reading, extraction) | facts,
         updated=reading.mtime_ns / 1e9,
         origin="file",
     )
 
 
-def _fields(reading: Reading) -> dict[str, Any]:
+def _fields(reading: Reading, extraction: Extraction) -> dict[str, Any]:
     """Return the stored facts of a file: its imports as (target, names, first line, last line).
 
     Imports inside a function are left out: they are shown with it. `redacted` secrets and `cleaned` characters are
     counted if there are any.
     """
-    inner = [part for part in reading.extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
+    inner = [part for part in extraction.parts if part.role in {Role.FUNCTION, Role.METHOD}]
     imports = [
         [one.target, list(one.names), one.start, one.end]
-        for one in reading.extraction.imports
+        for one in extraction.imports
         if not any(part.start < one.start <= part.end for part in inner)
     ]
     removed = {"redacted": reading.redacted, "cleaned": reading.cleaned}
