@@ -15,7 +15,7 @@ from satchel.errors import LockedError, StoreError
 from satchel.index.vectors import IndexVectors, shelves
 from satchel.safety.trust import load_key
 from satchel.store.protocol import Store
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.system.locations import Places, Registry, WorkspaceType, locate
 from satchel.types import Failure, Kind
 from satchel.vocabulary import MEMORY_KINDS

@@ -105,7 +105,7 @@ REPORTS = frozenset(
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module, as `store` for `satchel.store.sqlite.store`; the package is the room above all.
+    """Return the room of a module, as `store` for `satchel.store.sqlite`; the package is the room above all.
 
     The files of `safety` and `system` are leaf files with an order of their own.
     """

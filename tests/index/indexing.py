@@ -13,8 +13,8 @@ import apsw
 from satchel.index.build import build
 from satchel.index.options import BuildOptions, IndexReport, Quiet, ReadingOptions
 from satchel.index.walk import WalkOptions
+from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.connection import open_connection
-from satchel.store.sqlite.store import SqliteStore
 from tests.soundness import contents, faults
 
 KEY = b"k" * 32

@@ -73,7 +73,7 @@ reading.read_file = dying
 
 def test_any_number_of_processes_reads_the_same_in_the_same_order(options: ReadingOptions) -> None:
     one, three = (read_all(options, workers) for workers in (1, 3))
-    assert [row[0] for row in one] == [path for path, _ in paths_of(options)]
+    assert [reading.path for reading in one] == [path for path, _ in paths_of(options)]
     assert one == three
 
 

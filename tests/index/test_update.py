@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from satchel.index import update
-from satchel.store.sqlite.store import SqliteStore
+from satchel.store.sqlite import SqliteStore
 from satchel.store.sqlite.writer import SqliteWriter
 from satchel.testing import TinyRepository
 from satchel.types import Kind
