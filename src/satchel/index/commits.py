@@ -9,16 +9,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from satchel.errors import GitError
 from satchel.index.difference import HistoryPlan, git_failure, unknown_files
 from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import NewDocument
 from satchel.system import git
 from satchel.types import EdgeType, Failure, Kind, Reference
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 COMMIT_LANGUAGE = "commit"
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
 from satchel.errors import NoIndexError, UsageError
@@ -27,10 +27,13 @@ from satchel.sources.docs import PATH_SEPARATOR
 from satchel.sources.notes import LinkTarget, Note, NoteNames, folded, value_text
 from satchel.sources.vault import stored_links
 from satchel.store.extract import extract_record, extract_records
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Document, NewDocument, StoredChunk, natural_key
 from satchel.system import files
 from satchel.types import EdgeType, Failure, Kind, Reference
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 NOTE_LANGUAGE = "tana"
 """The language of the notes of an export."""

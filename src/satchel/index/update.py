@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
 from satchel.index.commits import HistoryChange, update_history
@@ -22,9 +22,12 @@ from satchel.index.reading import Lanes, Reading
 from satchel.index.walk import FileEntry
 from satchel.sources.roles import is_secondary
 from satchel.sources.vault import stored_fields
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Extraction, NewDocument, SkippedFile, Stamp
 from satchel.types import Failure, Kind, Role
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 PUBLISH_BYTES = 16_000_000
 """Source bytes published at once. Their words take 0.7 s to write, the longest time that Ctrl-C waits; much less would

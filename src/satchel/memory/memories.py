@@ -16,7 +16,7 @@ from satchel.search.filters import parse_filters
 from satchel.search.query import analyse
 from satchel.search.searcher import CANDIDATE_SPANS, SPANS_PER_RECORD, search_kind
 from satchel.similarity import SAME_PROSE, shingles, similarity
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Document
 from satchel.system import telemetry
 from satchel.types import Kind
@@ -32,6 +32,7 @@ from satchel.vocabulary import (
 
 if TYPE_CHECKING:
     from satchel.embed.protocol import Embedder
+    from satchel.store.sqlite.writer import Writer
 
 ORIGIN_CHARACTERS = 100
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from satchel.codec import Clean, Data, json_line, json_object
 from satchel.errors import EmbeddingError, MissingExtraError, UsageError
@@ -33,9 +34,12 @@ from satchel.memory.records import (
     value_of,
 )
 from satchel.memory.scope import Notebook, never_stop
-from satchel.store.protocol import Store, Writer
+from satchel.store.protocol import Store
 from satchel.store.records import Document, NewDocument
 from satchel.types import Kind
+
+if TYPE_CHECKING:
+    from satchel.store.sqlite.writer import Writer
 
 FORMAT = "satchel-memory"
 FORMAT_VERSION = 1

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from satchel.errors import LockedError, StoreError
-from satchel.store.protocol import SET_ASIDE
+from satchel.store.protocol import SET_ASIDE, Derived, Store
 from satchel.store.segments import DamagedWordsError
 from satchel.store.sqlite.connection import BUSY_TIMEOUT_MS, DamagedStoreError, identity, open_connection, put_aside
-from satchel.store.sqlite.reader import Derived, SqliteReader
 from satchel.system.state_files import locked
 
 if TYPE_CHECKING:
-    from satchel.store.sqlite.writer import SqliteWriter
+    from satchel.store.sqlite.writer import Writer
 
 Run = Callable[[apsw.Connection, str, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs a query on a connection and returns all its rows."""
 
 
-class SqliteSnapshot(SqliteReader):
+class SqliteSnapshot(Store):
     """Reads over one connection with one open transaction, one query at a time. Read-only."""
 
     def __init__(
@@ -86,11 +85,11 @@ _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WRITE_FAILURES = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
 
 
-class SqliteStore(SqliteReader):
+class SqliteStore(Store):
     """A store in one file. Methods may be called from several threads; each thread gets its own connection.
 
     A `disposable` store can be built again: its damaged file is put aside and replaced by an empty store, which notes
-    the old file name under `SET_ASIDE`. Any other damaged store is never touched. For `workspaces` see `SqliteReader`.
+    the old file name under `SET_ASIDE`. Any other damaged store is never touched. For `workspaces` see `Store`.
     """
 
     def __init__(
@@ -181,9 +180,9 @@ class SqliteStore(SqliteReader):
             raise self._damaged(error) from error
 
     @contextmanager
-    def write(self) -> Iterator[SqliteWriter]:
+    def write(self) -> Iterator[Writer]:
         """Start the only write transaction. Raises LockedError when another process holds it too long."""
-        from satchel.store.sqlite.writer import SqliteWriter  # here, because a question writes nothing
+        from satchel.store.sqlite.writer import Writer  # here, because a question writes nothing
 
         connection = self._connection()
         try:
@@ -193,7 +192,7 @@ class SqliteStore(SqliteReader):
         except _WRITE_FAILURES as error:
             raise StoreError(f"cannot write to {self.path}: {error}; nothing was changed") from error
         try:
-            writer = SqliteWriter(connection)
+            writer = Writer(connection)
             yield writer
             writer.finish()
             connection.execute("COMMIT")

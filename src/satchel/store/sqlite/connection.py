@@ -102,9 +102,6 @@ _OWN_TABLES = frozenset(("meta", "bundles", "documents", "segments", "postings")
 
 Row = tuple[Any, ...]
 
-IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL condition whose binding is a list as JSON."""
-
 
 class DamagedStoreError(StoreError):
     """The file is not a store of satchel, or is damaged. An index is put aside and built again."""
