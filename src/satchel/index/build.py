@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.index.difference import Difference, HistoryOptions, HistoryPlan, compare, plan_history, tick
+from satchel.index.difference import Difference, HistoryPlan, compare, plan_history, tick
 from satchel.index.options import LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.walk import TreeWalk, walk
 from satchel.store.protocol import SET_ASIDE, Store
@@ -34,7 +34,7 @@ def build(
     began = tick()
     tree = walk(root, options.walk, should_stop=should_stop)
     difference = compare(store, tree, options.reading.version, vault=options.reading.vault)
-    history = plan_history(store, root, _history_options(options))
+    history = plan_history(store, root, options)
     notes = [*_notes(store, tree), *history.notes]
     outcome = None
     is_stopped = tree.stopped or should_stop()
@@ -44,13 +44,6 @@ def build(
         with store.write() as writer:
             writer.set_meta(SET_ASIDE, "")
     return _report(store, tree, difference, outcome, notes, is_stopped=is_stopped, seconds=time.monotonic() - started)
-
-
-def _history_options(options: BuildOptions) -> HistoryOptions:
-    reading = options.reading
-    return HistoryOptions(
-        options.commits, options.commit_files, options.message_characters, reading.allow, reading.version
-    )
 
 
 def _update(

@@ -68,7 +68,7 @@ def update_history(
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
-    change, log = HistoryChange(), _Log(plan.repository, plan.options.limit, stored)
+    change, log = HistoryChange(), _Log(plan.repository, plan.options.commits, stored)
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
@@ -170,12 +170,12 @@ def _current_paths(renames: dict[str, Sequence[Sequence[str]]], visible: Sequenc
 
 def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDocument]:
     """Return commits as documents, their messages and subjects clean and without secrets."""
-    options = plan.options
+    options, allow = plan.options, plan.options.reading.allow
     # Shortened afterwards: half of a secret is not recognised.
-    read = [sanitize.counted_text(commit.message, options.allow) for commit in commits]
+    read = [sanitize.counted_text(commit.message, allow) for commit in commits]
     messages = [message[: options.message_characters] for message, _ in read]
-    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, options.allow) for commit in commits]
-    authors = {name: sanitize.line(name, allow=options.allow) for name in {commit.author for commit in commits}}
+    subjects = [sanitize.line(commit.subject, SUBJECT_CHARACTERS, allow) for commit in commits]
+    authors = {name: sanitize.line(name, allow=allow) for name in {commit.author for commit in commits}}
     searched = [
         message[: len(subject) + SEARCHED_CHARACTERS] for message, subject in zip(messages, subjects, strict=True)
     ]
@@ -185,7 +185,7 @@ def commit_documents(commits: Sequence[Commit], plan: HistoryPlan) -> list[NewDo
         commits, read, messages, subjects, extractions, strict=True
     ):
         fields = {"author": authors[commit.author], "files": list(commit.files), "file_count": commit.file_count}
-        touched = commit.files[: options.most_files] if commit.file_count <= options.most_files else ()
+        touched = commit.files[: options.commit_files] if commit.file_count <= options.commit_files else ()
         documents.append(
             NewDocument(
                 kind=Kind.COMMIT,

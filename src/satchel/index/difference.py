@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from satchel.errors import GitError
+from satchel.index.options import BuildOptions
 from satchel.index.walk import FileEntry, TreeWalk, WalkOptions, walk
 from satchel.store.protocol import Store
 from satchel.store.records import Stamp
@@ -98,24 +99,13 @@ def changed_files(store: Store, root: Path, options: WalkOptions) -> list[tuple[
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryOptions:
-    """Limits on the commits read and on what is stored of each. `version` changes with the stored form."""
-
-    limit: int
-    most_files: int
-    message_characters: int
-    allow: tuple[str, ...] = ()
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryPlan:
     """The work to do on the history. Without `repository` and `head` there is none, and stored commits are removed.
 
     `is_stale` says that stored commits have to be read again, too. `notes` are shown with every answer.
     """
 
-    options: HistoryOptions
+    options: BuildOptions
     is_due: bool
     repository: git.Repository | None = None
     head: str | None = None
@@ -125,19 +115,20 @@ class HistoryPlan:
     @property
     def state(self) -> str:
         """The mark of a store whose commits are those of this plan. The first value is HEAD."""
-        return json.dumps([self.head, self.options.limit])
+        return json.dumps([self.head, self.options.commits])
 
     @property
     def form(self) -> str:
         """The stored form of commits: after a change, stored commits have to be read again."""
-        return json.dumps([self.options.most_files, self.options.message_characters, self.options.version])
+        options = self.options
+        return json.dumps([options.commit_files, options.message_characters, options.reading.version])
 
 
-def plan_history(store: Store, root: Path, options: HistoryOptions) -> HistoryPlan:
+def plan_history(store: Store, root: Path, options: BuildOptions) -> HistoryPlan:
     """Compare the store with HEAD. A folder without git, or without a commit, has no history."""
     try:
         repository = git.find_repository(root)
-        head = git.head(repository) if repository is not None and options.limit else None
+        head = git.head(repository) if repository is not None and options.commits else None
     except GitError as error:
         # The stored commits stay: a failure of git says nothing about the history.
         return HistoryPlan(options, is_due=False, notes=(git_failure(error),))

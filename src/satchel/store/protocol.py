@@ -9,7 +9,7 @@ import json
 import struct
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,35 +51,6 @@ class StoreStatistics:
     text_bytes: int
     redacted: int = 0
     cleaned: int = 0
-
-
-Rows = Callable[[str], Sequence[tuple[Any, ...]]]
-"""Runs a query and returns all its rows."""
-
-
-def count(rows: Rows, spans: Mapping[Kind, int]) -> StoreStatistics:
-    """Return the statistics of a store queried through `rows`; its lexicons count the `spans`."""
-    chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
-    languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
-    documents = "SELECT kind, count(*) FROM bundles WHERE"
-    # Only commits are hidden, and a commit is one chunk.
-    edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
-    ((definitions,),) = rows("SELECT count(*) FROM definitions")
-    ((text_bytes,),) = rows("SELECT coalesce(sum(length(body)), 0) FROM texts")
-    removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
-    ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
-    return StoreStatistics(
-        chunks=_kinds(rows(_by(chunks))),
-        documents=_kinds(rows(_by(f"{documents} NOT hidden"))),
-        hidden=_kinds(rows(_by(f"{documents} hidden"))),
-        languages=dict(rows(_by(languages))),
-        edges={EdgeType(name): number for name, number in rows(_by(edges))},
-        spans=spans,
-        definitions=definitions,
-        text_bytes=text_bytes,
-        redacted=redacted,
-        cleaned=cleaned,
-    )
 
 
 def _kinds(counted: Sequence[tuple[Any, ...]]) -> dict[Kind, int]:
@@ -374,8 +345,27 @@ class Store(ABC):
 
     def statistics(self) -> StoreStatistics:
         """Return counts over all tables."""
+        chunks = "SELECT kind, sum(last_document - first_document + 1) FROM bundles WHERE NOT hidden"
+        languages = "SELECT language, count(*) FROM bundles WHERE NOT hidden AND language NOT IN ('', 'commit')"
+        documents = "SELECT kind, count(*) FROM bundles WHERE"
+        # Only commits are hidden, and a commit is one chunk.
+        edges = "SELECT type, count(*) FROM edges WHERE source NOT IN (SELECT first_document FROM bundles WHERE hidden)"
+        removed = ", ".join(f"coalesce(sum(json_extract(fields, '$.{name}')), 0)" for name in ("redacted", "cleaned"))
+        rows = self._rows
+        ((redacted, cleaned),) = rows(f"SELECT {removed} FROM bundles WHERE NOT hidden")
         with self._decoding():
-            return count(self._rows, {kind: self.lexicon(kind).span_count for kind in self.kinds()})
+            return StoreStatistics(
+                chunks=_kinds(rows(_by(chunks))),
+                documents=_kinds(rows(_by(f"{documents} NOT hidden"))),
+                hidden=_kinds(rows(_by(f"{documents} hidden"))),
+                languages=dict(rows(_by(languages))),
+                edges={EdgeType(name): number for name, number in rows(_by(edges))},
+                spans={kind: self.lexicon(kind).span_count for kind in self.kinds()},
+                definitions=rows("SELECT count(*) FROM definitions")[0][0],
+                text_bytes=rows("SELECT coalesce(sum(length(body)), 0) FROM texts")[0][0],
+                redacted=redacted,
+                cleaned=cleaned,
+            )
 
 
 def _segment(row: Sequence[Any], others: Sequence[int]) -> Segment:
