@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from satchel.errors import GitError
 from satchel.index.difference import HistoryPlan, git_failure, unknown_files
+from satchel.index.options import IndexReport
 from satchel.safety import sanitize
 from satchel.sources.commits import Commit, read_commits, visible_commits
 from satchel.store.extract import extract_records
@@ -42,25 +43,22 @@ COMMITS_AT_ONCE = 500
 """Commits written together: often enough to see progress, rare enough to cost nothing."""
 
 
-@dataclass(slots=True)
-class HistoryChange:
-    """The outcome of an update: commits read, commits now hidden, and notes on failures."""
-
-    added: int = 0
-    hidden: int = 0
-    notes: list[Failure] = field(default_factory=list)
-
-
 def update_history(
-    store: Store, writer: Writer, plan: HistoryPlan, advance: Callable[[int], None], should_stop: Callable[[], bool]
-) -> HistoryChange:
-    """Bring the commits of the store in line with HEAD, inside a transaction of the store.
+    store: Store,
+    writer: Writer,
+    plan: HistoryPlan,
+    report: IndexReport,
+    advance: Callable[[int], None],
+    should_stop: Callable[[], bool],
+) -> list[Failure]:
+    """Bring the commits of the store in line with HEAD, inside a transaction of the store. Returns notes on failures.
 
     After a stop or a failure of git, the commits read so far are kept; the next run reads the rest.
     """
     stored = store.keys(Kind.COMMIT)
     if plan.repository is None:
-        return _clear(writer, stored)
+        _clear(writer, stored)
+        return []
     renames: dict[str, Sequence[Sequence[str]]] = json.loads(store.meta("renames_by_commit") or "{}")
     if plan.is_stale:
         writer.remove(Kind.COMMIT, stored)
@@ -68,28 +66,29 @@ def update_history(
     # Without a complete run the next one has to compare again, even if HEAD has gone back by then.
     writer.set_meta("history", "")
     writer.set_meta("history_form", plan.form)
-    change, log = HistoryChange(), _Log(plan.repository, plan.options.commits, stored)
+    log = _Log(plan.repository, plan.options.commits, stored)
+    notes: list[Failure] = []
     is_complete = False
     try:
         for commits in _lots(log.commits(should_stop)):
             commits = _fit(commits)
             writer.put(commit_documents(commits, plan))
             renames |= {commit.sha: commit.renames[:MOST_RENAMES] for commit in commits if commit.renames}
-            change.added += len(commits)
+            report.commits_added += len(commits)
             advance(len(commits))
         is_complete = not should_stop()
     except GitError as error:
-        change.notes.append(git_failure(error))
+        notes.append(git_failure(error))
     if log.is_visible_known:
-        _hide(writer, stored.difference(log.visible), change)
+        report.commits_hidden = _hide(writer, stored.difference(log.visible))
     writer.set_meta("renames_by_commit", json.dumps(renames))
     writer.set_meta("renames", json.dumps(_current_paths(renames, log.visible)))
     if is_complete:
         writer.set_meta("history", plan.state)
     if plan.repository.partial and log.without_files:
         writer.set_meta("history_unknown", str(log.without_files))
-        change.notes.append(unknown_files(log.without_files))
-    return change
+        notes.append(unknown_files(log.without_files))
+    return notes
 
 
 class _Log:
@@ -129,19 +128,19 @@ class _Log:
                 return
 
 
-def _clear(writer: Writer, stored: Iterable[str]) -> HistoryChange:
+def _clear(writer: Writer, stored: Iterable[str]) -> None:
     writer.remove(Kind.COMMIT, stored)
     for key in ("history", "history_form", "history_unknown", "renames", "renames_by_commit"):
         writer.set_meta(key, "")
-    return HistoryChange()
 
 
-def _hide(writer: Writer, hidden: set[str], change: HistoryChange) -> None:
+def _hide(writer: Writer, hidden: set[str]) -> int:
+    """Hide these commits, or remove them where they are too many. Returns the number of hidden ones."""
     if len(hidden) > MOST_HIDDEN:
         writer.remove(Kind.COMMIT, hidden)
         hidden = set()
     writer.hide(Kind.COMMIT, sorted(hidden))
-    change.hidden = len(hidden)
+    return len(hidden)
 
 
 def _lots(commits: Iterator[Commit]) -> Iterator[list[Commit]]:

@@ -35,9 +35,9 @@ class Quiet:
         """Ignore it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class IndexReport:
-    """The outcome of one run.
+    """The outcome of one run, filled while it works.
 
     `files` are in the index afterwards. `skipped` counts files by reason, `errors` those among them that could not be
     read.

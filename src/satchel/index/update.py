@@ -11,11 +11,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from satchel import text as words
-from satchel.index.commits import HistoryChange, update_history
+from satchel.index.commits import update_history
 from satchel.index.difference import FILE_KINDS, Difference, HistoryPlan
 from satchel.index.options import BROKEN_LINKS, LINKS_DUE, BuildOptions, IndexReport, Progress
 from satchel.index.reading import Lanes, Reading
@@ -43,42 +43,12 @@ MOST_NOTES = 20
 """Unreadable files that a report names; the others are only counted."""
 
 
-@dataclass(slots=True)
-class UpdateOutcome:
-    """The changes of a run. `failed` counts unreadable files by reason; `completed` is false after a stop."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    redacted: int = 0
-    cleaned: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
-    completed: bool = True
-    history: HistoryChange = field(default_factory=HistoryChange)
-    notes: list[Failure] = field(default_factory=list)
-
-    def completing(self, report: IndexReport) -> IndexReport:
-        """Return the report with these changes."""
-        return replace(
-            report,
-            files=report.files + self.added - self.removed,
-            added=self.added,
-            changed=self.changed,
-            removed=self.removed,
-            commits_added=self.history.added,
-            commits_hidden=self.history.hidden,
-            skipped=dict(sorted((self.failed + Counter(report.skipped)).items())),
-            errors=report.errors + self.failed.total(),
-            redacted=self.redacted,
-            cleaned=self.cleaned,
-            interrupted=not self.completed,
-            notes=(*report.notes, *self.notes, *self.history.notes),
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The work of one run, and its watchers. `began` is the tick before the tree was walked."""
+    """The work of one run, its watchers, and its report, which is filled here.
+
+    `began` is the tick before the tree was walked; `failed` counts unreadable files by reason.
+    """
 
     began: int
     difference: Difference
@@ -87,17 +57,17 @@ class Task:
     options: BuildOptions
     progress: Progress
     should_stop: Callable[[], bool]
+    report: IndexReport
+    failed: Counter[str]
 
 
-def update(store: Store, task: Task) -> UpdateOutcome:
+def update(store: Store, task: Task) -> None:
     """Publish the changes in one or more transactions, and merge segments. The caller holds the index lock."""
-    outcome = UpdateOutcome()
     paths = [(entry.path, entry.size) for entry in task.difference.read]
     with _collector_off(), Lanes(paths, task.options.reading, task.options.workers, task.should_stop) as lanes:
-        _publish_all(store, task, iter(lanes), outcome)
+        _publish_all(store, task, iter(lanes))
     with store.write() as writer:
         writer.merge(task.should_stop)
-    return outcome
 
 
 @contextmanager
@@ -115,20 +85,23 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome) -> None:
+def _publish_all(store: Store, task: Task, readings: Iterator[list[Reading]]) -> None:
     """Publish in transactions until all is read. The history comes first: the workers read meanwhile."""
     is_begun = is_done = False
+    report = task.report
+    notes: list[Failure] = []
     while not is_done:
         with store.write() as writer:
             if not is_begun:
-                _begin(store, writer, task, outcome)
+                notes = _begin(store, writer, task)
                 is_begun = True
-            is_done = _publish_some(writer, task, readings, outcome)
+            is_done = _publish_some(writer, task, readings)
             if is_done:
-                outcome.completed = not task.should_stop()
-                if outcome.completed and store.meta(LINKS_DUE):
+                report.interrupted = task.should_stop()
+                if not report.interrupted and store.meta(LINKS_DUE):
                     _relink(store, writer, task)
-            _mark(writer, task.difference, is_all=is_done and outcome.completed)
+            _mark(writer, task.difference, is_all=is_done and not report.interrupted)
+    report.notes += tuple(notes)
 
 
 def _relink(store: Store, writer: Writer, task: Task) -> None:
@@ -148,28 +121,30 @@ def _mark(writer: Writer, difference: Difference, *, is_all: bool) -> None:
         writer.set_meta("reading_version", difference.version)
 
 
-def _begin(store: Store, writer: Writer, task: Task, outcome: UpdateOutcome) -> None:
-    """Remove missing files, and update the history."""
+def _begin(store: Store, writer: Writer, task: Task) -> list[Failure]:
+    """Remove missing files, and update the history. Returns the notes on it."""
+    notes: list[Failure] = []
     difference = task.difference
     if difference.is_any and (task.options.reading.vault or store.meta(BROKEN_LINKS)):
         writer.set_meta(LINKS_DUE, "1")
     for kind in FILE_KINDS:
         writer.remove(kind, [path for path in difference.gone if difference.stored[path][0] is kind])
-    outcome.removed += len(difference.gone)
+    task.report.removed += len(difference.gone)
     writer.unskip(difference.unskipped)
     if task.history.is_due:
         task.progress.phase("history", 0)
-        outcome.history = update_history(store, writer, task.history, task.progress.advance, task.should_stop)
+        notes = update_history(store, writer, task.history, task.report, task.progress.advance, task.should_stop)
     task.progress.phase("files", len(difference.read))
+    return notes
 
 
-def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]], outcome: UpdateOutcome) -> bool:
+def _publish_some(writer: Writer, task: Task, readings: Iterator[list[Reading]]) -> bool:
     """Write readings up to the size of one transaction. Returns whether these were all."""
     deadline = time.monotonic() + PUBLISH_SECONDS
     count = size = 0
     for batch in readings:
         new = [reading for reading in batch if not reading.skipped and not _is_unchanged(reading, task.difference)]
-        _write(writer, task, batch, new, outcome)
+        _write(writer, task, batch, new)
         count += len(new)
         size += sum(reading.size for reading in new)
         task.progress.advance(len(batch))
@@ -185,11 +160,9 @@ def _is_unchanged(reading: Reading, difference: Difference) -> bool:
     return same and not difference.is_rebuild
 
 
-def _write(
-    writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading], outcome: UpdateOutcome
-) -> None:
+def _write(writer: Writer, task: Task, batch: Sequence[Reading], new: Sequence[Reading]) -> None:
     """Write a batch: new files, files with only another time, and files that can no longer be indexed."""
-    difference = task.difference
+    difference, report = task.difference, task.report
     fresh = {reading.path for reading in new}
     skipped = [reading for reading in batch if reading.skipped]
     stored = difference.stored
@@ -201,14 +174,16 @@ def _write(
     writer.skip([_skipped_file(reading, task) for reading in skipped if not reading.failed])
     writer.restamp([_stamp(r, stored[r.path][1]) for r in batch if not r.skipped and r.path not in fresh])
     writer.put([new_document(reading) for reading in new])
-    outcome.removed += sum(reading.path in stored for reading in skipped)
-    outcome.added += sum(path not in stored for path in fresh)
-    outcome.changed += sum(path in stored for path in fresh)
-    outcome.redacted += sum(reading.redacted for reading in new)
-    outcome.cleaned += sum(reading.cleaned for reading in new)
+    report.removed += sum(reading.path in stored for reading in skipped)
+    report.added += sum(path not in stored for path in fresh)
+    report.changed += sum(path in stored for path in fresh)
+    report.redacted += sum(reading.redacted for reading in new)
+    report.cleaned += sum(reading.cleaned for reading in new)
     failed = [reading for reading in skipped if reading.failed]
-    outcome.failed.update(reading.skipped for reading in failed)
-    outcome.notes += [unreadable(r.path, r.skipped) for r in failed][: max(MOST_NOTES - len(outcome.notes), 0)]
+    named = failed[: max(MOST_NOTES - task.failed.total(), 0)]
+    report.notes += tuple(unreadable(reading.path, reading.skipped) for reading in named)
+    report.errors += len(failed)
+    task.failed.update(reading.skipped for reading in failed)
 
 
 def unreadable(path: str, reason: str) -> Failure:
